@@ -1,0 +1,82 @@
+# What one types to work on this repository; `make` alone lists it.
+#
+# Everything lives in .venv: `setup` installs exactly what requirements.lock names, with hashes, then the four
+# distributions editable. Two stamp files there say what is done, so a second run does nothing and needs no network.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+PROJECTS := aiopravega pyspark_pravega providers/pravega dagster_pravega
+DISTRIBUTIONS := aiopravega pyspark-pravega airflow-provider-pravega dagster-pravega
+INSTALLED := $(VENV)/.installed
+JARS := $(VENV)/.jars
+# Parallel test processes. Each runs at most one Spark, and all share one server.
+WORKERS ?= 2
+
+# Spark starts its Python workers by this name, whatever `python3` is on the path.
+export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
+export PYTHON
+
+.PHONY: help
+help: ## List what make can do
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: setup ## Run the main job from end to end on an embedded Pravega
+	@$(BIN)/python example_dags/demo.py
+
+.PHONY: test
+test: setup ## Run all tests (some: make test ARGS='tests/unit -k cut')
+	@echo "Running the tests in $(WORKERS) processes"
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup $(ARGS)
+
+.PHONY: check
+check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, addresses
+	@echo "ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check --diff .
+	@echo "mypy" && $(BIN)/mypy
+	@echo "import contracts" && $(BIN)/lint-imports
+	@echo "sizes of modules" && $(BIN)/python tools/check_module_size.py
+	@echo "addresses" && $(BIN)/python tools/check_addresses.py
+
+.PHONY: bench
+bench: setup ## Measure against the Java client and the official Python client
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+.PHONY: setup
+setup: prerequisites $(INSTALLED) $(JARS) ## Make .venv, install everything, fetch the servers' jars
+
+.PHONY: lock
+lock: $(BIN)/uv ## Resolve requirements.lock (newer versions: make lock ARGS=--upgrade)
+	@echo "Resolving requirements.lock"
+	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
+		--group dev $(addprefix --no-emit-package ,$(DISTRIBUTIONS)) --output-file requirements.lock $(ARGS)
+
+.PHONY: clean
+clean: ## Remove .venv and what the tools left (the jars in your cache stay)
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+
+.PHONY: prerequisites
+prerequisites:
+	@tools/prerequisites.sh > /dev/null
+
+# uv comes by pip, in the version and with the hashes of the lock.
+$(BIN)/uv: | prerequisites
+	@echo "Making a virtual environment in $(VENV)"
+	@"$$(tools/prerequisites.sh)" -m venv $(VENV)
+	@echo "Installing uv"
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.txt
+	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement $(VENV)/uv.txt
+
+$(INSTALLED): requirements.lock $(PROJECTS:%=%/pyproject.toml) | $(BIN)/uv
+	@echo "Installing the packages of requirements.lock"
+	@$(BIN)/uv pip sync --python $(BIN)/python --require-hashes --build-constraint requirements.lock requirements.lock
+	@echo "Installing the four distributions of this repository, editable"
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation $(PROJECTS:%=--editable %)
+	@touch $@
+
+$(JARS): aiopravega/src/aiopravega/emulator/jars.lock $(INSTALLED)
+	@echo "Fetching the servers (Pravega, Schema Registry)"
+	@$(BIN)/pravega-emulator fetch
+	@touch $@

@@ -1,0 +1,1 @@
+"""Pravega for Dagster: resources, stream assets and an IO manager over Spark."""

@@ -1,0 +1,1 @@
+"""Pravega for Apache Airflow: hook, operators, sensors and triggers."""

@@ -1,0 +1,1 @@
+"""Pravega as a Spark data source, in Python and Arrow."""
