@@ -1,0 +1,147 @@
+"""How to reach a Pravega cluster, and as whom: one immutable value for clients, Spark options and connections.
+
+Whatever is not given is taken from the environment (`PRAVEGA_CONTROLLER_URI`, `PRAVEGA_SCOPE`, …), the way
+Pravega's own connectors do. This module opens no connection.
+"""
+
+import base64
+import os
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+
+from aiopravega.errors import ConfigurationError, TlsError
+from aiopravega.names import check_name
+
+DEFAULT_CONTROLLER_URI = "tcp://localhost:9090"
+ENVIRONMENT_PREFIX = "PRAVEGA_"
+_SCHEMES = {"tcp": False, "pravega": False, "tls": True, "ssl": True, "pravegas": True}
+_MAX_PORT = 65535
+_ENVIRONMENT_FIELDS = (
+    "controller_uri",
+    "scope",
+    "username",
+    "password",
+    "token",
+    "ca_file",
+    "verify_hostname",
+)
+
+
+class PravegaConfig(BaseModel):
+    """Address, credentials and time limits. Times are in seconds.
+
+    Raises:
+        ConfigurationError: a value cannot work; the message names it and the remedy.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    controller_uri: str = Field(DEFAULT_CONTROLLER_URI, description="tcp://host:port, or tls://host:port")
+    scope: str | None = Field(None, description="scope of stream names that are given without one")
+    username: str | None = Field(None, description="for Basic authentication, together with the password")
+    password: SecretStr | None = Field(None, description="for Basic authentication")
+    token: SecretStr | None = Field(None, description="for Bearer authentication, instead of a username")
+    ca_file: str | None = Field(None, description="PEM file of the certificate authority, for tls://")
+    verify_hostname: bool = Field(True, description="check that the server's certificate bears its name")
+    connect_timeout: float = Field(10.0, gt=0, description="limit for opening one connection")
+    request_timeout: float = Field(30.0, gt=0, description="limit for the answer to one request")
+    retry_timeout: float = Field(60.0, ge=0, description="how long failures that can pass are tried again")
+
+    def __init__(self, **values: Any) -> None:
+        for name in _ENVIRONMENT_FIELDS:
+            text = os.environ.get(ENVIRONMENT_PREFIX + name.upper())
+            if text:
+                values.setdefault(name, text)
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            problems = "; ".join(
+                f"{'.'.join(str(part) for part in problem['loc']) or 'configuration'}: {problem['msg']}"
+                for problem in error.errors(include_input=False)
+            )
+            raise ConfigurationError(f"the Pravega configuration cannot work: {problems}") from None
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str], names: Mapping[str, str]) -> Self:
+        """Build a configuration from a host's own options (Spark's, a connection's extras).
+
+        `names` maps a host's option to the field here; options that are absent or empty keep their defaults.
+        """
+        return cls(**{field: options[option] for option, field in names.items() if options.get(option)})
+
+    @field_validator("controller_uri")
+    @classmethod
+    def _check_uri(cls, uri: str) -> str:
+        split = urlsplit(uri)
+        hint = "write tcp://host:port, or tls://host:port"
+        if split.scheme not in _SCHEMES:
+            raise ValueError(f"{uri!r} has the scheme {split.scheme!r}: {hint}")
+        if split.username or split.password:
+            raise ValueError("credentials do not belong into the URI: give username and password")
+        try:
+            port = split.port
+        except ValueError:
+            port = None
+        if not split.hostname or port is None or not 0 < port <= _MAX_PORT or split.path not in ("", "/"):
+            raise ValueError(f"{uri!r} has no host and port: {hint}")
+        return uri
+
+    @field_validator("scope")
+    @classmethod
+    def _check_scope(cls, scope: str | None) -> str | None:
+        return None if scope is None else check_name("scope", scope)
+
+    @model_validator(mode="after")
+    def _check_together(self) -> Self:
+        if (self.username is None) != (self.password is None):
+            raise ValueError("username and password go together")
+        if self.username is not None and self.token is not None:
+            raise ValueError("give either username and password, or a token")
+        if self.username is not None and ":" in self.username:
+            raise ValueError("a username cannot contain ':'")
+        if self.ca_file is not None and not self.tls:
+            raise ValueError(f"ca_file is for tls://, but the URI is {self.controller_uri!r}")
+        if self.ca_file is not None and not Path(self.ca_file).is_file():
+            raise ValueError(f"the CA file {self.ca_file!r} does not exist")
+        return self
+
+    @property
+    def tls(self) -> bool:
+        """Whether every connection is encrypted."""
+        return _SCHEMES[urlsplit(self.controller_uri).scheme]
+
+    @property
+    def controller_target(self) -> str:
+        """`host:port` of the controller."""
+        split = urlsplit(self.controller_uri)
+        host = f"[{split.hostname}]" if ":" in (split.hostname or "") else split.hostname
+        return f"{host}:{split.port}"
+
+    def authorization(self) -> str | None:
+        """The value of the `authorization` metadata for the controller; a secret: never log it."""
+        if self.token is not None:
+            return f"Bearer {self.token.get_secret_value()}"
+        if self.username is None or self.password is None:
+            return None
+        pair = f"{self.username}:{self.password.get_secret_value()}"
+        return f"Basic {base64.b64encode(pair.encode()).decode()}"
+
+    def ssl_context(self) -> ssl.SSLContext | None:
+        """TLS settings for segment stores, or None for plain TCP.
+
+        Raises:
+            TlsError: the CA file is not a PEM file of certificates.
+        """
+        if not self.tls:
+            return None
+        try:
+            context = ssl.create_default_context(cafile=self.ca_file)
+        except (ssl.SSLError, OSError) as error:
+            raise TlsError(f"cannot read certificates from {self.ca_file}: {error}") from error
+        context.check_hostname = self.verify_hostname
+        return context

@@ -1,0 +1,178 @@
+"""The error tree: everything that this package raises on purpose derives from `PravegaError`.
+
+A message says what was tried, on what, what came back and what to do about it. `retryable` tells a caller (a
+retry loop, an Airflow task) whether the same call can succeed later without anybody changing anything.
+"""
+
+
+class PravegaError(Exception):
+    """The root of the tree."""
+
+    retryable: bool = False
+
+
+# --- what the caller asked for is wrong ---------------------------------------------------------------------
+
+
+class ConfigurationError(PravegaError, ValueError):
+    """A URI, option, credential setting or argument that cannot work, found before any work started."""
+
+
+class InvalidStreamCutError(PravegaError, ValueError):
+    """A StreamCut that is malformed, belongs to another stream, or does not fit the stream's segments."""
+
+
+class InvalidRangeError(InvalidStreamCutError):
+    """A range whose end lies before its start, or whose ends belong to two streams."""
+
+
+class EventTooLargeError(PravegaError, ValueError):
+    """An event of more than 8 MiB; nothing of it was sent."""
+
+
+# --- the server could not be talked to ----------------------------------------------------------------------
+
+
+class PravegaConnectionError(PravegaError):
+    """A connection was refused, reset or closed, or a server is not there (yet)."""
+
+    retryable = True
+
+
+class PravegaTimeoutError(PravegaConnectionError, TimeoutError):
+    """No answer within the time limit."""
+
+
+class WrongHostError(PravegaConnectionError):
+    """The segment has moved to another segment store; ask the controller again."""
+
+
+class ProtocolError(PravegaError):
+    """The bytes of the other side are not the segment store's protocol."""
+
+
+class ServerError(PravegaError):
+    """The server answered that it failed inside."""
+
+    retryable = True
+
+
+# --- who may do what ----------------------------------------------------------------------------------------
+
+
+class SecurityError(PravegaError):
+    """The root of what authentication, authorization and TLS refuse."""
+
+
+class AuthenticationError(SecurityError):
+    """No credentials, or wrong ones."""
+
+
+class PermissionDeniedError(SecurityError):
+    """Known credentials that may not do this."""
+
+
+class TokenExpiredError(SecurityError):
+    """A delegation token ran out; with a fresh one the call succeeds."""
+
+    retryable = True
+
+
+class TlsError(SecurityError):
+    """The certificate of the server is not trusted, or does not bear its name."""
+
+
+# --- things that are not there, or there already ------------------------------------------------------------
+
+
+class NotFoundError(PravegaError, LookupError):
+    """The root of what does not exist."""
+
+
+class ScopeNotFoundError(NotFoundError):
+    """The scope does not exist."""
+
+
+class StreamNotFoundError(NotFoundError):
+    """The stream does not exist."""
+
+
+class SegmentNotFoundError(NotFoundError):
+    """The segment does not exist (any more): deleted, wholly truncated, or its transaction has ended."""
+
+
+class TableNotFoundError(NotFoundError):
+    """The key-value table does not exist."""
+
+
+class AlreadyExistsError(PravegaError):
+    """The root of what exists already."""
+
+
+class ScopeNotEmptyError(PravegaError):
+    """A scope that still holds streams, tables or reader groups cannot be deleted."""
+
+
+# --- states of a stream -------------------------------------------------------------------------------------
+
+
+class StreamSealedError(PravegaError):
+    """The stream is sealed: it takes no more events."""
+
+
+class StreamNotSealedError(PravegaError):
+    """The stream must be sealed before it can be deleted."""
+
+
+class SegmentSealedError(PravegaError):
+    """The segment is sealed: a scaling replaced it, or its stream is sealed."""
+
+
+class StreamTruncatedError(PravegaError):
+    """The range begins before the stream's head: retention or a truncation removed the data."""
+
+
+class ScalingError(PravegaError):
+    """The controller refused a scaling: the key ranges leave a gap or overlap, or a segment is not current."""
+
+
+class MalformedEventError(PravegaError):
+    """The bytes at an offset are not an event: a cut inside an event, or data of another writer format."""
+
+
+# --- transactions and tables --------------------------------------------------------------------------------
+
+
+class TransactionError(PravegaError):
+    """A transaction cannot do what was asked in the state that it is in."""
+
+
+class TransactionAbortedError(TransactionError):
+    """The transaction was aborted, or its lease ran out; its events will never be seen."""
+
+
+class TableConflictError(PravegaError):
+    """A conditional update met another version than the one it expects."""
+
+
+class LedgerError(PravegaError):
+    """The root of what the ledgers refuse."""
+
+
+class PartialCommitError(LedgerError):
+    """Some transactions of a decided job are committed and others are lost for good; a person must decide."""
+
+
+class WriteSupersededError(LedgerError):
+    """Another attempt of the same write id won the race; this attempt's transactions were aborted."""
+
+
+# --- the emulator -------------------------------------------------------------------------------------------
+
+
+class EmulatorError(PravegaError):
+    """The embedded server could not be fetched, started or reached."""
+
+
+class ChecksumError(EmulatorError):
+    """A fetched jar does not have the expected SHA-256."""

@@ -1,0 +1,86 @@
+"""Names of streams, segments, transactions and tables, as Pravega spells them.
+
+Source: `NameUtils` in Pravega's `shared/protocol`. This module knows no servers and no offsets.
+"""
+
+import re
+import uuid
+from dataclasses import dataclass
+from typing import Self
+
+from aiopravega.errors import ConfigurationError
+
+_USER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
+_SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\-]+")
+_MAX_NAME_LENGTH = 255
+_NUMBER_MASK = 0xFFFF_FFFF
+# Pravega's own streams (watermarks, reader groups) start with an underscore.
+INTERNAL_PREFIX = "_"
+
+
+def check_name(kind: str, name: str, *, internal: bool = False) -> str:
+    """Return `name`, or raise `ConfigurationError` if Pravega would refuse it as a `kind` of name."""
+    pattern = _SCOPE_NAME if internal or kind == "scope" else _USER_NAME
+    if not pattern.fullmatch(name) or len(name) > _MAX_NAME_LENGTH:
+        raise ConfigurationError(
+            f"{name!r} is not a {kind} name: use up to {_MAX_NAME_LENGTH} letters, digits, '.', '-' and '_', "
+            "starting with a letter or a digit"
+        )
+    return name
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class StreamName:
+    """A stream within its scope; `str()` gives `scope/stream`."""
+
+    scope: str
+    stream: str
+
+    @classmethod
+    def parse(cls, text: str, default_scope: str | None = None) -> Self:
+        """Read `scope/stream`, or `stream` if a default scope is known.
+
+        Raises:
+            ConfigurationError: the text is neither.
+        """
+        scope, slash, stream = text.partition("/")
+        if not slash:
+            scope, stream = default_scope or "", text
+        if not scope:
+            raise ConfigurationError(f"stream {text!r} has no scope: write scope/stream, or set a default scope")
+        check_name("scope", scope)
+        check_name("stream", stream, internal=stream.startswith(INTERNAL_PREFIX))
+        return cls(scope, stream)
+
+    def __str__(self) -> str:
+        return f"{self.scope}/{self.stream}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SegmentId:
+    """One segment of a stream: its number, and the epoch in which it was made. `str()` is its name on the wire."""
+
+    stream: StreamName
+    number: int
+    epoch: int
+
+    @classmethod
+    def from_int(cls, stream: StreamName, segment_id: int) -> Self:
+        """Read the 64-bit form that the controller uses: epoch in the high half, number in the low half."""
+        return cls(stream, segment_id & _NUMBER_MASK, (segment_id >> 32) & _NUMBER_MASK)
+
+    def to_int(self) -> int:
+        """The 64-bit form that the controller uses."""
+        return self.epoch << 32 | self.number
+
+    def transaction(self, txn_id: uuid.UUID) -> str:
+        """The wire name of the segment that holds a transaction's events until it commits."""
+        return f"{self}#transaction.{txn_id.hex}"
+
+    def __str__(self) -> str:
+        return f"{self.stream}/{self.number}.#epoch.{self.epoch}"
+
+
+def table_stream(scope: str, table: str) -> StreamName:
+    """The name under which the segments of a key-value table are found: they are named like a stream's."""
+    return StreamName(scope, f"{table}_kvtable")

@@ -1,0 +1,75 @@
+"""When to try again, and for how long. Which errors can pass is said by the errors themselves (`retryable`)."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from aiopravega.errors import PravegaError
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Pauses that grow from `initial` by `factor` up to `longest`, until `total` has passed. All in seconds."""
+
+    initial: float = 0.1
+    factor: float = 2.0
+    longest: float = 3.0
+    total: float = 60.0
+
+    def pause(self, attempt: int) -> float:
+        """The pause after the `attempt`-th failure (from 0), with jitter so that clients do not come in step."""
+        exponent = min(attempt, 30)  # beyond that the power only overflows
+        return min(self.longest, self.initial * self.factor**exponent) * random.uniform(0.5, 1.0)
+
+
+class Retries:
+    """The state of one operation that is tried again: counts failures and says how long to pause, or gives up.
+
+    It does no waiting itself, so that asyncio and blocking callers share it.
+    """
+
+    def __init__(self, policy: RetryPolicy, what: str) -> None:
+        self._policy = policy
+        self._what = what
+        self._deadline = time.monotonic() + policy.total
+        self._failures = 0
+
+    def pause_after(self, error: PravegaError) -> float:
+        """Seconds to wait before the next attempt.
+
+        Raises:
+            PravegaError: `error` itself, when trying again cannot help or the time is up.
+        """
+        pause = self._policy.pause(self._failures)
+        if not error.retryable or time.monotonic() + pause > self._deadline:
+            raise error
+        self._failures += 1
+        logger.info("%s failed, trying again in %.1f s: %s", self._what, pause, error)
+        return pause
+
+    def progressed(self) -> None:
+        """Start counting afresh: the operation got further, so this is another failure."""
+        self._failures = 0
+        self._deadline = time.monotonic() + self._policy.total
+
+
+async def retrying(attempt: Callable[[], Awaitable[T]], policy: RetryPolicy, what: str) -> T:
+    """Await `attempt()` until it succeeds; `what` names the operation in the log.
+
+    Raises:
+        PravegaError: the last failure, when it is not retryable or `policy.total` has passed.
+    """
+    retries = Retries(policy, what)
+    while True:
+        try:
+            return await attempt()
+        except PravegaError as error:
+            pause = retries.pause_after(error)
+        await asyncio.sleep(pause)
