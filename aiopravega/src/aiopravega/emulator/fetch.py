@@ -13,13 +13,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
+from aiopravega.emulator.extras import INSTALL_HINT
 from aiopravega.emulator.jars import Jar, JarList, cache_folder, locked_jars
 from aiopravega.emulator.locks import locked
 from aiopravega.emulator.progress import show_progress
 from aiopravega.errors import ChecksumError, EmulatorError
 
 REPOSITORY_VARIABLE = "PRAVEGA_EMULATOR_MAVEN_REPOSITORY"
-INSTALL_HINT = "install the extra: pip install 'aiopravega[emulator]'"
 _THREADS = 16  # small files: the time goes into waiting for answers
 _ATTEMPTS = 3
 _REQUEST_SECONDS = 30

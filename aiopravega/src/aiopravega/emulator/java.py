@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from aiopravega.errors import EmulatorError
@@ -41,11 +42,11 @@ def find_java() -> str:
 def java_command(
     java: str,
     jars: Path,
-    main: list[str],
+    main: Sequence[str],
     *,
     heap_megabytes: int,
     direct_megabytes: int = 0,
-    options: tuple[str, ...] = (),
+    options: Sequence[str] = (),
 ) -> list[str]:
     """The command line of one server: `main` is its main class and arguments."""
     direct = [f"-XX:MaxDirectMemorySize={direct_megabytes}m"] if direct_megabytes else []

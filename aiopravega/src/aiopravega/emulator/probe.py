@@ -24,7 +24,7 @@ def _message(field: int, body: bytes) -> bytes:
     return bytes([field << 3 | 2, len(body)]) + body
 
 
-def probe(config: PravegaConfig) -> str | None:
+def pravega_problem(config: PravegaConfig) -> str | None:
     """None if ready, else what came back."""
     if config.tls:
         assert config.ca_file

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from aiopravega.config import PravegaConfig
     from aiopravega.emulator.server import PravegaServer
 
+READ_ONLY = "prn::*,READ"
+
 
 @pytest.fixture(scope="session")
 def pravega_emulator() -> Iterator[PravegaServer]:
@@ -23,6 +25,16 @@ def pravega_emulator() -> Iterator[PravegaServer]:
     from aiopravega.emulator import PravegaEmulator
 
     with PravegaEmulator() as emulator:
+        yield emulator.server
+
+
+@pytest.fixture(scope="session")
+def pravega_emulator_secure() -> Iterator[PravegaServer]:
+    """A running Pravega with TLS and authentication; `config_for("reader")` may read everything, but write nothing."""
+    from aiopravega.emulator import Account, PravegaEmulator
+
+    reader = Account("reader", "only-reads", READ_ONLY)
+    with PravegaEmulator(tls=True, auth=True, accounts=[reader]) as emulator:
         yield emulator.server
 
 
