@@ -36,7 +36,7 @@ test: setup ## Run all tests (some: make test ARGS='tests/unit -k cut')
 check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, addresses
 	@echo "ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check --diff .
 	@echo "mypy" && $(BIN)/mypy
-	@echo "import contracts" && $(BIN)/lint-imports
+	@echo "import contracts" && $(BIN)/lint-imports --no-logo
 	@echo "sizes of modules" && $(BIN)/python tools/check_module_size.py
 	@echo "addresses" && $(BIN)/python tools/check_addresses.py
 

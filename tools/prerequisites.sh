@@ -41,9 +41,9 @@ check_java() {
         where="the PATH"
     fi
     advice="install a JDK or JRE $JAVA_MAJOR or newer, and set JAVA_HOME if it is not on the PATH."
-    version=$("$java" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p' | head -n 1) || version=""
+    version=$("$java" -version 2>&1 | sed -n 's/.* version "\([0-9][^"]*\)".*/\1/p' | head -n 1) || version=""
     [ -n "$version" ] || fail "no Java in $where, which Pravega and Spark need: $advice"
-    [ "$version" -ge "$JAVA_MAJOR" ] || fail "the Java in $where is too old (version $version): $advice"
+    [ "${version%%[!0-9]*}" -ge "$JAVA_MAJOR" ] || fail "the Java in $where is too old ($version): $advice"
 }
 
 python=$(find_python)
