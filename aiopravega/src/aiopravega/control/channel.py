@@ -1,0 +1,100 @@
+"""The gRPC channel to the controller: plain or TLS, credentials, and how it reconnects."""
+
+import asyncio
+import contextlib
+import ssl
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from aiopravega.config import PravegaConfig
+from aiopravega.errors import ConfigurationError, PravegaConnectionError, TlsError
+
+_FIRST_RECONNECT = 0.1
+# gRPC would wait up to two minutes, long after a controller is back.
+_LONGEST_RECONNECT = 2.0
+
+
+def _options(config: PravegaConfig, server_name: str | None) -> list[tuple[str, str | int]]:
+    options: list[tuple[str, str | int]] = [
+        ("grpc.initial_reconnect_backoff_ms", round(_FIRST_RECONNECT * 1000)),
+        ("grpc.max_reconnect_backoff_ms", round(_LONGEST_RECONNECT * 1000)),
+        # By its name a pause, in effect the limit for one attempt to connect.
+        ("grpc.min_reconnect_backoff_ms", round(config.connect_timeout * 1000)),
+        # Channels would share connections, and with them the pause after another client's failure.
+        ("grpc.use_local_subchannel_pool", 1),
+        # Segment stores are reached directly, so the controller is, whatever http_proxy says.
+        ("grpc.enable_http_proxy", 0),
+        # Lists of a hundred thousand segments exceed the default of 4 MB.
+        ("grpc.max_receive_message_length", -1),
+    ]
+    if server_name is not None:
+        options.append(("grpc.ssl_target_name_override", server_name))
+    return options
+
+
+async def open_channel(config: PravegaConfig) -> grpc.Channel:
+    """Make a channel; it connects by itself when it is first used.
+
+    Raises:
+        TlsError: the CA file holds no certificates, or the server does not speak TLS.
+        PravegaConnectionError: no server is there (only found here if names of servers are not to be checked).
+    """
+    context = config.ssl_context()
+    if context is None:
+        return grpc.insecure_channel(config.controller_target, _options(config, None))
+    # Without a CA file, trust what the connections to segment stores trust: Python's defaults, not gRPC's own list.
+    authorities = config.ca_file or ssl.get_default_verify_paths().cafile
+    credentials = grpc.ssl_channel_credentials(_content(authorities) if authorities else None)
+    server_name = None if config.verify_hostname else await _certified_name(config, context)
+    return grpc.secure_channel(config.controller_target, credentials, _options(config, server_name))
+
+
+def _content(file: str) -> bytes:
+    return Path(file).read_bytes()
+
+
+async def _certified_name(config: PravegaConfig, context: ssl.SSLContext) -> str:
+    """A name for which the server's certificate is good.
+
+    gRPC cannot leave out the check of the name, but it can check another one than that in the URI: so the server is
+    asked for its certificate first (which must be signed by a trusted authority all the same).
+    """
+    host, _, port = config.controller_target.rpartition(":")
+    try:
+        async with asyncio.timeout(config.connect_timeout):
+            _, writer = await asyncio.open_connection(host.strip("[]"), int(port), ssl=context)
+    except ssl.SSLError as error:
+        raise TlsError(
+            f"cannot connect to {config.controller_uri}: {error}. Check ca_file, and that the server speaks TLS."
+        ) from error
+    except OSError as error:  # TimeoutError is one
+        raise PravegaConnectionError(
+            f"cannot connect to {config.controller_uri}: {str(error) or 'no answer'}. Check the address, and that the "
+            "controller is running."
+        ) from error
+    certificate: Any = writer.get_extra_info("peercert")
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+    names = [name for kind, name in certificate.get("subjectAltName", ()) if kind in ("DNS", "IP Address")]
+    names += [value for part in certificate.get("subject", ()) for kind, value in part if kind == "commonName"]
+    if not names:
+        raise TlsError(f"the certificate of {config.controller_uri} names nobody, so gRPC refuses it")
+    first: str = names[0]
+    return first.replace("*", "any", 1)  # a wildcard stands for one label, whatever it is
+
+
+def metadata(config: PravegaConfig) -> tuple[tuple[str, str | bytes], ...]:
+    """What goes with every call: the credentials, if there are any.
+
+    Raises:
+        ConfigurationError: the token has characters that cannot be sent.
+    """
+    value = config.authorization()
+    if value is None:
+        return ()
+    if not (value.isascii() and value.isprintable()):  # gRPC would refuse it, and show it in its message
+        raise ConfigurationError("the token has a line break or another character that a token cannot have")
+    return (("authorization", value),)

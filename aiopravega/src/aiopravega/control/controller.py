@@ -1,0 +1,29 @@
+"""The controller of a Pravega cluster: all its calls in one object."""
+
+from aiopravega.config import PravegaConfig
+from aiopravega.control.rpc import Rpc
+from aiopravega.control.scaling import ScalingCalls
+from aiopravega.control.scopes import ScopeCalls
+from aiopravega.control.segments import SegmentCalls
+from aiopravega.control.streams import StreamCalls
+from aiopravega.control.tables import TableCalls
+from aiopravega.control.transactions import TransactionCalls
+
+
+class Controller(ScopeCalls, StreamCalls, SegmentCalls, ScalingCalls, TransactionCalls, TableCalls):
+    """Calls to a controller. Every one has a time limit and is repeated while its failure can pass.
+
+    It connects on the first call, and may be used from any event loop of the process that made that call.
+
+    Raises, from every call:
+        PravegaConnectionError: the controller could not be reached for as long as the configuration allows.
+        SecurityError: TLS, the credentials or the rights do not allow it.
+        ServerError: the controller failed.
+    """
+
+    def __init__(self, config: PravegaConfig) -> None:
+        self._rpc = Rpc(config)
+
+    async def close(self) -> None:
+        """End all calls and the connection; safe to repeat."""
+        self._rpc.close()

@@ -1,0 +1,54 @@
+"""What the controller's answers are made of, in this package's own types."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from aiopravega.names import SegmentId
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRange:
+    """A segment and the half-open part [low, high) of the key space [0, 1) that it owns."""
+
+    segment: SegmentId
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Successor(KeyRange):
+    """A segment that a scaling made, and those that it replaced."""
+
+    predecessors: tuple[SegmentId, ...]
+
+
+class Access(Enum):
+    """What a delegation token is to allow."""
+
+    READ = "READ"
+    WRITE = "WRITE"
+    READ_WRITE = "READ_WRITE"
+
+
+class TransactionState(Enum):
+    """Where a transaction stands. UNKNOWN: never was, or ended too long ago to be remembered."""
+
+    UNKNOWN = "UNKNOWN"
+    OPEN = "OPEN"
+    COMMITTING = "COMMITTING"
+    COMMITTED = "COMMITTED"
+    ABORTING = "ABORTING"
+    ABORTED = "ABORTED"
+
+
+class PingStatus(Enum):
+    """What became of an attempt to extend a transaction's lease; only OK extended it."""
+
+    OK = "OK"
+    LEASE_TOO_LARGE = "LEASE_TOO_LARGE"
+    MAX_EXECUTION_TIME_EXCEEDED = "MAX_EXECUTION_TIME_EXCEEDED"
+    SCALE_GRACE_TIME_EXCEEDED = "SCALE_GRACE_TIME_EXCEEDED"
+    DISCONNECTED = "DISCONNECTED"
+    COMMITTED = "COMMITTED"
+    ABORTED = "ABORTED"
+    UNKNOWN = "UNKNOWN"

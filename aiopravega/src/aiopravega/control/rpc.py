@@ -1,0 +1,119 @@
+"""Calls to the controller: time limits, retries and errors, the same for all.
+
+Calls are gRPC's blocking kind, started as futures and bridged into asyncio: gRPC's own asyncio support has one
+poller per process, which breaks when several event loops run in it (facade threads, Airflow's triggerer).
+This module knows no particular call.
+"""
+
+import asyncio
+import contextlib
+import threading
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import grpc
+
+from aiopravega.config import PravegaConfig
+from aiopravega.control.channel import metadata, open_channel
+from aiopravega.control.status import CallSite, rpc_error
+from aiopravega.errors import NotFoundError, PravegaError, StreamNotFoundError
+from aiopravega.retry import RetryPolicy, retrying
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+_SERVICE: Final = "/io.pravega.controller.stream.api.grpc.v1.ControllerService/"
+R = TypeVar("R", bound="Message")
+
+
+class Rpc:
+    """A channel to one controller, made on the first call."""
+
+    def __init__(self, config: PravegaConfig) -> None:
+        self.config = config
+        self._metadata = metadata(config)
+        self._policy = RetryPolicy(total=config.retry_timeout)
+        self._channel: grpc.Channel | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+
+    async def call(
+        self,
+        method: str,
+        request: "Message",
+        answer: type[R],
+        what: str,
+        *,
+        missing: type[NotFoundError] = StreamNotFoundError,
+        patience: float | None = None,
+    ) -> R:
+        """Make a call that may be repeated, and try failures that can pass again.
+
+        Args:
+            method: the name of the call in `controller.proto`.
+            request: its argument.
+            answer: the class of its result.
+            what: completes "cannot …" in messages; names the thing.
+            missing: the error for gRPC's NOT_FOUND.
+            patience: seconds after which to give up, in all; otherwise the configuration says.
+
+        Raises:
+            PravegaError: see `aiopravega.control.status`.
+        """
+        timeout = self.config.request_timeout if patience is None else patience
+        policy = self._policy if patience is None else RetryPolicy(total=patience)
+        site = CallSite(what, self.config.controller_uri, timeout, missing)
+        return await retrying(lambda: self._attempt(method, request, answer, site), policy, what)
+
+    async def _attempt(self, method: str, request: "Message", answer: type[R], site: CallSite) -> R:
+        channel = await self._open(site)
+        invoke = channel.unary_unary(
+            _SERVICE + method,
+            request_serializer=type(request).SerializeToString,
+            response_deserializer=answer.FromString,
+        )
+        loop = asyncio.get_running_loop()
+        finished = loop.create_future()
+
+        def report(_: object) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended, and with it whoever waited
+                loop.call_soon_threadsafe(_wake, finished)
+
+        call: Any = invoke.future(request, timeout=site.timeout, metadata=self._metadata)
+        call.add_done_callback(report)
+        try:
+            await finished
+        except asyncio.CancelledError:
+            call.cancel()
+            raise
+        code = call.code()
+        if code is not grpc.StatusCode.OK:
+            raise rpc_error(code, call.details() or "", site)
+        result: R = call.result()
+        return result
+
+    async def _open(self, site: CallSite) -> grpc.Channel:
+        if self._channel is None and not self._closed:
+            self._keep(await open_channel(self.config))
+        channel = self._channel
+        if channel is None:
+            raise PravegaError(f"cannot {site.what}: this client is closed. Make a new one.")
+        return channel
+
+    def _keep(self, made: grpc.Channel) -> None:
+        with self._lock:  # callers may come from several event loops at once
+            if self._channel is None and not self._closed:
+                self._channel = made
+                return
+        made.close()
+
+    def close(self) -> None:
+        """End all calls and the connection; safe to repeat."""
+        with self._lock:
+            channel, self._channel, self._closed = self._channel, None, True
+        if channel is not None:
+            channel.close()
+
+
+def _wake(finished: "asyncio.Future[None]") -> None:
+    if not finished.done():
+        finished.set_result(None)

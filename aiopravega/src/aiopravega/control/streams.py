@@ -1,0 +1,111 @@
+"""The controller's calls about streams as a whole."""
+
+from collections.abc import Mapping
+
+from aiopravega.control.convert import positions, stream_config, stream_configuration, stream_info
+from aiopravega.control.policies import StreamConfiguration
+from aiopravega.control.proto import controller_pb2 as pb
+from aiopravega.control.rpc import Rpc
+from aiopravega.control.status import refusal
+from aiopravega.errors import InvalidStreamCutError
+from aiopravega.names import SegmentId, StreamName
+
+
+class StreamCalls:
+    """Part of `Controller`."""
+
+    _rpc: Rpc
+
+    async def create_stream(self, stream: StreamName, configuration: StreamConfiguration) -> bool:
+        """Make a stream; returns False if it exists already, whatever its configuration.
+
+        Raises:
+            ScopeNotFoundError: its scope does not exist.
+        """
+        what = f"create stream {stream}"
+        answer = await self._rpc.call("createStream", stream_config(stream, configuration), pb.CreateStreamStatus, what)
+        status = pb.CreateStreamStatus.Status.Name(answer.status)
+        if status not in ("SUCCESS", "STREAM_EXISTS"):
+            raise refusal(status, what)
+        return status == "SUCCESS"
+
+    async def update_stream(self, stream: StreamName, configuration: StreamConfiguration) -> None:
+        """Replace all settings of a stream.
+
+        Raises:
+            StreamNotFoundError: there is no such stream.
+            StreamSealedError: it is sealed.
+        """
+        what = f"update stream {stream}"
+        answer = await self._rpc.call("updateStream", stream_config(stream, configuration), pb.UpdateStreamStatus, what)
+        _check_update(answer, what)
+
+    async def stream_exists(self, stream: StreamName) -> bool:
+        """Whether there is such a stream."""
+        answer = await self._rpc.call(
+            "checkStreamExists", stream_info(stream), pb.ExistsResponse, f"look for stream {stream}"
+        )
+        return answer.exists
+
+    async def stream_configuration(self, stream: StreamName) -> StreamConfiguration:
+        """The settings of a stream.
+
+        Raises:
+            StreamNotFoundError: there is no such stream.
+        """
+        config = await self._rpc.call(
+            "getStreamConfiguration", stream_info(stream), pb.StreamConfig, f"read the configuration of stream {stream}"
+        )
+        return stream_configuration(config)
+
+    async def seal_stream(self, stream: StreamName) -> None:
+        """End a stream: it can be read, but takes no more events. Safe to repeat.
+
+        Raises:
+            StreamNotFoundError: there is no such stream.
+        """
+        what = f"seal stream {stream}"
+        _check_update(await self._rpc.call("sealStream", stream_info(stream), pb.UpdateStreamStatus, what), what)
+
+    async def delete_stream(self, stream: StreamName) -> bool:
+        """Delete a sealed stream; returns False if there was none.
+
+        Raises:
+            StreamNotSealedError: it is not sealed.
+        """
+        what = f"delete stream {stream}"
+        answer = await self._rpc.call("deleteStream", stream_info(stream), pb.DeleteStreamStatus, what)
+        status = pb.DeleteStreamStatus.Status.Name(answer.status)
+        if status not in ("SUCCESS", "STREAM_NOT_FOUND"):
+            raise refusal(status, what)
+        return status == "SUCCESS"
+
+    async def truncate_stream(self, stream: StreamName, cut: Mapping[SegmentId, int]) -> None:
+        """Remove all events before a cut, for good.
+
+        Pravega accepts offsets beyond the tail, and moves the head there: whoever asks must know that they are not.
+
+        Raises:
+            StreamNotFoundError: there is no such stream.
+            StreamSealedError: it is sealed.
+            InvalidStreamCutError: the cut lies before the head, or does not cover the key space.
+        """
+        what = f"truncate stream {stream}"
+        answer = await self._rpc.call(
+            "truncateStream",
+            pb.StreamCut(streamInfo=stream_info(stream), cut=positions(cut)),
+            pb.UpdateStreamStatus,
+            what,
+        )
+        if answer.status == pb.UpdateStreamStatus.FAILURE:
+            shown = ", ".join(f"{segment.number}.#epoch.{segment.epoch}: {offset}" for segment, offset in cut.items())
+            raise InvalidStreamCutError(
+                f"cannot {what} at {{{shown}}}: the controller refuses this cut. It must not lie before the head, and "
+                "its segments must cover the whole key space."
+            )
+        _check_update(answer, what)
+
+
+def _check_update(answer: pb.UpdateStreamStatus, what: str) -> None:
+    if answer.status != pb.UpdateStreamStatus.SUCCESS:
+        raise refusal(pb.UpdateStreamStatus.Status.Name(answer.status), what)
