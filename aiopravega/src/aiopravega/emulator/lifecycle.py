@@ -53,6 +53,7 @@ class Workplace:
         heap_megabytes: int,
         direct_megabytes: int = 0,
         options: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
     ) -> ServerProcess:
         """A process, not started yet, that logs to `logs/NAME.log`; `main` is a Java class and its arguments."""
         command = java_command(
@@ -63,7 +64,7 @@ class Workplace:
             direct_megabytes=direct_megabytes,
             options=options,
         )
-        return ServerProcess(name, command, self.logs / f"{name}.log", self.folder)
+        return ServerProcess(name, command, self.logs / f"{name}.log", self.folder, environment)
 
 
 class Emulator(ABC):

@@ -5,6 +5,7 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from aiopravega.emulator.keeper import GRACE_SECONDS
@@ -20,13 +21,16 @@ _PORT_TAKEN = (b"Address already in use", b"BindException")
 
 
 class ServerProcess:
-    """A server's process. `name` is for messages; `log` grows over restarts."""
+    """A server's process. `name` is for messages; `log` grows over restarts; `environment` is added to ours."""
 
-    def __init__(self, name: str, command: list[str], log: Path, folder: Path) -> None:
+    def __init__(
+        self, name: str, command: list[str], log: Path, folder: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
         self.name = name
         self.log = log
         self._command = command
         self._folder = folder
+        self._environment = dict(environment or {})
         self._keeper: subprocess.Popen[bytes] | None = None
         self._log_start = 0
         self._pid: int | None = None
@@ -53,6 +57,7 @@ class ServerProcess:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             cwd=self._folder,
+            env=os.environ | self._environment,
             start_new_session=True,
         )
         answer = self._read_line(self._keeper)
@@ -67,6 +72,22 @@ class ServerProcess:
         with keeper.stdout as output:
             readable, _, _ = select.select([output], [], [], _START_SECONDS)
             return output.readline().decode().strip() if readable else ""
+
+    def run(self, timeout: float) -> None:
+        """Start a process that ends by itself, and wait for it.
+
+        Raises:
+            EmulatorError: it failed, or it took longer than `timeout` seconds.
+        """
+        self.start()
+        assert self._keeper is not None
+        try:
+            code = self._keeper.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise self.failure(f"took more than {timeout:.0f} s") from None
+        if code:
+            raise self.failure(f"ended with exit code {code}")
 
     def stop(self) -> None:
         """End the server politely, and by force if it takes more than five seconds. Does nothing if it has ended."""

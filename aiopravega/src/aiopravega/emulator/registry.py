@@ -1,6 +1,5 @@
 """The Schema Registry 0.6.0 as a process beside Pravega, keeping its schemas in Pravega's tables."""
 
-import base64
 import ssl
 import urllib.error
 import urllib.request
@@ -34,7 +33,7 @@ def registry_process(workplace: Workplace, security: Security, controller_uri: s
     if security.accounts:
         settings |= {
             "schemaRegistry.store.pravega.controller.connect.auth.method": "Basic",
-            "schemaRegistry.store.pravega.controller.connect.auth.token": _basic_token(security),
+            "schemaRegistry.store.pravega.controller.connect.auth.token": security.admin_token(),
             "schemaRegistry.security.auth.enable": "true",
             "schemaRegistry.security.pwdAuthHandler.accountsDb.location": str(security.accounts_file),
         }
@@ -53,7 +52,7 @@ def registry_problem(uri: str, security: Security) -> str | None:
     """None if the registry answers with its list of groups, which it reads from Pravega; else what came back."""
     request = urllib.request.Request(f"{uri}/v1/groups?limit=1")
     if security.accounts:
-        request.add_header("Authorization", f"Basic {_basic_token(security)}")
+        request.add_header("Authorization", f"Basic {security.admin_token()}")
     context = ssl.create_default_context(cafile=security.ca_file) if security.ca_file else None
     # A proxy of the environment does not know this machine's ports.
     handlers = [urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)]
@@ -62,8 +61,3 @@ def registry_problem(uri: str, security: Security) -> str | None:
     except (OSError, urllib.error.HTTPError) as error:
         return f"{uri} answered: {error}"
     return None
-
-
-def _basic_token(security: Security) -> str:
-    admin = security.accounts[0]
-    return base64.b64encode(f"{admin.name}:{admin.password}".encode()).decode()

@@ -1,5 +1,6 @@
 """Certificates and accounts of one server: what to make, and how clients and the server's settings find it."""
 
+import base64
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -59,6 +60,21 @@ class Security:
     def controller_uri(self, port: int) -> str:
         """The URI of a controller at this port."""
         return f"{'tls' if self.certificates else 'tcp'}://{self.host}:{port}"
+
+    def client_environment(self) -> dict[str, str]:
+        """How a server that calls another one as a Java client gets its credentials."""
+        if not self.accounts:
+            return {}
+        return {
+            "pravega_client_auth_loadDynamic": "false",
+            "pravega_client_auth_method": "Basic",
+            "pravega_client_auth_token": self.admin_token(),
+        }
+
+    def admin_token(self) -> str:
+        """Name and password of the account that may do everything, as Basic authentication wants them."""
+        admin = self.accounts[0]
+        return base64.b64encode(f"{admin.name}:{admin.password}".encode()).decode()
 
     def standalone_settings(self) -> dict[str, str]:
         """The settings of Pravega standalone (source: `SingleNodeConfig` in Pravega's `standalone`)."""

@@ -1,0 +1,207 @@
+"""A real Pravega that keeps its data: ZooKeeper, BookKeeper, segment store and controller as processes of their own.
+
+For tests of failures: each process can be killed and started again, and nothing that was acknowledged is lost.
+"""
+
+import json
+import secrets
+import shutil
+import socket
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from aiopravega.emulator.durable_settings import (
+    Ports,
+    bookie_settings,
+    controller_settings,
+    segment_store_settings,
+    zookeeper_settings,
+)
+from aiopravega.emulator.lifecycle import Emulator, PortTakenError, Workplace
+from aiopravega.emulator.ports import free_ports, is_free
+from aiopravega.emulator.probe import pravega_problem
+from aiopravega.emulator.process import ServerProcess
+from aiopravega.emulator.registry import registry_problem, registry_process, registry_uri
+from aiopravega.emulator.security import Security
+from aiopravega.emulator.server import Account, PravegaServer
+from aiopravega.errors import EmulatorError
+
+# Short-lived servers on few cores: compiling thoroughly and collecting in parallel cost more than they bring.
+_JVM = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+_CACHE_MEGABYTES = 256
+_CONNECTION_MEGABYTES = 256
+_ANSWER_SECONDS = 5.0
+_STATE_FOLDERS = ("zookeeper", "bookie", "storage")
+
+
+class DurablePravega(Emulator):
+    """Pravega as a cluster of one machine: about 0.8 GB of memory, ready after some ten seconds.
+
+    Args:
+        schema_registry: start the Schema Registry too.
+        tls: encrypt the connections of controller and segment store.
+        auth: ask for credentials; `config` has those of the account `admin`.
+        accounts: further accounts, as for `PravegaEmulator`.
+        data: a folder for everything. A later start with the same folder finds all data, at the same addresses.
+        token_seconds: how long a delegation token is valid, with `auth`.
+        timeout: seconds that the servers may take to be ready.
+    """
+
+    def __init__(
+        self,
+        *,
+        schema_registry: bool = False,
+        tls: bool = False,
+        auth: bool = False,
+        accounts: Sequence[Account] = (),
+        data: str | Path | None = None,
+        token_seconds: int = 600,
+        timeout: float = 90.0,
+    ) -> None:
+        super().__init__(data, timeout)
+        self._schema_registry = schema_registry
+        self._tls, self._auth, self._accounts = tls, auth, tuple(accounts)
+        self._token_seconds = token_seconds
+
+    def kill(self, name: str | None = None) -> None:
+        """End one process as `kill -9` does (see `restart` for the names), or all of them."""
+        if name is None:
+            super().kill()
+        else:
+            self._named(name).kill()
+
+    def restart(self, name: str) -> None:
+        """Start a process again that was killed, and return at once; `wait_ready` says when the cluster works again.
+
+        Args:
+            name: `zookeeper`, `bookie`, `segmentstore`, `controller` or `schema-registry`.
+        """
+        process = self._named(name)
+        process.stop()
+        process.start()
+
+    def wait_ready(self) -> None:
+        """Wait until the cluster works; all its processes must run.
+
+        Raises:
+            EmulatorError: a process ended, or the time was up; the message has the last lines of the log.
+        """
+        self._await_ready(self._named("controller"), lambda: pravega_problem(self.config))
+
+    def _named(self, name: str) -> ServerProcess:
+        for process in self._processes:
+            if process.name == name:
+                return process
+        names = ", ".join(process.name for process in self._processes) or "none, start it first"
+        raise EmulatorError(f"there is no process {name!r}; there are: {names}")
+
+    def _launch(self, workplace: Workplace) -> PravegaServer:
+        ports, fresh = _ports_of(workplace.folder)
+        try:
+            return self._launch_on(ports, workplace)
+        except PortTakenError:
+            if not fresh:
+                raise
+            (workplace.folder / "ports.json").unlink()
+            for name in _STATE_FOLDERS:
+                shutil.rmtree(workplace.folder / name, ignore_errors=True)
+            raise
+
+    def _launch_on(self, ports: Ports, workplace: Workplace) -> PravegaServer:
+        folder = workplace.folder
+        security = Security.make(folder / "security", tls=self._tls, auth=self._auth, accounts=self._accounts)
+        server = PravegaServer(
+            security.controller_uri(ports.controller),
+            workplace.logs,
+            registry_uri(security, ports.schema_registry) if self._schema_registry else None,
+            security.ca_file,
+            security.accounts,
+        )
+        self._start_log(ports, workplace)
+        signing_key = secrets.token_hex()
+        store_file = workplace.write_settings(
+            "segmentstore.properties",
+            segment_store_settings(ports, folder, security, signing_key, _CACHE_MEGABYTES),
+        )
+        controller_file = workplace.write_settings(
+            "controller.properties", controller_settings(ports, security, signing_key, self._token_seconds)
+        )
+        self._run(
+            workplace.process(
+                "segmentstore",
+                ["io.pravega.segmentstore.server.host.ServiceStarter"],
+                heap_megabytes=512,
+                direct_megabytes=_CACHE_MEGABYTES + _CONNECTION_MEGABYTES,
+                options=[*_JVM, f"-Dpravega.configurationFile={store_file}"],
+                environment=security.client_environment(),
+            )
+        )
+        controller = self._run(
+            workplace.process(
+                "controller",
+                ["io.pravega.controller.server.Main"],
+                heap_megabytes=384,
+                direct_megabytes=128,
+                options=[*_JVM, f"-Dconf.file={controller_file}"],
+            )
+        )
+        self._await_ready(controller, lambda: pravega_problem(server.config))
+        if uri := server.schema_registry_uri:
+            registry = self._run(registry_process(workplace, security, server.controller_uri, ports.schema_registry))
+            self._await_ready(registry, lambda: registry_problem(uri, security))
+        return server
+
+    def _start_log(self, ports: Ports, workplace: Workplace) -> None:
+        """Start ZooKeeper and the bookie, which together are the write-ahead log."""
+        folder = workplace.folder
+        zookeeper_file = workplace.write_settings("zoo.cfg", zookeeper_settings(ports, folder))
+        bookie_file = str(workplace.write_settings("bookie.conf", bookie_settings(ports, folder)))
+        is_new = not (folder / "bookie").exists()
+        zookeeper = self._run(
+            workplace.process(
+                "zookeeper",
+                ["org.apache.zookeeper.server.ZooKeeperServerMain", str(zookeeper_file)],
+                heap_megabytes=128,
+                options=[*_JVM, "-Dzookeeper.admin.enableServer=false"],
+            )
+        )
+        self._await_ready(zookeeper, lambda: _zookeeper_problem(ports.zookeeper))
+        if is_new:
+            shell = ["org.apache.bookkeeper.bookie.BookieShell", "-conf", bookie_file, "initnewcluster"]
+            workplace.process("bookie-init", shell, heap_megabytes=128, options=_JVM).run(self._timeout)
+        self._run(
+            workplace.process(
+                "bookie",
+                ["org.apache.bookkeeper.server.Main", "--conf", bookie_file],
+                heap_megabytes=192,
+                direct_megabytes=256,
+                options=_JVM,
+            )
+        )
+
+
+def _ports_of(folder: Path) -> tuple[Ports, bool]:
+    """The ports of a data folder, and whether they were chosen just now."""
+    file = folder / "ports.json"
+    if file.exists():
+        ports = Ports(**json.loads(file.read_text(encoding="utf-8")))
+        taken = [port for port in ports.all() if not is_free(port)]
+        if taken:
+            raise EmulatorError(
+                f"the data in {folder} are bound to ports {taken}, on which another program listens: end it first"
+            )
+        return ports, False
+    ports = Ports(*free_ports(len(fields(Ports))))
+    file.write_text(json.dumps(asdict(ports)), encoding="utf-8")
+    return ports, True
+
+
+def _zookeeper_problem(port: int) -> str | None:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=_ANSWER_SECONDS) as connection:
+            connection.sendall(b"ruok")
+            answer = connection.recv(4)
+    except OSError as error:
+        return f"ZooKeeper does not answer on port {port}: {error}"
+    return None if answer == b"imok" else f"ZooKeeper answered {answer!r}"
