@@ -38,6 +38,7 @@ check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, 
 	@echo "mypy" && $(BIN)/mypy
 	@echo "import contracts" && $(BIN)/lint-imports --no-logo
 	@echo "sizes of modules" && $(BIN)/python tools/check_module_size.py
+	@echo "reasons" && $(BIN)/python tools/check_reasons.py
 	@echo "addresses" && $(BIN)/python tools/check_addresses.py
 
 .PHONY: bench

@@ -10,26 +10,24 @@ import sys
 import tempfile
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]
 REGISTRY = r"https?://[\w.-]*(?:maven|pypi|pythonhosted|npmjs|crates)"
 
 
-def local_folders(checkout: Path) -> set[Path]:
+def local_folders() -> set[Path]:
     """Folders of this machine that no file may name."""
-    shared = {Path("/"), Path(tempfile.gettempdir()), Path.home().parent}
-    return {checkout, checkout.parent, Path.home()} - shared
+    common = {Path("/"), Path(tempfile.gettempdir()), Path.home().parent}
+    return {ROOT, ROOT.parent, Path.home()} - common
 
 
 def main() -> int:
     """Check every text file that git knows or would add."""
-    checkout = Path(__file__).resolve().parent.parent
-    folders = "|".join(rf"(?<![\w.<]){re.escape(str(folder))}\b" for folder in local_folders(checkout))
+    # Not behind a letter or a bracket: </root> is not a path.
+    folders = "|".join(rf"(?<![\w.<]){re.escape(str(folder))}\b" for folder in local_folders())
     search = ["git", "grep", "-nIP", "--untracked", "-e", f"{REGISTRY}|{folders}"]
-    found = subprocess.run(search, check=False, capture_output=True, text=True, cwd=checkout)
-    if found.returncode > 1:  # 1 means that nothing was found
-        print(found.stderr, file=sys.stderr)
-        return found.returncode
-    print(found.stdout or "no address of a registry or of this machine")
-    return 1 if found.stdout else 0
+    found = subprocess.run(search, check=False, capture_output=True, text=True, cwd=ROOT)
+    print(found.stderr or found.stdout or "no address of a registry or of this machine")
+    return 1 if found.stderr or found.stdout else 0
 
 
 if __name__ == "__main__":

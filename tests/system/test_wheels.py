@@ -1,0 +1,138 @@
+"""Each distribution as its users get it: a wheel, in an empty environment, with what it asks for and no more."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from uv import find_uv_bin
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("aiopravega", "pyspark_pravega", "providers/pravega", "dagster_pravega")
+HOSTS = {"apache-airflow", "apache-airflow-core", "apache-airflow-task-sdk", "dagster", "pyspark"}
+# One process installs all of them: uv waits for its own cache anyhow.
+LIMIT = 150  # seconds for one command
+pytestmark = pytest.mark.xdist_group("wheels")
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+package = importlib.import_module(sys.argv[1])
+for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+    if not module.name.startswith(tuple(sys.argv[2:])):
+        importlib.import_module(module.name)
+"""
+
+
+def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
+    """Run a command to its good end; returns what it printed."""
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env=environment or None,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment, and which distributions were installed into it."""
+
+    folder: Path
+    wheels: Path
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "bin" / "python"
+
+    def install(self, *requirements: str) -> set[str]:
+        """Install in the locked versions; returns the names of all that the environment then holds."""
+        uv, lock = find_uv_bin(), ROOT / "requirements.lock"
+        locked: list[str | Path] = [uv, "pip", "install", "--quiet", "--python", self.python]
+        locked += ["--find-links", self.wheels, "--constraint", lock, *requirements]
+        # From uv's cache if that is enough, so that these tests pass without a network once they have passed with one.
+        if subprocess.run([*locked, "--offline"], capture_output=True, check=False, timeout=LIMIT).returncode != 0:
+            run(*locked)
+        listing = run(uv, "pip", "list", "--quiet", "--format", "json", "--python", self.python)
+        return {entry["name"] for entry in json.loads(listing)}
+
+    def python_runs(self, *arguments: str) -> str:
+        """Run its Python in its own folder, knowing nothing of this repository or of the caller's settings."""
+        home = str(self.folder)
+        return run(self.python, "-I", *arguments, cwd=self.folder, PATH="/usr/bin:/bin", HOME=home, AIRFLOW_HOME=home)
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a wheel of each distribution."""
+    folder = tmp_path_factory.mktemp("wheels")
+    for project in FOLDERS:
+        build = ("build", "--quiet", "--wheel", "--no-build-isolation", "--python", sys.executable, "--out-dir", folder)
+        run(find_uv_bin(), *build, ROOT / project)
+    return folder
+
+
+@pytest.fixture
+def environment(tmp_path: Path, wheels: Path) -> Environment:
+    """An empty environment of the Python that runs the tests."""
+    run(find_uv_bin(), "venv", "--quiet", "--python", sys.executable, tmp_path / "venv")
+    return Environment(tmp_path / "venv", wheels)
+
+
+def test_the_client_brings_neither_a_host_nor_arrow(environment: Environment) -> None:
+    installed = environment.install("aiopravega")
+    assert {"aiopravega", "grpcio", "protobuf", "pydantic", "mmh3"} <= installed
+    assert not installed & (HOSTS | {"pyarrow", "pandas", "numpy", "jgo"})
+    environment.python_runs("-c", IMPORT_ALL, "aiopravega", "aiopravega.emulator")
+
+
+def test_the_emulator_comes_as_an_extra(environment: Environment) -> None:
+    installed = environment.install("aiopravega[emulator]")
+    assert "jgo" in installed
+    assert not installed & HOSTS
+    environment.python_runs("-c", IMPORT_ALL, "aiopravega", "aiopravega.emulator.pytest_plugin")
+    assert "fetch" in run(environment.folder / "bin" / "pravega-emulator", "--help")
+
+
+def test_the_fixture_does_not_disturb_the_tests_of_those_who_do_not_use_it(environment: Environment) -> None:
+    environment.install("aiopravega", "pytest")
+    (environment.folder / "test_of_a_user.py").write_text("def test_nothing_of_pravega():\n    assert True\n")
+    assert "1 passed" in environment.python_runs("-m", "pytest", "-W", "error", "test_of_a_user.py")
+
+
+def test_spark_needs_neither_airflow_nor_dagster(environment: Environment) -> None:
+    installed = environment.install("pyspark-pravega")
+    assert {"aiopravega", "pyspark-pravega", "pyspark", "pyarrow"} <= installed
+    assert installed & HOSTS == {"pyspark"}
+    environment.python_runs("-c", IMPORT_ALL, "pyspark_pravega")
+
+
+def test_airflow_needs_neither_spark_nor_dagster(environment: Environment) -> None:
+    installed = environment.install("airflow-provider-pravega")
+    assert {"aiopravega", "airflow-provider-pravega", "apache-airflow-core"} <= installed
+    assert not installed & {"pyspark", "pyspark-pravega", "pyarrow", "dagster", "dagster-pravega"}
+    environment.python_runs("-c", IMPORT_ALL, "airflow_pravega")
+    information = environment.python_runs(
+        "-c", "import airflow_pravega as p; print(p.get_provider_info()['package-name'])"
+    )
+    assert information.split()[-1] == "airflow-provider-pravega"
+
+
+def test_dagster_needs_neither_spark_nor_airflow(environment: Environment) -> None:
+    installed = environment.install("dagster-pravega")
+    assert {"aiopravega", "dagster-pravega", "dagster"} <= installed
+    assert installed & HOSTS == {"dagster"}
+    assert not installed & {"pyspark-pravega", "pyarrow", "airflow-provider-pravega"}
+    environment.python_runs("-c", IMPORT_ALL, "dagster_pravega")
+
+
+@pytest.mark.parametrize("distribution", ["airflow-provider-pravega", "dagster-pravega"])
+def test_the_extra_spark_brings_spark(environment: Environment, distribution: str) -> None:
+    assert {"pyspark", "pyspark-pravega", distribution} <= environment.install(f"{distribution}[spark]")

@@ -1,0 +1,102 @@
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).parents[3] / "tools"
+
+
+class Checkout:
+    """A small git repository with the checks in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copytree(TOOLS, folder / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+        subprocess.run(["git", "init", "--quiet", folder], check=True, timeout=60)
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text)
+
+    def check(self, name: str) -> tuple[bool, str]:
+        """Whether a check passes, and what it says."""
+        command: list[str | Path] = [sys.executable, self.folder / "tools" / f"check_{name}.py"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert not done.stderr
+        return done.returncode == 0, done.stdout
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    folder = tmp_path / "around" / "checkout"
+    folder.mkdir(parents=True)
+    return Checkout(folder)
+
+
+@pytest.mark.parametrize("name", ["module_size", "reasons", "addresses"])
+def test_the_checks_pass_on_themselves(checkout: Checkout, name: str) -> None:
+    passed, said = checkout.check(name)
+    assert passed, said
+
+
+def test_a_module_may_have_300_lines(checkout: Checkout) -> None:
+    checkout.write("even.py", "x = 1\n" * 300)
+    assert checkout.check("module_size")[0]
+
+
+def test_a_longer_module_is_named_with_its_length(checkout: Checkout) -> None:
+    checkout.write("endless.py", "x = 1\n" * 301)
+    passed, said = checkout.check("module_size")
+    assert not passed
+    assert "endless.py: 301 lines" in said
+
+
+def test_a_longer_module_passes_with_a_reason_in_its_first_lines(checkout: Checkout) -> None:
+    checkout.write("table.py", "# long because: one line per command of the protocol\n" + "x = 1\n" * 301)
+    assert checkout.check("module_size")[0]
+
+
+def test_an_empty_reason_is_none(checkout: Checkout) -> None:
+    checkout.write("table.py", "# long because: \n" + "x = 1\n" * 301)
+    assert not checkout.check("module_size")[0]
+
+
+def test_generated_stubs_may_be_long(checkout: Checkout) -> None:
+    checkout.write("controller_pb2.py", "x = 1\n" * 301)
+    assert checkout.check("module_size")[0]
+
+
+@pytest.mark.parametrize("comment", ["noqa", "noqa: B023", "type: ignore", "type: ignore[call-arg]"])
+def test_a_silenced_line_needs_a_reason(checkout: Checkout, comment: str) -> None:
+    checkout.write("silent.py", f"x = 1  # {comment}\n")
+    passed, said = checkout.check("reasons")
+    assert not passed
+    assert "silent.py:1" in said
+
+
+@pytest.mark.parametrize("comment", ["noqa: B023 - called at once", "type: ignore[call-arg]  # a default is read"])
+def test_a_silenced_line_passes_with_its_reason(checkout: Checkout, comment: str) -> None:
+    checkout.write("silent.py", f"x = 1  # {comment}\n")
+    assert checkout.check("reasons")[0]
+
+
+@pytest.mark.parametrize("host", ["pypi.org/simple", "repo1.maven.example/maven2", "files.pythonhosted.org"])
+def test_no_file_names_a_registry(checkout: Checkout, host: str) -> None:
+    checkout.write("settings.toml", "index = 'https:" + f"//{host}'\n")
+    passed, said = checkout.check("addresses")
+    assert not passed
+    assert "settings.toml:1" in said
+
+
+def test_no_file_names_a_folder_of_this_machine(checkout: Checkout) -> None:
+    for folder in (checkout.folder / "tests", checkout.folder.parent / "notes.md", Path.home() / "x"):
+        checkout.write("notes.md", f"as written in {folder}\n")
+        passed, said = checkout.check("addresses")
+        assert not passed, folder
+        assert "notes.md:1" in said
+
+
+def test_other_addresses_are_fine(checkout: Checkout) -> None:
+    checkout.write("notes.md", "See https://cncf.pravega.io, tcp://localhost:9090 and /tmp/events.\n")
+    assert checkout.check("addresses")[0]
