@@ -36,7 +36,7 @@ test: setup ## Run all tests (some: make test ARGS='tests/unit -k cut')
 check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, addresses
 	@echo "ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check --diff .
 	@echo "mypy" && $(BIN)/mypy
-	@echo "import contracts" && $(BIN)/lint-imports --no-logo
+	@echo "import contracts" && $(BIN)/lint-imports --no-logo --no-cache
 	@echo "sizes of modules" && $(BIN)/python tools/check_module_size.py
 	@echo "reasons" && $(BIN)/python tools/check_reasons.py
 	@echo "addresses" && $(BIN)/python tools/check_addresses.py
