@@ -1,0 +1,20 @@
+"""The client for programs that do not use asyncio: the same names as `aiopravega.client`, without await.
+
+Every call runs on a shared event loop in a thread of its own and waits for the result. A client belongs to the
+process that made it.
+"""
+
+from aiopravega.blocking.client import PravegaClient
+from aiopravega.blocking.ledger import CommitLedger, CommitProtocol
+from aiopravega.blocking.tables import KeyValueTable
+from aiopravega.blocking.writes import EventWriter, Transaction, TransactionHandle
+
+__all__ = [
+    "CommitLedger",
+    "CommitProtocol",
+    "EventWriter",
+    "KeyValueTable",
+    "PravegaClient",
+    "Transaction",
+    "TransactionHandle",
+]

@@ -1,0 +1,200 @@
+"""The asyncio client: one object per cluster, from which streams are made, read and written."""
+
+from collections.abc import AsyncIterator, Iterable
+from types import TracebackType
+from typing import Self
+from uuid import UUID
+
+from aiopravega.config import PravegaConfig
+from aiopravega.control import Controller, RetentionPolicy, ScalingPolicy, StreamConfiguration
+from aiopravega.cuts import SegmentRange, StreamCut, StreamCutRange
+from aiopravega.errors import ConfigurationError, StreamNotFoundError
+from aiopravega.ledger import DEFAULT_TABLE, CommitLedger
+from aiopravega.names import StreamName, check_name
+from aiopravega.read import Event, Planner, read_ranges
+from aiopravega.store import SegmentStore
+from aiopravega.tables import KeyValueTable
+from aiopravega.write.transaction import DEFAULT_LEASE, Transaction, TransactionHandle
+from aiopravega.write.writer import EventWriter
+
+
+class PravegaClient:
+    """A client of one Pravega cluster; use it with `async with`.
+
+    Every call has a time limit and tries failures that can pass again, both as the configuration says.
+
+    Raises:
+        PravegaConnectionError: on entering, when no controller answers.
+        AuthenticationError: on entering, when the credentials are wrong.
+    """
+
+    def __init__(self, config: PravegaConfig | None = None) -> None:
+        self.config = config or PravegaConfig()
+        self.controller = Controller(self.config)
+        self.store = SegmentStore(self.config, self.controller)
+        self._planner = Planner(self.controller, self.store)
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self.controller.ping()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.store.close()
+        await self.controller.close()
+
+    # --- scopes and streams ---------------------------------------------------------------------------------
+
+    async def create_scope(self, scope: str) -> bool:
+        """Make a scope; returns False if it exists already."""
+        return await self.controller.create_scope(check_name("scope", scope))
+
+    async def delete_scope(self, scope: str) -> bool:
+        """Delete an empty scope; returns False if there was none."""
+        return await self.controller.delete_scope(scope)
+
+    async def list_scopes(self) -> list[str]:
+        """The names of all scopes that these credentials may see."""
+        return await self.controller.list_scopes()
+
+    async def list_streams(self, scope: str, tag: str | None = None) -> list[StreamName]:
+        """The streams of a scope, or those with a tag; Pravega's internal streams are left out."""
+        return await self.controller.list_streams(scope, tag)
+
+    async def create_stream(
+        self,
+        scope: str,
+        stream: str,
+        scaling: ScalingPolicy | None = None,
+        retention: RetentionPolicy | None = None,
+        tags: Iterable[str] = (),
+    ) -> bool:
+        """Make a stream, by default of one segment and without retention; returns False if it exists already."""
+        configuration = StreamConfiguration(
+            scaling or ScalingPolicy.fixed(1), retention or RetentionPolicy.none(), tuple(tags)
+        )
+        return await self.controller.create_stream(StreamName(scope, check_name("stream", stream)), configuration)
+
+    async def stream_exists(self, scope: str, stream: str) -> bool:
+        """Whether there is such a stream."""
+        return await self.controller.stream_exists(StreamName(scope, stream))
+
+    async def seal_stream(self, scope: str, stream: str) -> None:
+        """End a stream: it can be read, but takes no more events."""
+        await self.controller.seal_stream(StreamName(scope, stream))
+
+    async def delete_stream(self, scope: str, stream: str) -> bool:
+        """Seal and delete a stream with all its events; returns False if there was none."""
+        name = StreamName(scope, stream)
+        try:
+            await self.controller.seal_stream(name)
+        except StreamNotFoundError:
+            return False
+        return await self.controller.delete_stream(name)
+
+    async def truncate_stream(self, cut: StreamCut) -> None:
+        """Remove all events before a cut, for good."""
+        if cut.stream is None:
+            raise ConfigurationError("cannot truncate at an unbounded StreamCut")
+        await self.controller.truncate_stream(cut.stream, cut.positions)
+
+    async def scale_stream(self, scope: str, stream: str, segments: int) -> None:
+        """Replace the current segments by `segments` ones of equal width, and wait until it is done."""
+        if segments < 1:
+            raise ConfigurationError(f"a stream cannot have {segments} segments")
+        name = StreamName(scope, stream)
+        current = [entry.segment for entry in await self.controller.current_segments(name)]
+        edges = [number / segments for number in range(segments + 1)]
+        await self.controller.scale(
+            name, current, list(zip(edges, edges[1:], strict=False)), timeout=self.config.retry_timeout
+        )
+
+    # --- cuts and reads -------------------------------------------------------------------------------------
+
+    async def head(self, scope: str, stream: str) -> StreamCut:
+        """The first cut that can still be read."""
+        return await self._planner.head(StreamName(scope, stream))
+
+    async def tail(self, scope: str, stream: str) -> StreamCut:
+        """The cut behind the last event that is written now."""
+        return await self._planner.tail(StreamName(scope, stream))
+
+    async def resolve(self, wanted: StreamCutRange, stream: StreamName | None = None) -> StreamCutRange:
+        """Replace unbounded ends of a range by head and tail; `stream` is needed when both ends are unbounded."""
+        return await self._planner.resolve(wanted, stream)
+
+    async def plan(self, wanted: StreamCutRange, stream: StreamName | None = None) -> list[SegmentRange]:
+        """The ranges of bytes between two cuts, checked against the stream; see `aiopravega.read.plan`."""
+        return await self._planner.plan(wanted, stream)
+
+    async def distance(self, start: StreamCut, end: StreamCut) -> int:
+        """Bytes between two cuts, event headers included, across scalings."""
+        return sum(part.size for part in await self.plan(StreamCutRange(start, end)))
+
+    async def read(self, wanted: StreamCutRange, stream: StreamName | None = None) -> AsyncIterator[Event]:
+        """The events of a range; those of one routing key in the order of their writing."""
+        async for event in read_ranges(self.store, await self.plan(wanted, stream)):
+            yield event
+
+    # --- writes ---------------------------------------------------------------------------------------------
+
+    def writer(self, scope: str, stream: str) -> EventWriter:
+        """A writer of single events; use it with `async with`."""
+        return EventWriter(self.controller, self.store, StreamName(scope, stream))
+
+    def transaction(self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE) -> "_OpeningTransaction":
+        """A transaction for `async with`: it commits at the end of the block, and aborts if the block raises."""
+        return _OpeningTransaction(self, scope, stream, lease)
+
+    async def open_transaction(self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE) -> Transaction:
+        """A transaction that stays open until `commit`, `abort` or `detach`; `lease` is in seconds (10 to 600)."""
+        name = StreamName(scope, stream)
+        txn_id, segments = await self.controller.create_transaction(name, int(lease * 1000))
+        return Transaction(self.controller, self.store, name, txn_id, segments, lease)
+
+    def attach_transaction(self, scope: str, stream: str, txn_id: UUID) -> TransactionHandle:
+        """A transaction that somebody else opened, to commit it or to abort it."""
+        return TransactionHandle(self.controller, StreamName(scope, stream), txn_id)
+
+    # --- key-value tables -----------------------------------------------------------------------------------
+
+    async def create_table(self, scope: str, table: str, *, key_length: int, partitions: int = 1) -> bool:
+        """Make a key-value table whose keys have `key_length` bytes; returns False if it exists already."""
+        return await self.controller.create_table(scope, check_name("table", table), partitions, key_length)
+
+    def table(self, scope: str, table: str) -> KeyValueTable:
+        """Access to a key-value table."""
+        return KeyValueTable(self.controller, self.store, scope, table)
+
+    def commit_ledger(self, scope: str, table: str = DEFAULT_TABLE) -> CommitLedger:
+        """The commit ledger in a key-value table: what exactly-once writes have written."""
+        return CommitLedger(self.controller, self.store, scope, table)
+
+
+class _OpeningTransaction:
+    """Opens the transaction on entering, so that `async with client.transaction(...)` needs no second await."""
+
+    def __init__(self, client: PravegaClient, scope: str, stream: str, lease: float) -> None:
+        self._client = client
+        self._name = StreamName(scope, stream)
+        self._lease = lease
+        self._transaction: Transaction | None = None
+
+    async def __aenter__(self) -> Transaction:
+        self._transaction = await self._client.open_transaction(self._name.scope, self._name.stream, lease=self._lease)
+        return self._transaction
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._transaction is not None:
+            await self._transaction.__aexit__(kind, error, trace)

@@ -1,0 +1,39 @@
+"""Shared connections: one per segment store, opened when first needed and replaced when lost."""
+
+import asyncio
+import ssl
+
+from aiopravega.net.connection import Connection
+from aiopravega.net.endpoint import Endpoint
+
+
+class ConnectionPool:
+    """Connections by endpoint. All callers of one endpoint share its connection."""
+
+    def __init__(self, ssl_context: ssl.SSLContext | None, connect_timeout: float) -> None:
+        self._ssl_context = ssl_context
+        self._connect_timeout = connect_timeout
+        self._opening: dict[Endpoint, asyncio.Task[Connection]] = {}
+
+    async def get(self, endpoint: Endpoint) -> Connection:
+        """An open connection; callers that come together wait for the same one.
+
+        Raises:
+            PravegaError: see `Connection.open`.
+        """
+        opening = self._opening.get(endpoint)
+        if opening is None or (opening.done() and (opening.exception() or opening.result().closed)):
+            opening = asyncio.create_task(Connection.open(endpoint, self._ssl_context, self._connect_timeout))
+            self._opening[endpoint] = opening
+        # One caller that is cancelled must not take the connection from the others.
+        return await asyncio.shield(opening)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        opening, self._opening = list(self._opening.values()), {}
+        for task in opening:
+            if not task.done():
+                task.cancel()
+        for connection in await asyncio.gather(*opening, return_exceptions=True):
+            if isinstance(connection, Connection):
+                await connection.close()

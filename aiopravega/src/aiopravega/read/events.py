@@ -1,0 +1,109 @@
+"""Bounded reads for asyncio: the events of a range, one by one, with their places.
+
+Bytes are asked for ahead and out of order; events come in the order of the segment. For bulk work in blocks see
+`aiopravega.read.bulk`.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+
+from aiopravega import wire
+from aiopravega.control import Access
+from aiopravega.cuts import SegmentRange
+from aiopravega.errors import MalformedEventError
+from aiopravega.names import SegmentId
+from aiopravega.store import SegmentStore
+
+# Bytes asked for by one request, and requests under way: 4 keep one connection busy when the data is in the
+# server's cache, and bound the memory of a reader to about 4 MiB.
+_REQUEST_BYTES = 1024 * 1024
+_READ_AHEAD = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: its bytes, the segment it is in, and the offset in bytes of its frame there."""
+
+    data: bytes
+    segment: SegmentId
+    offset: int
+
+
+async def _read_piece(store: SegmentStore, segment: SegmentId, start: int, end: int) -> list[bytes | memoryview]:
+    """All bytes of `[start, end)`; the server may answer with less than asked, so this asks again."""
+    parts: list[bytes | memoryview] = []
+    while start < end:
+        offset, length = start, end - start
+        reply = await store.request(
+            segment,
+            Access.READ,
+            lambda request_id, token: wire.ReadSegment(str(segment), offset, length, token, request_id),  # noqa: B023 - called before the loop goes on
+            wire.SegmentRead,
+        )
+        if not reply.data:
+            if reply.end_of_segment:
+                raise MalformedEventError(f"{segment} ends at offset {start}, but the range goes on to {end}")
+            continue
+        parts.append(reply.data)
+        start += len(reply.data)
+    return parts
+
+
+async def _pieces(store: SegmentStore, wanted: SegmentRange) -> AsyncIterator[bytes]:
+    """The bytes of a range in order, with `_READ_AHEAD` requests under way."""
+    starts = iter(range(wanted.start, wanted.end, _REQUEST_BYTES))
+    waiting: deque[asyncio.Task[list[bytes | memoryview]]] = deque()
+
+    def ask() -> None:
+        start = next(starts, None)
+        if start is not None:
+            end = min(start + _REQUEST_BYTES, wanted.end)
+            waiting.append(asyncio.create_task(_read_piece(store, wanted.segment, start, end)))
+
+    try:
+        for _ in range(_READ_AHEAD):
+            ask()
+        while waiting:
+            parts = await waiting[0]
+            waiting.popleft()
+            ask()
+            yield b"".join(parts)
+    finally:
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def read_segment(store: SegmentStore, wanted: SegmentRange) -> AsyncIterator[Event]:
+    """The events of one segment's range.
+
+    Raises:
+        MalformedEventError: the range starts or ends inside an event.
+    """
+    carried = b""
+    position = wanted.start  # of the first byte of `carried`
+    async for piece in _pieces(store, wanted):
+        data = carried + piece
+        try:
+            frames, whole = wire.scan_frames(data, 0, len(data))
+        except MalformedEventError as error:
+            raise MalformedEventError(f"{wanted.segment}, in the bytes from offset {position}: {error}") from error
+        ends = [*frames[1:], whole]
+        for start, end in zip(frames, ends, strict=False):
+            yield Event(data[start + wire.EVENT_HEADER : end], wanted.segment, position + start)
+        carried = data[whole:]
+        position += whole
+    if carried:
+        raise MalformedEventError(
+            f"the range ends at offset {wanted.end} of {wanted.segment}, inside the event at {position}: "
+            "use StreamCuts that lie between events"
+        )
+
+
+async def read_ranges(store: SegmentStore, ranges: Iterable[SegmentRange]) -> AsyncIterator[Event]:
+    """The events of several ranges, one range after another."""
+    for wanted in ranges:
+        async for event in read_segment(store, wanted):
+            yield event

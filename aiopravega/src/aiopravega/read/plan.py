@@ -1,0 +1,142 @@
+"""From a range of StreamCuts to the ranges of bytes that have to be read, segment by segment.
+
+All checks of a range against the real stream are here, so that a reader starts only with ranges that exist. It
+reads no events.
+"""
+
+import asyncio
+
+from aiopravega.control import Controller
+from aiopravega.cuts import END_OF_SEGMENT, SegmentRange, StreamCut, StreamCutRange
+from aiopravega.errors import (
+    ConfigurationError,
+    InvalidRangeError,
+    InvalidStreamCutError,
+    SegmentNotFoundError,
+    StreamTruncatedError,
+)
+from aiopravega.names import SegmentId, StreamName
+from aiopravega.store import SegmentInfo, SegmentStore
+
+
+class Planner:
+    """Answers where a stream begins and ends, and what lies between two of its cuts."""
+
+    def __init__(self, controller: Controller, store: SegmentStore) -> None:
+        self._controller = controller
+        self._store = store
+
+    async def head(self, stream: StreamName) -> StreamCut:
+        """The first cut that can still be read.
+
+        Raises:
+            StreamNotFoundError: there is no such stream.
+        """
+        return StreamCut(stream, await self._controller.head_segments(stream))
+
+    async def tail(self, stream: StreamName) -> StreamCut:
+        """The cut behind the last event that is written now.
+
+        Raises:
+            StreamNotFoundError: there is no such stream.
+        """
+        current = [entry.segment for entry in await self._controller.current_segments(stream)]
+        if not current:  # a sealed stream has none: its last segments are those without successors
+            current = await self._last_segments(stream)
+        infos = await asyncio.gather(*(self._store.info(segment) for segment in current))
+        return StreamCut(stream, {s: info.write_offset for s, info in zip(current, infos, strict=True)})
+
+    async def _last_segments(self, stream: StreamName) -> list[SegmentId]:
+        found: set[SegmentId] = set()
+        asked: set[SegmentId] = set()
+        waiting = set(await self._controller.head_segments(stream))
+        while waiting:
+            segment = waiting.pop()
+            asked.add(segment)
+            following = {entry.segment for entry in await self._controller.successors(segment)}
+            if not following:
+                found.add(segment)
+            waiting |= following - asked
+        return sorted(found)
+
+    async def resolve(self, wanted: StreamCutRange, stream: StreamName | None = None) -> StreamCutRange:
+        """Replace unbounded ends by the head and the tail as they are now.
+
+        Raises:
+            ConfigurationError: both ends are unbounded and no stream is named.
+            InvalidStreamCutError: the range is of another stream than the one named.
+        """
+        named = stream or wanted.stream
+        if named is None:
+            raise ConfigurationError("an unbounded range does not say which stream: name the stream")
+        if wanted.stream not in (None, named):
+            raise InvalidStreamCutError(f"the StreamCuts are of {wanted.stream}, but {named} is to be read")
+        start = await self.head(named) if wanted.start.is_unbounded else wanted.start
+        end = await self.tail(named) if wanted.end.is_unbounded else wanted.end
+        return StreamCutRange(start, end)
+
+    async def plan(self, wanted: StreamCutRange, stream: StreamName | None = None) -> list[SegmentRange]:
+        """The ranges of bytes between two cuts; empty ones are left out.
+
+        They come in an order in which every routing key's events are in the order of their writing: a segment
+        after all of its predecessors.
+
+        Raises:
+            StreamTruncatedError: retention or a truncation removed a part of the range.
+            InvalidRangeError: the end lies before the start, or beyond the tail.
+            InvalidStreamCutError: a cut does not fit the stream's segments.
+        """
+        resolved = await self.resolve(wanted, stream)
+        segments = set(await self._segments(resolved))
+        segments.update(resolved.start.positions, resolved.end.positions)
+        # A segment's epoch is that of its making, so predecessors sort first.
+        ordered = sorted(segments, key=lambda segment: (segment.epoch, segment.number))
+        ranges = await asyncio.gather(*(self._segment_range(segment, resolved) for segment in ordered))
+        return [part for part in ranges if part.size > 0]
+
+    async def _segments(self, wanted: StreamCutRange) -> list[SegmentId]:
+        stream = wanted.start.stream
+        if stream is None or wanted.start.positions.keys() == wanted.end.positions.keys():
+            return list(wanted.start.positions)
+        return await self._controller.segments_between(stream, wanted.start.positions, wanted.end.positions)
+
+    async def _segment_range(self, segment: SegmentId, wanted: StreamCutRange) -> SegmentRange:
+        start = wanted.start.positions.get(segment, 0)
+        end = wanted.end.positions.get(segment, END_OF_SEGMENT)
+        if start == END_OF_SEGMENT:
+            return SegmentRange(segment, 0, 0)  # the range begins behind this segment
+        try:
+            info = await self._store.info(segment)
+        except SegmentNotFoundError as error:
+            if start == end:
+                return SegmentRange(segment, start, start)
+            raise await self._missing(segment, wanted) from error
+        return _checked(segment, start, info.write_offset if end == END_OF_SEGMENT else end, info)
+
+    async def _missing(self, segment: SegmentId, wanted: StreamCutRange) -> Exception:
+        """Why a segment of the range is not there: removed by retention, or never a segment of this stream."""
+        head = await self._controller.head_segments(segment.stream)
+        if any(segment.epoch < first.epoch or segment.number < first.number for first in head):
+            return StreamTruncatedError(
+                f"{segment.stream} starts at {StreamCut(segment.stream, head)}, but the range needs {segment}: "
+                "retention or a truncation removed it. Start from the head, or keep the data longer."
+            )
+        return InvalidStreamCutError(f"{segment} is not a segment of the stream: {wanted.start} to {wanted.end}")
+
+
+def _checked(segment: SegmentId, start: int, end: int, info: SegmentInfo) -> SegmentRange:
+    if end > info.write_offset or start > info.write_offset:
+        raise InvalidRangeError(
+            f"{segment.stream} ends at offset {info.write_offset} in segment {segment.number}.#epoch.{segment.epoch}, "
+            f"but the range goes from {start} to {end}: the StreamCut is of a stream of this name that was deleted, "
+            "or was changed by hand"
+        )
+    if start > end:
+        raise InvalidRangeError(f"the range ends before it starts: {segment} from {start} to {end}")
+    if start < info.start_offset and start < end:
+        raise StreamTruncatedError(
+            f"{segment.stream} starts at offset {info.start_offset} in segment "
+            f"{segment.number}.#epoch.{segment.epoch}, but the range asks for {start}: retention or a truncation "
+            "removed it. Start from the head, or keep the data longer."
+        )
+    return SegmentRange(segment, start, end)

@@ -1,0 +1,164 @@
+"""Requests to segment stores: finds the store that owns a segment, brings a valid token, tries again what can pass.
+
+Everything that talks about a segment by single requests (reads, infos, tables, the set-up of an append) goes
+through here, so that a segment that moves, a store that restarts and a token that expires are handled in one
+place. It knows neither events nor streams' structure.
+"""
+
+import base64
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from aiopravega import wire
+from aiopravega.config import PravegaConfig
+from aiopravega.control import Access, Controller
+from aiopravega.errors import PravegaConnectionError, ProtocolError, SegmentNotFoundError, TokenExpiredError
+from aiopravega.names import SegmentId, StreamName
+from aiopravega.net import Connection, ConnectionPool, Endpoint
+from aiopravega.retry import RetryPolicy, retrying
+
+R = TypeVar("R", bound=wire.Reply)
+
+# A token is replaced this many seconds before it runs out, or after this share of a shorter life.
+_TOKEN_MARGIN = 30.0
+_TOKEN_SHARE = 0.2
+# Without an expiry in the token we ask again after the server's default lifetime, less the margin.
+_TOKEN_LIFETIME = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentInfo:
+    """State of one segment. Offsets are in bytes; `start_offset` is the head, `write_offset` the tail."""
+
+    segment: str
+    sealed: bool
+    start_offset: int
+    write_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    text: str
+    renew_at: float
+
+
+def _renewal_time(token: str, now: float) -> float:
+    """When (in `time.time`) a JWT should be replaced."""
+    expiry = now + _TOKEN_LIFETIME
+    try:
+        payload = token.split(".")[1]
+        expiry = float(json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["exp"])
+    except (IndexError, KeyError, TypeError, ValueError):
+        pass  # not a JWT that we can read: its owner decides when it is refused
+    return expiry - min(_TOKEN_MARGIN, _TOKEN_SHARE * max(expiry - now, 0.0))
+
+
+class SegmentStore:
+    """Access to all segment stores of a cluster, over shared connections."""
+
+    def __init__(self, config: PravegaConfig, controller: Controller) -> None:
+        self._config = config
+        self._controller = controller
+        self._pool = ConnectionPool(config.ssl_context(), config.connect_timeout)
+        self._endpoints: dict[SegmentId, Endpoint] = {}
+        self._tokens: dict[tuple[StreamName, Access], _Token] = {}
+        self.retry_policy = RetryPolicy(total=config.retry_timeout)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._pool.close()
+
+    async def endpoint(self, segment: SegmentId) -> Endpoint:
+        """The segment store that owns `segment`, asked once and remembered until `forget`."""
+        known = self._endpoints.get(segment)
+        if known is None:
+            known = self._endpoints[segment] = await self._controller.endpoint(segment)
+        return known
+
+    async def token(self, stream: StreamName, access: Access) -> str:
+        """A delegation token that is valid for a while; empty where the cluster is used without credentials."""
+        if self._config.authorization() is None:
+            return ""
+        known = self._tokens.get((stream, access))
+        if known is None or time.time() >= known.renew_at:
+            text = await self._controller.delegation_token(stream, access)
+            known = self._tokens[stream, access] = _Token(text, _renewal_time(text, time.time()))
+        return known.text
+
+    def forget(self, segment: SegmentId, access: Access) -> None:
+        """Ask again for the place of `segment` and for its token: either has turned out to be stale."""
+        self._endpoints.pop(segment, None)
+        self._tokens.pop((segment.stream, access), None)
+
+    async def locate(self, segment: SegmentId, *, again: bool = False) -> tuple[Endpoint, str]:
+        """The owner of a segment and a token to read it; `again` after either has turned out to be stale."""
+        if again:
+            self.forget(segment, Access.READ)
+        return await self.endpoint(segment), await self.token(segment.stream, Access.READ)
+
+    async def connection(self, segment: SegmentId) -> Connection:
+        """A shared connection to the owner of `segment`."""
+        return await self._pool.get(await self.endpoint(segment))
+
+    async def request_once(
+        self,
+        segment: SegmentId,
+        access: Access,
+        make: Callable[[int, str], wire.Request],
+        expected: type[R],
+        timeout: float | None = None,
+    ) -> tuple[R, Connection]:
+        """Send `make(request id, token)` to the owner of `segment`; returns the answer and where it came from.
+
+        Raises:
+            PravegaError: what the server answered instead, or why it could not be asked.
+        """
+        try:
+            connection = await self.connection(segment)
+            command = make(connection.next_request_id(), await self.token(segment.stream, access))
+            reply = await connection.request(command, timeout or self._config.request_timeout)
+            error = wire.error_for(reply, str(segment))
+            if error is not None:
+                raise error
+        except (PravegaConnectionError, TokenExpiredError):
+            # Moved, restarted, or closed because of an expired token: all look alike from here.
+            self.forget(segment, access)
+            raise
+        if not isinstance(reply, expected):
+            raise ProtocolError(f"{segment}: expected {expected.__name__}, but the server answered {reply!r:.200}")
+        return reply, connection
+
+    async def request(
+        self,
+        segment: SegmentId,
+        access: Access,
+        make: Callable[[int, str], wire.Request],
+        expected: type[R],
+        timeout: float | None = None,
+    ) -> R:
+        """Like `request_once`, but tries again what can pass; only for requests that may be repeated."""
+
+        async def attempt() -> R:
+            reply, _ = await self.request_once(segment, access, make, expected, timeout)
+            return reply
+
+        return await retrying(attempt, self.retry_policy, f"request about {segment}")
+
+    async def info(self, segment: SegmentId) -> SegmentInfo:
+        """Head, tail and state of a segment.
+
+        Raises:
+            SegmentNotFoundError: it does not exist, or was truncated as a whole.
+        """
+        reply = await self.request(
+            segment,
+            Access.READ,
+            lambda request_id, token: wire.GetStreamSegmentInfo(request_id, str(segment), token),
+            wire.StreamSegmentInfo,
+        )
+        if not reply.exists or reply.is_deleted:
+            raise SegmentNotFoundError(f"{segment} does not exist")
+        return SegmentInfo(str(segment), reply.is_sealed, reply.start_offset, reply.write_offset)

@@ -1,0 +1,184 @@
+"""One key-value table. Every update can demand a version, which is what the ledgers are built on.
+
+Keys have the length that the table was made with (Pravega's fixed-key-length tables); a partition is chosen by
+the key's hash, as in `KeyValueTableSegments` of the Java client.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+from aiopravega import wire
+from aiopravega.control import Access, Controller
+from aiopravega.errors import PravegaError, TableConflictError
+from aiopravega.names import SegmentId
+from aiopravega.retry import Retries
+from aiopravega.routing import SegmentMap, table_key_position
+from aiopravega.store import SegmentStore
+
+# Entries asked for at a time when the whole table is read.
+_PAGE = 500
+# Updates are not conditional on the length of the table's segment.
+_ANY_OFFSET = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TableEntry:
+    """A key with its value and version; a version changes with every update."""
+
+    key: bytes
+    value: bytes
+    version: int
+
+
+def _key_after(key: bytes) -> bytes | None:
+    """The next key of the same length; None behind the last one."""
+    number = int.from_bytes(key, "big") + 1
+    return None if number >> (8 * len(key)) else number.to_bytes(len(key), "big")
+
+
+class KeyValueTable:
+    """Access to one key-value table; made by `PravegaClient.table`.
+
+    Raises:
+        TableNotFoundError: on the first call, when there is no such table.
+    """
+
+    def __init__(self, controller: Controller, store: SegmentStore, scope: str, table: str) -> None:
+        self._controller = controller
+        self._store = store
+        self._scope = scope
+        self._table = table
+        self._map: SegmentMap | None = None
+
+    async def get(self, key: bytes) -> TableEntry | None:
+        """The entry of a key, or None."""
+        segment = await self._segment(key)
+        reply = await self._store.request(
+            segment,
+            Access.READ,
+            lambda request_id, token: wire.ReadTable(
+                request_id, str(segment), token, (wire.TableKey(key, wire.KEY_ANY_VERSION),)
+            ),
+            wire.TableRead,
+        )
+        for found, value in reply.entries:
+            if found.version != wire.KEY_NOT_EXISTS:
+                return TableEntry(key, value, found.version)
+        return None
+
+    async def put(self, key: bytes, value: bytes) -> int:
+        """Set a key whatever it was; returns the new version."""
+        return await self._update(key, value, wire.KEY_ANY_VERSION)
+
+    async def put_if_absent(self, key: bytes, value: bytes) -> int:
+        """Set a key that must not exist; returns its version.
+
+        Raises:
+            TableConflictError: the key exists.
+        """
+        return await self._update(key, value, wire.KEY_NOT_EXISTS)
+
+    async def replace(self, key: bytes, value: bytes, version: int) -> int:
+        """Set a key that must have `version`; returns the new one.
+
+        Raises:
+            TableConflictError: it has another version, or does not exist.
+        """
+        return await self._update(key, value, version)
+
+    async def remove(self, key: bytes, version: int | None = None) -> None:
+        """Remove a key, if given only in that version.
+
+        Raises:
+            TableConflictError: it has another version.
+        """
+        wanted = wire.KEY_ANY_VERSION if version is None else version
+        segment = await self._segment(key)
+
+        async def attempt() -> None:
+            await self._store.request_once(
+                segment,
+                Access.READ_WRITE,
+                lambda request_id, token: wire.RemoveTableKeys(
+                    request_id, str(segment), token, (wire.TableKey(key, wanted),), _ANY_OFFSET
+                ),
+                wire.TableKeysRemoved,
+            )
+
+        if await self._conditionally(attempt, f"removal from {self._scope}/{self._table}"):
+            return
+        if await self.get(key) is not None:
+            raise TableConflictError(f"a key of {self._scope}/{self._table} was changed while it was to be removed")
+
+    async def entries(self) -> AsyncIterator[TableEntry]:
+        """All entries, in no order; what changes meanwhile may or may not be seen."""
+        for segment in (await self._segments()).segments:
+            first = b""
+            while first is not None:
+                page = await self._page(segment, first)
+                for found, value in page.entries:
+                    yield TableEntry(found.data, value, found.version)
+                first = _key_after(page.entries[-1][0].data) if page.entries else None
+
+    async def _page(self, segment: SegmentId, first: bytes) -> wire.TableEntriesRead:
+        """Entries from the key `first` on, in the order of their keys; tables of fixed key length page by keys."""
+        return await self._store.request(
+            segment,
+            Access.READ,
+            lambda request_id, token: wire.ReadTableEntries(
+                request_id, str(segment), token, _PAGE, from_key=first
+            ),
+            wire.TableEntriesRead,
+        )
+
+    async def _segments(self) -> SegmentMap:
+        if self._map is None:
+            self._map = SegmentMap(await self._controller.table_segments(self._scope, self._table))
+        return self._map
+
+    async def _segment(self, key: bytes) -> SegmentId:
+        return (await self._segments()).segment_for(table_key_position(key))
+
+    async def _update(self, key: bytes, value: bytes, version: int) -> int:
+        segment = await self._segment(key)
+        updated: list[int] = []
+
+        async def attempt() -> None:
+            reply, _ = await self._store.request_once(
+                segment,
+                Access.READ_WRITE,
+                lambda request_id, token: wire.UpdateTableEntries(
+                    request_id, str(segment), token, ((wire.TableKey(key, version), value),), _ANY_OFFSET
+                ),
+                wire.TableEntriesUpdated,
+            )
+            updated.extend(reply.updated_versions)
+
+        if await self._conditionally(attempt, f"update of {self._scope}/{self._table}"):
+            return updated[-1]
+        entry = await self.get(key)
+        if entry is None or entry.value != value:
+            raise TableConflictError(f"a key of {self._scope}/{self._table} was changed by somebody else meanwhile")
+        return entry.version
+
+    async def _conditionally(self, attempt: Callable[[], Awaitable[None]], what: str) -> bool:
+        """Try again what can pass; returns False if a repetition met a conflict.
+
+        That conflict may be the first try's own success whose answer was lost: only the table's content tells.
+        """
+        retries = Retries(self._store.retry_policy, what)
+        repeated = False
+        while True:
+            try:
+                await attempt()
+            except TableConflictError:
+                if not repeated:
+                    raise
+                return False
+            except PravegaError as error:
+                pause = retries.pause_after(error)
+            else:
+                return True
+            repeated = True
+            await asyncio.sleep(pause)

@@ -1,0 +1,71 @@
+"""What a command is: a frozen dataclass with a number, and a codec for each of its attributes.
+
+An attribute's codec stands in its annotation, so that a command's declaration is its layout. Trailing attributes
+with defaults may be missing in a frame: older servers leave them out.
+"""
+
+import dataclasses
+from typing import Any, ClassVar, Self, TypeVar, get_type_hints
+
+from aiopravega.errors import ProtocolError
+from aiopravega.wire.fields import AnyField
+
+C = TypeVar("C", bound="type[Command]")
+
+
+class Command:
+    """The root of all commands; `TYPE` is Pravega's number of it (`WireCommandType`)."""
+
+    __slots__ = ()
+    TYPE: ClassVar[int]
+    LAYOUT: ClassVar[tuple[tuple[str, AnyField, Any], ...]]
+
+    def write_fields(self, frame: bytearray) -> None:
+        """Append all attributes to a frame."""
+        for name, field, _ in self.LAYOUT:
+            field.write(frame, getattr(self, name))
+
+    @classmethod
+    def read_fields(cls, frame: memoryview) -> Self:
+        """Read the payload of a frame; bytes beyond the known fields are ignored, as Pravega's own reader does.
+
+        Raises:
+            ProtocolError: the frame is too short, or a field cannot be.
+        """
+        values: list[Any] = []
+        at = 0
+        for _, field, default in cls.LAYOUT:
+            if at == len(frame) and default is not dataclasses.MISSING:
+                values.append(default)
+                continue
+            value, at = field.read(frame, at)
+            values.append(value)
+        return cls(*values)
+
+
+class Request(Command):
+    """What a client sends."""
+
+    __slots__ = ()
+
+
+class Reply(Command):
+    """What a segment store answers."""
+
+    __slots__ = ()
+
+
+COMMANDS: dict[int, type[Command]] = {}
+
+
+def register(command: C) -> C:
+    """Class decorator: derive the layout from the annotations, and make the command readable by its number."""
+    hints = get_type_hints(command, include_extras=True)
+    command.LAYOUT = tuple(
+        (attribute.name, hints[attribute.name].__metadata__[0], attribute.default)
+        for attribute in dataclasses.fields(command)  # type: ignore[arg-type]  # every command is a dataclass
+    )
+    if command.TYPE in COMMANDS:
+        raise ProtocolError(f"two commands have the number {command.TYPE}")
+    COMMANDS[command.TYPE] = command
+    return command

@@ -1,0 +1,167 @@
+"""Answers that say no, and which of our errors each becomes."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from aiopravega import errors
+from aiopravega.wire.command import Reply, register
+from aiopravega.wire.commands import Int, InvalidEventNumber, Long, Text
+
+TOKEN_EXPIRED = 1
+ILLEGAL_ARGUMENT = 0
+_TRACE_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class _SegmentFailure(Reply):
+    request_id: Long
+    segment: Text
+    server_stack_trace: Text = ""
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class SegmentIsSealed(_SegmentFailure):
+    """The segment takes no more appends."""
+
+    TYPE: ClassVar[int] = 51
+    offset: Long = -1
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class SegmentAlreadyExists(_SegmentFailure):
+    """A segment of this name exists."""
+
+    TYPE: ClassVar[int] = 52
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class NoSuchSegment(_SegmentFailure):
+    """The segment does not exist."""
+
+    TYPE: ClassVar[int] = 53
+    offset: Long = -1
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class TableSegmentNotEmpty(_SegmentFailure):
+    """A table segment that still has entries cannot be deleted."""
+
+    TYPE: ClassVar[int] = 80
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class TableKeyDoesNotExist(_SegmentFailure):
+    """An update or removal demanded a version of a key that does not exist."""
+
+    TYPE: ClassVar[int] = 81
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class TableKeyBadVersion(_SegmentFailure):
+    """An update or removal demanded another version than the key has."""
+
+    TYPE: ClassVar[int] = 82
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class WrongHost(Reply):
+    """The segment is owned by another segment store (which may be named)."""
+
+    TYPE: ClassVar[int] = 50
+    request_id: Long
+    segment: Text
+    correct_host: Text
+    server_stack_trace: Text = ""
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class SegmentIsTruncated(Reply):
+    """The bytes asked for were removed; the segment begins at `start_offset`."""
+
+    TYPE: ClassVar[int] = 56
+    request_id: Long
+    segment: Text
+    start_offset: Long
+    server_stack_trace: Text = ""
+    offset: Long = -1
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class OperationUnsupported(Reply):
+    """The server does not know the operation."""
+
+    TYPE: ClassVar[int] = 57
+    request_id: Long
+    operation_name: Text
+    server_stack_trace: Text = ""
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class AuthTokenCheckFailed(Reply):
+    """The delegation token was refused; on reads `request_id` is the *offset* that was asked for."""
+
+    TYPE: ClassVar[int] = 60
+    request_id: Long
+    server_stack_trace: Text = ""
+    error_code: Int = -1
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class ErrorMessage(Reply):
+    """The server failed inside."""
+
+    TYPE: ClassVar[int] = 61
+    request_id: Long
+    segment: Text
+    message: Text
+    error_code: Int = -1
+
+
+def error_for(reply: Reply, segment: str) -> errors.PravegaError | None:
+    """The error that an answer about `segment` stands for; None if the answer is no failure."""
+    match reply:
+        case WrongHost():
+            return errors.WrongHostError(f"{segment} is owned by another segment store ({reply.correct_host or '?'})")
+        case SegmentIsSealed():
+            return errors.SegmentSealedError(f"{segment} is sealed: it was scaled away, or its stream is sealed")
+        case NoSuchSegment():
+            return errors.SegmentNotFoundError(
+                f"{segment} does not exist: deleted, truncated, or its transaction ended"
+            )
+        case SegmentIsTruncated():
+            return errors.StreamTruncatedError(
+                f"{segment} starts at offset {reply.start_offset}: retention or a truncation removed what was asked "
+                "for. Start from the head, or keep the data longer."
+            )
+        case TableKeyBadVersion() | TableKeyDoesNotExist():
+            return errors.TableConflictError(f"a key of {segment} does not have the version that the update expects")
+        case AuthTokenCheckFailed(error_code=code) if code == TOKEN_EXPIRED:
+            return errors.TokenExpiredError(f"the delegation token for {segment} has expired")
+        case AuthTokenCheckFailed():
+            return errors.AuthenticationError(
+                f"the segment store refused the delegation token for {segment}: check the credentials and their rights"
+            )
+        case InvalidEventNumber():
+            return errors.ProtocolError(f"{segment}: the server did not expect event number {reply.event_number}")
+        case OperationUnsupported():
+            return errors.ServerError(f"{segment}: the server cannot do {reply.operation_name}")
+        case ErrorMessage(error_code=code) if code == ILLEGAL_ARGUMENT:
+            return errors.ProtocolError(f"{segment}: the segment store refused: {reply.message[:_TRACE_SHOWN]}")
+        case ErrorMessage():
+            return errors.ServerError(f"{segment}: the segment store failed: {reply.message[:_TRACE_SHOWN]}")
+        case SegmentAlreadyExists():
+            return errors.AlreadyExistsError(f"{segment} exists already")
+        case TableSegmentNotEmpty():
+            return errors.ServerError(f"{segment} still has entries")
+    return None

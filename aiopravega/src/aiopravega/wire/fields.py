@@ -1,0 +1,172 @@
+"""How single fields look on the wire. Big endian, as Java's `DataOutput` writes them.
+
+A field knows how to append itself to a frame and how to be read at a position of one; a read never goes beyond
+the end of the frame.
+"""
+
+import struct
+import uuid
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from aiopravega.errors import ProtocolError
+
+T = TypeVar("T")
+KEY_ANY_VERSION = -(2**63)
+KEY_NOT_EXISTS = -1
+_LONGEST_UTF = 65535
+
+
+class TableKey(NamedTuple):
+    """A key of a table segment and the version that is expected, or was found."""
+
+    data: bytes
+    version: int = KEY_ANY_VERSION
+
+
+TableEntry = tuple[TableKey, bytes]
+
+
+class Field(Protocol[T]):
+    """One field of a command."""
+
+    def write(self, frame: bytearray, value: T) -> None: ...
+
+    def read(self, frame: memoryview, at: int) -> tuple[T, int]: ...
+
+
+def take(frame: memoryview, at: int, length: int) -> memoryview:
+    """`length` bytes of a frame; `ProtocolError` if it does not have them."""
+    if length < 0 or at + length > len(frame):
+        raise ProtocolError(f"a frame of {len(frame)} bytes promises {length} more bytes at {at}")
+    return frame[at : at + length]
+
+
+class Packed(Generic[T]):
+    """A number of fixed width."""
+
+    def __init__(self, layout: str) -> None:
+        self._struct = struct.Struct(layout)
+
+    def write(self, frame: bytearray, value: T) -> None:
+        frame += self._struct.pack(value)
+
+    def read(self, frame: memoryview, at: int) -> tuple[T, int]:
+        value: T = self._struct.unpack(take(frame, at, self._struct.size))[0]
+        return value, at + self._struct.size
+
+
+INT: Packed[int] = Packed(">i")
+LONG: Packed[int] = Packed(">q")
+BOOL: Packed[bool] = Packed(">?")
+_USHORT: Packed[int] = Packed(">H")
+
+
+class Text:
+    """A text of at most 65,535 bytes, with its length in front."""
+
+    def write(self, frame: bytearray, value: str) -> None:
+        data = value.encode()
+        if len(data) > _LONGEST_UTF:
+            raise ProtocolError(f"a text of {len(data)} bytes does not fit into the protocol")
+        _USHORT.write(frame, len(data))
+        frame += data
+
+    def read(self, frame: memoryview, at: int) -> tuple[str, int]:
+        length, at = _USHORT.read(frame, at)
+        # Java writes "modified UTF-8"; stack traces are the only place where it could differ.
+        return str(take(frame, at, length), "utf-8", "replace"), at + length
+
+
+class Uuid:
+    """A 128-bit id, high bits first."""
+
+    def write(self, frame: bytearray, value: uuid.UUID) -> None:
+        frame += value.bytes
+
+    def read(self, frame: memoryview, at: int) -> tuple[uuid.UUID, int]:
+        return uuid.UUID(bytes=bytes(take(frame, at, 16))), at + 16
+
+
+class Data:
+    """Bytes with their length in front. Read as a view: who keeps it copies it."""
+
+    def write(self, frame: bytearray, value: bytes | memoryview) -> None:
+        INT.write(frame, len(value))
+        frame += value
+
+    def read(self, frame: memoryview, at: int) -> tuple[bytes | memoryview, int]:
+        length, at = INT.read(frame, at)
+        return take(frame, at, length), at + length
+
+
+class Rest:
+    """All bytes up to the end of the frame."""
+
+    def write(self, frame: bytearray, value: bytes | memoryview) -> None:
+        frame += value
+
+    def read(self, frame: memoryview, at: int) -> tuple[bytes | memoryview, int]:
+        return frame[at:], len(frame)
+
+
+class _Key:
+    """A table key: length of all that follows, the key's bytes, its version."""
+
+    def write(self, frame: bytearray, value: TableKey) -> None:
+        INT.write(frame, 4 + len(value.data) + 8)
+        DATA.write(frame, value.data)
+        LONG.write(frame, value.version)
+
+    def read(self, frame: memoryview, at: int) -> tuple[TableKey, int]:
+        _, at = INT.read(frame, at)
+        data, at = DATA.read(frame, at)
+        version, at = LONG.read(frame, at)
+        return TableKey(bytes(data), version), at
+
+
+class _Entry:
+    """A table key and its value."""
+
+    def write(self, frame: bytearray, value: TableEntry) -> None:
+        _KEY.write(frame, value[0])
+        INT.write(frame, 4 + len(value[1]))
+        DATA.write(frame, value[1])
+
+    def read(self, frame: memoryview, at: int) -> tuple[TableEntry, int]:
+        key, at = _KEY.read(frame, at)
+        _, at = INT.read(frame, at)
+        data, at = DATA.read(frame, at)
+        return (key, bytes(data)), at
+
+
+class Many(Generic[T]):
+    """A count and so many fields."""
+
+    def __init__(self, field: Field[T]) -> None:
+        self._field = field
+
+    def write(self, frame: bytearray, value: tuple[T, ...]) -> None:
+        INT.write(frame, len(value))
+        for item in value:
+            self._field.write(frame, item)
+
+    def read(self, frame: memoryview, at: int) -> tuple[tuple[T, ...], int]:
+        count, at = INT.read(frame, at)
+        if count < 0:
+            raise ProtocolError(f"a frame promises {count} items")
+        items: list[T] = []
+        for _ in range(count):
+            item, at = self._field.read(frame, at)
+            items.append(item)
+        return tuple(items), at
+
+
+TEXT = Text()
+UUID = Uuid()
+DATA = Data()
+REST = Rest()
+_KEY = _Key()
+KEYS: Many[TableKey] = Many(_KEY)
+ENTRIES: Many[TableEntry] = Many(_Entry())
+LONGS: Many[int] = Many(LONG)
+AnyField = Field[Any]

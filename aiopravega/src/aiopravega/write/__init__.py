@@ -1,0 +1,1 @@
+"""Writes: events and blocks of events to a stream, plainly or in transactions."""

@@ -1,0 +1,168 @@
+"""Appends blocks to one segment, each exactly once, over connections that may break.
+
+The segment store remembers the last event number of every writer id; a writer that reconnects asks for it and
+sends again only what is missing. This module knows one segment: routing and scaling are its callers'.
+"""
+
+import asyncio
+import uuid
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from aiopravega import wire
+from aiopravega.control import Access
+from aiopravega.errors import PravegaError, ProtocolError, SegmentSealedError
+from aiopravega.names import SegmentId
+from aiopravega.net import Connection
+from aiopravega.retry import Retries
+from aiopravega.store import SegmentStore
+from aiopravega.write.batch import Block
+
+
+class _Sent(NamedTuple):
+    last_event: int
+    block: Block
+
+
+class SegmentAppender:
+    """A writer of blocks to one segment, or to a transaction's part of it.
+
+    `enqueue` decides the order and returns at once; `room` and `drained` wait. Once `error` is set, nothing more
+    is sent, and `leftovers` are the blocks that surely are not in the segment if the error is a sealed segment.
+    """
+
+    def __init__(self, store: SegmentStore, segment: SegmentId, name: str, max_in_flight: int) -> None:
+        self.segment = segment
+        self.error: PravegaError | None = None
+        self._store = store
+        self._name = name
+        self._max_in_flight = max_in_flight
+        self._writer_id = uuid.uuid4()
+        self._unacknowledged: deque[_Sent] = deque()
+        self._unsent: deque[_Sent] = deque()
+        self._in_flight = 0
+        self._last_event = 0
+        self._sealed: SegmentSealedError | None = None
+        self._failure: PravegaError | None = None
+        self._retries = Retries(store.retry_policy, f"append to {name}")
+        self._wake = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._task = asyncio.create_task(self._run())
+
+    @property
+    def leftovers(self) -> list[Block]:
+        """Blocks without an acknowledgement, in order."""
+        return [sent.block for sent in self._unacknowledged]
+
+    def enqueue(self, block: Block) -> None:
+        """Take a block; it is sent behind all earlier ones.
+
+        Raises:
+            PravegaError: why this appender has stopped.
+        """
+        if self.error is not None:
+            raise self.error
+        self._last_event += block.events
+        sent = _Sent(self._last_event, block)
+        self._unacknowledged.append(sent)
+        self._unsent.append(sent)
+        self._in_flight += block.size
+        self._wake.set()
+
+    async def room(self) -> None:
+        """Wait until the bytes in flight are within their bound."""
+        await self._until(lambda: self._in_flight <= self._max_in_flight)
+
+    async def drained(self) -> None:
+        """Wait until every block is acknowledged, that is: durable."""
+        await self._until(lambda: not self._unacknowledged)
+
+    async def _until(self, done: Callable[[], bool]) -> None:
+        while not done():
+            if self.error is not None:
+                raise self.error
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def close(self) -> None:
+        """Stop; what is not acknowledged may or may not be in the segment."""
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self._session()
+            except PravegaError as error:
+                try:
+                    pause = self._retries.pause_after(error)
+                except PravegaError as final:
+                    self._stop(final)
+                    return
+            except Exception as error:  # a defect of ours must reach the caller, not vanish with the task
+                self._stop(ProtocolError(f"append to {self._name} failed unexpectedly: {error!r}"))
+                raise
+            else:
+                pause = 0.0
+            await asyncio.sleep(pause)
+
+    def _stop(self, error: PravegaError) -> None:
+        self.error = error
+        self._changed.set()
+
+    async def _session(self) -> None:
+        """Append over one connection, until it breaks or the segment is sealed."""
+        setup, connection = await self._store.request_once(
+            self.segment,
+            Access.WRITE,
+            lambda request_id, token: wire.SetupAppend(request_id, self._writer_id, self._name, token),
+            wire.AppendSetup,
+        )
+        self._acknowledge(setup.last_event_number)
+        if self._sealed is not None:
+            raise self._sealed
+        self._failure = None
+        self._unsent = deque(self._unacknowledged)
+        request_id = connection.register_writer(self._writer_id, self._on_reply, self._on_failure)
+        try:
+            await self._send_all(connection, request_id)
+        except SegmentSealedError as error:
+            # Which of the blocks under way got in is known after one more set-up.
+            self._sealed = error
+        except PravegaError:
+            self._store.forget(self.segment, Access.WRITE)
+            raise
+        finally:
+            connection.unregister_writer(self._writer_id)
+
+    async def _send_all(self, connection: Connection, request_id: int) -> None:
+        while True:
+            while self._unsent and self._failure is None:
+                last_event, block = self._unsent.popleft()
+                end = wire.AppendBlockEnd(self._writer_id, block.size, b"", block.events, last_event, request_id)
+                header = wire.append_block_header(self._writer_id, block.size)
+                await connection.send([header, block.payload, wire.encode(end)])
+            if self._failure is not None:
+                raise self._failure
+            self._wake.clear()
+            await self._wake.wait()
+
+    def _on_reply(self, reply: wire.Reply) -> None:
+        if isinstance(reply, wire.DataAppended):
+            self._retries.progressed()
+            self._acknowledge(reply.event_number)
+            return
+        error = wire.error_for(reply, self._name)
+        self._on_failure(error or ProtocolError(f"append to {self._name}: unexpected answer {reply!r:.200}"))
+
+    def _on_failure(self, error: PravegaError) -> None:
+        if self._failure is None:
+            self._failure = error
+        self._wake.set()
+
+    def _acknowledge(self, event_number: int) -> None:
+        waiting = self._unacknowledged
+        while waiting and waiting[0].last_event <= event_number:
+            self._in_flight -= waiting.popleft().block.size
+        self._changed.set()

@@ -1,0 +1,87 @@
+"""Blocks of whole events on their way to one segment. No I/O.
+
+A block is the unit that is appended, acknowledged and, after a scaling, taken apart again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aiopravega import wire
+from aiopravega.errors import EventTooLargeError
+from aiopravega.routing import SegmentMap
+
+# An append block is at most 16 MiB - 1 with its header; blocks beyond 1 MiB bring no more speed.
+BLOCK_BYTES = 1024 * 1024
+BLOCK_EVENTS = 1000
+LARGEST_BLOCK = 16 * 1024 * 1024 - 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole framed events for one segment.
+
+    `positions` are the events' places in the key space, by which they find their segment again after a scaling;
+    None: they have no routing keys, and any segment will do.
+    """
+
+    payload: bytes | memoryview
+    events: int
+    positions: Sequence[float] | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes, event headers included."""
+        return len(self.payload)
+
+
+def check_event(data: bytes | bytearray | memoryview) -> None:
+    """Raise `EventTooLargeError` if Pravega would refuse an event of this size."""
+    if len(data) > wire.MAX_EVENT:
+        raise EventTooLargeError(
+            f"an event of {len(data):,} bytes: Pravega takes at most {wire.MAX_EVENT:,}; nothing was sent. "
+            "Split it, or store it elsewhere and write its address."
+        )
+
+
+class BatchBuilder:
+    """Collects single events into blocks."""
+
+    __slots__ = ("_frames", "_positions", "size")
+
+    def __init__(self) -> None:
+        self._frames: list[bytes] = []
+        self._positions: list[float] = []
+        self.size = 0
+
+    def add(self, data: bytes | bytearray | memoryview, position: float) -> bool:
+        """Take one event; returns whether the block is full."""
+        frames = self._frames
+        frames.append(wire.event_header(len(data)))
+        frames.append(bytes(data))
+        self._positions.append(position)
+        self.size += wire.EVENT_HEADER + len(data)
+        return self.size >= BLOCK_BYTES or len(self._positions) >= BLOCK_EVENTS
+
+    def take(self) -> Block | None:
+        """The block collected so far, and start a new one; None if there is nothing."""
+        if not self._positions:
+            return None
+        block = Block(b"".join(self._frames), len(self._positions), self._positions)
+        self._frames, self._positions, self.size = [], [], 0
+        return block
+
+
+def split_block(block: Block, segments: SegmentMap) -> list[tuple[int, Block]]:
+    """Take a block apart for another set of segments: pairs of an index into `segments` and a block for it.
+
+    The order of each routing key's events is kept.
+    """
+    if block.positions is None:
+        return [(0, block)]
+    frames, whole = wire.scan_frames(block.payload, 0, block.size)
+    parts: dict[int, tuple[list[bytes], list[float]]] = {}
+    for start, end, position in zip(frames, [*frames[1:], whole], block.positions, strict=True):
+        payloads, positions = parts.setdefault(segments.index_for(position), ([], []))
+        payloads.append(bytes(block.payload[start:end]))
+        positions.append(position)
+    return [(lane, Block(b"".join(payloads), len(payloads), places)) for lane, (payloads, places) in parts.items()]

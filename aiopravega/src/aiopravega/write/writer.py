@@ -1,0 +1,189 @@
+"""The event writer: routes events by key, survives scaling, keeps the order of every key.
+
+`write` returns when the event is accepted; it is durable after `flush`. Events are batched: a batch leaves when
+it is full or a few milliseconds old.
+"""
+
+import asyncio
+import random
+from collections.abc import Iterable
+from itertools import repeat
+from types import TracebackType
+from typing import Self
+
+from aiopravega.control import Controller
+from aiopravega.errors import PravegaError, SegmentSealedError, StreamSealedError
+from aiopravega.names import StreamName
+from aiopravega.routing import key_position
+from aiopravega.store import SegmentStore
+from aiopravega.write.batch import Block, check_event, split_block
+from aiopravega.write.lanes import Lanes
+
+# How long an event may wait for company, in seconds.
+_LINGER = 0.005
+
+
+class EventWriter:
+    """Writes to one stream; made by `PravegaClient.writer`, used with `async with`."""
+
+    def __init__(self, controller: Controller, store: SegmentStore, stream: StreamName) -> None:
+        self.stream = stream
+        self._controller = controller
+        self._store = store
+        self._lanes: Lanes | None = None
+        self._changing = asyncio.Lock()
+        # Blocks that met a sealed segment, in order; they come before anything that is batched later.
+        self._homeless: list[Block] = []
+        self._linger: asyncio.TimerHandle | None = None
+        self._background: asyncio.Task[None] | None = None
+        self._failure: PravegaError | None = None
+
+    async def __aenter__(self) -> Self:
+        self._lanes = await self._current_lanes()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                await self.flush()
+        finally:
+            await self.close()
+
+    async def write(self, data: bytes | bytearray | memoryview, routing_key: str | None = None) -> None:
+        """Accept one event; waits while too many bytes are in flight.
+
+        Raises:
+            EventTooLargeError: more than 8 MiB; nothing is sent.
+            StreamSealedError: the stream takes no more events.
+        """
+        check_event(data)
+        position = random.random() if routing_key is None else key_position(routing_key)
+        full = self._opened().add(data, position)
+        if full is not None:
+            await self._emit(full)
+        elif self._linger is None:
+            self._linger = asyncio.get_running_loop().call_later(_LINGER, self._emit_later)
+
+    async def write_many(self, events: Iterable[bytes], routing_keys: Iterable[str | None] | None = None) -> None:
+        """Accept many events; like `write` for each, with less work per event.
+
+        Raises:
+            EventTooLargeError: an event has more than 8 MiB; the ones before it are accepted.
+        """
+        for data, key in zip(events, repeat(None) if routing_keys is None else routing_keys, strict=False):
+            check_event(data)
+            full = self._opened().add(data, random.random() if key is None else key_position(key))
+            if full is not None:
+                await self._emit(full)
+        await self._emit_all()
+
+    async def flush(self) -> None:
+        """Wait until every accepted event is durable.
+
+        Raises:
+            PravegaError: why some are not.
+        """
+        while True:
+            await self._emit_all()
+            lanes = self._opened()
+            try:
+                await lanes.drained()
+            except SegmentSealedError:
+                await self._follow_scaling(lanes)
+            if lanes is self._lanes and not self._homeless:
+                break
+        if self._failure is not None:
+            raise self._failure
+
+    async def close(self) -> None:
+        """Stop writing. Without an earlier `flush`, events that are under way may be lost."""
+        if self._linger is not None:
+            self._linger.cancel()
+        if self._background is not None:
+            self._background.cancel()
+            await asyncio.gather(self._background, return_exceptions=True)
+        if self._lanes is not None:
+            await self._lanes.close()
+            self._lanes = None
+
+    def _opened(self) -> Lanes:
+        if self._failure is not None:
+            raise self._failure
+        if self._lanes is None:
+            raise PravegaError(f"the writer of {self.stream} is not open: use it with 'async with'")
+        return self._lanes
+
+    async def _current_lanes(self) -> Lanes:
+        segments = await self._controller.current_segments(self.stream)
+        if not segments:
+            raise StreamSealedError(f"{self.stream} is sealed: it takes no more events")
+        return Lanes(self._store, segments)
+
+    def _emit_later(self) -> None:
+        self._linger = None
+        if self._background is None or self._background.done():
+            self._background = asyncio.create_task(self._emit_in_background())
+        else:
+            self._linger = asyncio.get_running_loop().call_later(_LINGER, self._emit_later)
+
+    async def _emit_in_background(self) -> None:
+        try:
+            await self._emit_all()
+        except PravegaError as error:
+            self._failure = error  # the next write or flush raises it
+
+    async def _emit_all(self) -> None:
+        for lane in range(len(self._opened().builders)):
+            await self._emit(lane)
+
+    async def _emit(self, lane: int) -> None:
+        """Send the lane's batch, and wait until there is room for more."""
+        if self._changing.locked():  # old segments are being settled: what is batched meanwhile has to wait
+            async with self._changing:
+                pass
+        lanes = self._opened()
+        if lane >= len(lanes.appenders):
+            return  # the lanes have changed while this waited; the batch has moved with them
+        rejected = lanes.emit(lane)
+        try:
+            if rejected is not None:
+                self._homeless.append(rejected)
+                raise lanes.appenders[lane].error or PravegaError(
+                    f"{self.stream}: an appender stopped without a reason"
+                )
+            await lanes.appenders[lane].room()
+        except SegmentSealedError:
+            await self._follow_scaling(lanes)
+
+    async def _follow_scaling(self, old: Lanes) -> None:
+        """Move to the stream's current segments, and bring along all events that did not get into the old ones.
+
+        All old segments are settled before anything goes to the new ones, else an event could overtake an
+        earlier one of its key. What is written meanwhile is batched for the new lanes, and waits.
+        """
+        async with self._changing:
+            if old is not self._lanes:
+                return  # another caller has done it
+            try:
+                fresh = self._lanes = await self._current_lanes()
+                batched = [block for builder in old.builders if (block := builder.take()) is not None]
+                leftovers: list[Block] = []
+                for appender in old.appenders:
+                    try:
+                        await appender.drained()
+                    except SegmentSealedError:
+                        leftovers += appender.leftovers
+                await old.close()
+            except PravegaError as error:
+                self._failure = error
+                raise
+            homeless = [*leftovers, *self._homeless, *batched]
+            self._homeless.clear()
+            for block in homeless:
+                for lane, part in split_block(block, fresh.map):
+                    try:
+                        fresh.appenders[lane].enqueue(part)
+                    except SegmentSealedError:
+                        self._homeless.append(part)  # scaled again: the next round brings it along
