@@ -1,54 +1,45 @@
 """Ask a Pravega cluster whether it is ready: whatever a program does right after must work.
 
-An open port proves little: the controller answers before the segment store has its containers. So a scope and a
-stream are made and removed again, which needs both, and the segment store of that stream is called by its published
-address.
+An open port proves little: the controller answers before the segment store has its containers. So a stream is made and
+removed again, with more segments than there are containers, and its segment store is called at its published address.
 """
 
-from pathlib import Path
-
-import grpc
+import asyncio
+import socket
+from concurrent.futures import ThreadPoolExecutor
 
 from aiopravega.config import PravegaConfig
+from aiopravega.control import Controller, ScalingPolicy, StreamConfiguration
+from aiopravega.errors import PravegaError
+from aiopravega.names import StreamName
 
-_SERVICE = "/io.pravega.controller.stream.api.grpc.v1.ControllerService/"
-_CALL_SECONDS = 10.0
-SCOPE = "emulator-probe"
-
-
-def _text(field: int, text: str) -> bytes:
-    return bytes([field << 3 | 2, len(text)]) + text.encode()
-
-
-def _message(field: int, body: bytes) -> bytes:
-    return bytes([field << 3 | 2, len(body)]) + body
+# Internal, by the underscore: users do not see it among their scopes.
+_STREAM = StreamName("_emulator", "probe")
+# With 4 containers at most, it is all but certain that each gets one of so many segments.
+_SEGMENTS = 32
+_ANSWER_SECONDS = 10.0
 
 
 def pravega_problem(config: PravegaConfig) -> str | None:
-    """None if ready, else what came back."""
-    if config.tls:
-        assert config.ca_file
-        certificates = Path(config.ca_file).read_bytes()
-        channel = grpc.secure_channel(config.controller_target, grpc.ssl_channel_credentials(certificates))
-    else:
-        channel = grpc.insecure_channel(config.controller_target)
-    authorization = config.authorization()
-    metadata = (("authorization", authorization),) if authorization else None
+    """None if the cluster is ready, else what came back. May be called where an event loop runs."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, _problem(config)).result()
 
-    def call(method: str, request: bytes) -> bytes:
-        answer: bytes = channel.unary_unary(_SERVICE + method, None, None)(
-            request, timeout=_CALL_SECONDS, metadata=metadata
-        )
-        return answer
 
-    stream = _text(1, SCOPE) + _text(2, "s")
+async def _problem(config: PravegaConfig) -> str | None:
+    impatient = config.model_copy(update={"request_timeout": _ANSWER_SECONDS, "retry_timeout": 0.0})
+    controller = Controller(impatient)
     try:
-        with channel:
-            call("createScope", _text(1, SCOPE))
-            call("createStream", _message(1, stream) + _message(2, bytes([4 << 3, 1])))
-            call("sealStream", stream)
-            call("deleteStream", stream)
-            call("deleteScope", _text(1, SCOPE))
-    except grpc.RpcError as error:
+        await controller.create_scope(_STREAM.scope)
+        is_new = await controller.create_stream(_STREAM, StreamConfiguration(ScalingPolicy.fixed(_SEGMENTS)))
+        if is_new:
+            segments = await controller.current_segments(_STREAM)
+            endpoint = await controller.endpoint(segments[0].segment)
+            socket.create_connection((endpoint.host, endpoint.port), timeout=_ANSWER_SECONDS).close()
+        await controller.seal_stream(_STREAM)
+        await controller.delete_stream(_STREAM)
+    except (PravegaError, OSError) as error:
         return str(error)
-    return None
+    finally:
+        await controller.close()
+    return None if is_new else "an earlier question had got stuck half way"
