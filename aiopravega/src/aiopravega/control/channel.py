@@ -14,6 +14,8 @@ from aiopravega.errors import ConfigurationError, PravegaConnectionError, TlsErr
 _FIRST_RECONNECT = 0.1
 # gRPC would wait up to two minutes, long after a controller is back.
 _LONGEST_RECONNECT = 2.0
+# Enough for a handshake; a server that needs longer is told apart by the next attempt.
+_LONGEST_PROBE = 2.0
 
 
 def _options(config: PravegaConfig, server_name: str | None) -> list[tuple[str, str | int]]:
@@ -61,10 +63,10 @@ async def _certified_name(config: PravegaConfig, context: ssl.SSLContext) -> str
     gRPC cannot leave out the check of the name, but it can check another one than that in the URI: so the server is
     asked for its certificate first (which must be signed by a trusted authority all the same).
     """
-    host, _, port = config.controller_target.rpartition(":")
+    host, port = _address(config)
     try:
         async with asyncio.timeout(config.connect_timeout):
-            _, writer = await asyncio.open_connection(host.strip("[]"), int(port), ssl=context)
+            _, writer = await asyncio.open_connection(host, port, ssl=context)
     except ssl.SSLError as error:
         raise TlsError(
             f"cannot connect to {config.controller_uri}: {error}. Check ca_file, and that the server speaks TLS."
@@ -75,15 +77,40 @@ async def _certified_name(config: PravegaConfig, context: ssl.SSLContext) -> str
             "controller is running."
         ) from error
     certificate: Any = writer.get_extra_info("peercert")
-    writer.close()
-    with contextlib.suppress(OSError):
-        await writer.wait_closed()
+    await _close(writer)
     names = [name for kind, name in certificate.get("subjectAltName", ()) if kind in ("DNS", "IP Address")]
     names += [value for part in certificate.get("subject", ()) for kind, value in part if kind == "commonName"]
     if not names:
         raise TlsError(f"the certificate of {config.controller_uri} names nobody, so gRPC refuses it")
     first: str = names[0]
     return first.replace("*", "any", 1)  # a wildcard stands for one label, whatever it is
+
+
+async def speaks_tls(config: PravegaConfig) -> bool:
+    """Whether the server encrypts: a server that wants TLS just drops plain connections, without a word."""
+    host, port = _address(config)
+    # Nothing is sent but the handshake, so whose certificate it is does not matter.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        async with asyncio.timeout(min(_LONGEST_PROBE, config.connect_timeout)):
+            _, writer = await asyncio.open_connection(host, port, ssl=context)
+    except OSError:  # ssl.SSLError and TimeoutError are such, too
+        return False
+    await _close(writer)
+    return True
+
+
+def _address(config: PravegaConfig) -> tuple[str, int]:
+    host, _, port = config.controller_target.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
 
 
 def metadata(config: PravegaConfig) -> tuple[tuple[str, str | bytes], ...]:

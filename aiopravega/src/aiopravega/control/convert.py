@@ -14,6 +14,7 @@ from aiopravega.control.policies import (
     StreamConfiguration,
 )
 from aiopravega.control.proto import controller_pb2 as pb
+from aiopravega.control.status import status_name
 from aiopravega.names import SegmentId, StreamName
 
 _HALF = 64
@@ -71,13 +72,13 @@ def stream_configuration(config: pb.StreamConfig) -> StreamConfiguration:
     scaling, retention = config.scalingPolicy, config.retentionPolicy
     return StreamConfiguration(
         ScalingPolicy(
-            ScalingType(pb.ScalingPolicy.ScalingPolicyType.Name(scaling.scaleType)),
+            ScalingType(status_name(pb.ScalingPolicy.ScalingPolicyType, scaling.scaleType)),
             scaling.targetRate,
             scaling.scaleFactor,
             scaling.minNumSegments,
         ),
         RetentionPolicy(
-            RetentionType(pb.RetentionPolicy.RetentionPolicyType.Name(retention.retentionType)),
+            RetentionType(status_name(pb.RetentionPolicy.RetentionPolicyType, retention.retentionType)),
             retention.retentionParam,
             retention.retentionMax,
         ),

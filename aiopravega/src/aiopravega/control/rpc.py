@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import grpc
 
 from aiopravega.config import PravegaConfig
-from aiopravega.control.channel import metadata, open_channel
-from aiopravega.control.status import CallSite, rpc_error
+from aiopravega.control.channel import metadata, open_channel, speaks_tls
+from aiopravega.control.status import CallSite, rpc_error, wrong_scheme
 from aiopravega.errors import NotFoundError, PravegaError, StreamNotFoundError
 from aiopravega.retry import RetryPolicy, retrying
 
@@ -61,7 +61,7 @@ class Rpc:
         """
         timeout = self.config.request_timeout if patience is None else patience
         policy = self._policy if patience is None else RetryPolicy(total=patience)
-        site = CallSite(what, self.config.controller_uri, timeout, missing)
+        site = CallSite(method, what, self.config.controller_uri, timeout, missing)
         return await retrying(lambda: self._attempt(method, request, answer, site), policy, what)
 
     async def _attempt(self, method: str, request: "Message", answer: type[R], site: CallSite) -> R:
@@ -78,7 +78,10 @@ class Rpc:
             with contextlib.suppress(RuntimeError):  # the loop has ended, and with it whoever waited
                 loop.call_soon_threadsafe(_wake, finished)
 
-        call: Any = invoke.future(request, timeout=site.timeout, metadata=self._metadata)
+        try:
+            call: Any = invoke.future(request, timeout=site.timeout, metadata=self._metadata)
+        except ValueError as error:  # another thread has just closed the channel
+            raise _closed(site) from error
         call.add_done_callback(report)
         try:
             await finished
@@ -87,6 +90,8 @@ class Rpc:
             raise
         code = call.code()
         if code is not grpc.StatusCode.OK:
+            if code is grpc.StatusCode.UNAVAILABLE and not self.config.tls and await speaks_tls(self.config):
+                raise wrong_scheme(site)
             raise rpc_error(code, call.details() or "", site)
         result: R = call.result()
         return result
@@ -96,7 +101,7 @@ class Rpc:
             self._keep(await open_channel(self.config))
         channel = self._channel
         if channel is None:
-            raise PravegaError(f"cannot {site.what}: this client is closed. Make a new one.")
+            raise _closed(site)
         return channel
 
     def _keep(self, made: grpc.Channel) -> None:
@@ -117,3 +122,7 @@ class Rpc:
 def _wake(finished: "asyncio.Future[None]") -> None:
     if not finished.done():
         finished.set_result(None)
+
+
+def _closed(site: CallSite) -> PravegaError:
+    return PravegaError(f"cannot {site.what}: this client is closed. Make a new one.")

@@ -5,10 +5,11 @@ import time
 from collections.abc import Sequence
 
 from aiopravega.control.convert import stream_info
+from aiopravega.control.model import KeyRange
 from aiopravega.control.proto import controller_pb2 as pb
-from aiopravega.control.rpc import Rpc
-from aiopravega.control.status import refusal
-from aiopravega.errors import PravegaTimeoutError, ScalingError
+from aiopravega.control.segments import SegmentCalls
+from aiopravega.control.status import refusal, status_name
+from aiopravega.errors import ConfigurationError, PravegaError, PravegaTimeoutError, ScalingError, StreamSealedError
 from aiopravega.names import SegmentId, StreamName
 
 # A scaling takes 0.1 to 0.4 s on an idle server.
@@ -17,10 +18,8 @@ _LONGEST_POLL = 1.0
 _SECOND = 1000  # milliseconds
 
 
-class ScalingCalls:
+class ScalingCalls(SegmentCalls):
     """Part of `Controller`."""
-
-    _rpc: Rpc
 
     async def scale(
         self,
@@ -35,8 +34,11 @@ class ScalingCalls:
             ScalingError: a segment is not current, or the new parts are not exactly those of the sealed segments.
             PravegaTimeoutError: it has begun, but is not done within `timeout` seconds; it goes on all the same.
             StreamNotFoundError: there is no such stream.
+            StreamSealedError: it is sealed.
         """
         what = f"scale stream {stream}"
+        if not sealed or not new_ranges:
+            raise ConfigurationError(f"cannot {what}: name the segments to replace, and the ranges of the new ones")
         answer = await self._rpc.call(
             "scale",
             pb.ScaleRequest(
@@ -48,9 +50,13 @@ class ScalingCalls:
             pb.ScaleResponse,
             what,
         )
-        if answer.status != pb.ScaleResponse.STARTED:
-            raise _scaling_error(answer, what, sealed, new_ranges)
-        await self._scaled(stream, answer.epoch, timeout)
+        if answer.status == pb.ScaleResponse.STARTED:
+            await self._scaled(stream, answer.epoch, timeout)
+            return
+        current = await self.current_segments(stream)
+        if answer.status == pb.ScaleResponse.PRECONDITION_FAILED and _has_happened(current, sealed, new_ranges):
+            return  # the answer to the first attempt was lost
+        raise _scaling_error(answer, current, what, sealed, new_ranges)
 
     async def _scaled(self, stream: StreamName, epoch: int, timeout: float) -> None:
         """Wait until the scaling that replaces `epoch` is done."""
@@ -67,16 +73,31 @@ class ScalingCalls:
             if answer.status == pb.ScaleStatusResponse.SUCCESS:
                 return
             if answer.status != pb.ScaleStatusResponse.IN_PROGRESS:
-                raise refusal(pb.ScaleStatusResponse.ScaleStatus.Name(answer.status), what)
+                raise refusal(status_name(pb.ScaleStatusResponse.ScaleStatus, answer.status), what)
             if time.monotonic() + pause > deadline:
                 raise PravegaTimeoutError(f"scaling of stream {stream} is not done after {timeout:g} s, but goes on")
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_POLL)
 
 
+def _has_happened(
+    current: Sequence[KeyRange], sealed: Sequence[SegmentId], new_ranges: Sequence[tuple[float, float]]
+) -> bool:
+    """Whether exactly this scaling is the one that made current segments."""
+    before = max(segment.epoch for segment in sealed)
+    made = {(entry.low, entry.high) for entry in current if entry.segment.epoch > before}
+    return made.issuperset(new_ranges)
+
+
 def _scaling_error(
-    answer: pb.ScaleResponse, what: str, sealed: Sequence[SegmentId], new_ranges: Sequence[tuple[float, float]]
-) -> ScalingError:
+    answer: pb.ScaleResponse,
+    current: Sequence[KeyRange],
+    what: str,
+    sealed: Sequence[SegmentId],
+    new_ranges: Sequence[tuple[float, float]],
+) -> PravegaError:
+    if not current:
+        return StreamSealedError(f"cannot {what}: the stream is sealed, so it cannot change any more")
     shown = ", ".join(f"{segment.number}.#epoch.{segment.epoch}" for segment in sealed)
     if answer.status == pb.ScaleResponse.PRECONDITION_FAILED:
         return ScalingError(f"cannot {what}: {shown} are not all current segments; another scaling may have come first")

@@ -2,9 +2,10 @@
 
 import contextlib
 
+from aiopravega.control.paging import all_pages
 from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.rpc import Rpc
-from aiopravega.control.status import refusal
+from aiopravega.control.status import refusal, status_name
 from aiopravega.errors import PermissionDeniedError, ScopeNotFoundError
 from aiopravega.names import INTERNAL_PREFIX, StreamName
 
@@ -39,7 +40,7 @@ class ScopeCalls:
         """Make a scope; returns False if it exists already."""
         what = f"create scope {scope}"
         answer = await self._rpc.call("createScope", pb.ScopeInfo(scope=scope), pb.CreateScopeStatus, what)
-        status = pb.CreateScopeStatus.Status.Name(answer.status)
+        status = status_name(pb.CreateScopeStatus.Status, answer.status)
         if status not in ("SUCCESS", "SCOPE_EXISTS"):
             raise refusal(status, what)
         return status == "SUCCESS"
@@ -52,7 +53,7 @@ class ScopeCalls:
         """
         what = f"delete scope {scope}"
         answer = await self._rpc.call("deleteScope", pb.ScopeInfo(scope=scope), pb.DeleteScopeStatus, what)
-        status = pb.DeleteScopeStatus.Status.Name(answer.status)
+        status = status_name(pb.DeleteScopeStatus.Status, answer.status)
         if status not in ("SUCCESS", "SCOPE_NOT_FOUND"):
             raise refusal(status, what)
         return status == "SUCCESS"
@@ -66,19 +67,13 @@ class ScopeCalls:
 
     async def list_scopes(self) -> list[str]:
         """The names of all scopes that the credentials may see, sorted; Pravega's internal ones are left out."""
-        found: list[str] = []
-        token = ""
-        while True:
-            page = await self._rpc.call(
-                "listScopes",
-                pb.ScopesRequest(continuationToken=pb.ContinuationToken(token=token)),
-                pb.ScopesResponse,
-                "list scopes",
-            )
-            found.extend(name for name in page.scopes if not name.startswith(INTERNAL_PREFIX))
-            if not page.scopes or page.continuationToken.token == token:
-                return sorted(found)
-            token = page.continuationToken.token
+        pages = await all_pages(
+            lambda token: self._rpc.call(
+                "listScopes", pb.ScopesRequest(continuationToken=token), pb.ScopesResponse, "list scopes"
+            ),
+            lambda page: len(page.scopes),
+        )
+        return sorted({name for page in pages for name in page.scopes if not name.startswith(INTERNAL_PREFIX)})
 
     async def list_streams(self, scope: str, tag: str | None = None) -> list[StreamName]:
         """The streams of a scope, or those with a tag, sorted; Pravega's internal streams are left out.
@@ -87,10 +82,9 @@ class ScopeCalls:
             ScopeNotFoundError: there is no such scope.
         """
         what = f"list the streams of scope {scope}"
-        found: set[StreamName] = set()
-        token = pb.ContinuationToken()
         info = pb.ScopeInfo(scope=scope)
-        while True:
+
+        async def fetch(token: pb.ContinuationToken) -> pb.StreamsInScopeResponse:
             request: pb.StreamsInScopeRequest | pb.StreamsInScopeWithTagRequest
             if tag is None:
                 method = "listStreamsInScope"
@@ -100,12 +94,9 @@ class ScopeCalls:
                 request = pb.StreamsInScopeWithTagRequest(scope=info, tag=tag, continuationToken=token)
             page = await self._rpc.call(method, request, pb.StreamsInScopeResponse, what, missing=ScopeNotFoundError)
             if page.status != pb.StreamsInScopeResponse.SUCCESS:
-                raise refusal(pb.StreamsInScopeResponse.Status.Name(page.status), what)
-            found.update(
-                StreamName(info.scope, info.stream)
-                for info in page.streams
-                if not info.stream.startswith(INTERNAL_PREFIX)
-            )
-            if not page.continuationToken.token or page.continuationToken == token:
-                return sorted(found)
-            token = page.continuationToken
+                raise refusal(status_name(pb.StreamsInScopeResponse.Status, page.status), what)
+            return page
+
+        pages = await all_pages(fetch, lambda page: len(page.streams))
+        names = {info.stream for page in pages for info in page.streams}
+        return sorted(StreamName(scope, name) for name in names if not name.startswith(INTERNAL_PREFIX))

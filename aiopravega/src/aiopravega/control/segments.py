@@ -6,7 +6,7 @@ from aiopravega.control.convert import key_ranges, positions, segment_id, stream
 from aiopravega.control.model import Access, KeyRange, Successor
 from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.rpc import Rpc
-from aiopravega.control.status import refusal
+from aiopravega.control.status import refusal, status_name
 from aiopravega.errors import InvalidStreamCutError, SegmentNotFoundError
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.net.endpoint import Endpoint
@@ -147,4 +147,4 @@ class SegmentCalls:
             what,
         )
         if answer.result != pb.TimestampResponse.SUCCESS:
-            raise refusal(pb.TimestampResponse.Status.Name(answer.result), what)
+            raise refusal(status_name(pb.TimestampResponse.Status, answer.result), what)

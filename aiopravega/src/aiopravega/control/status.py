@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import grpc
+from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 
 from aiopravega.errors import (
     AlreadyExistsError,
     AuthenticationError,
     ConfigurationError,
+    InvalidRangeError,
     InvalidStreamCutError,
     NotFoundError,
     PermissionDeniedError,
@@ -34,54 +36,121 @@ from aiopravega.errors import (
 _LONGEST_DETAILS = 300
 # What Pravega puts before the stack trace when it is set to send one.
 _TRACE_PREFIX = "controllerStackTrace="
-# Pravega gives PERMISSION_DENIED with this text to those who may not, and with others for states that forbid it.
-_NOT_AUTHORIZED = "Authorization failed"
 
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """What an error message needs to know of a call: what it was to do, where, within which time in seconds."""
+    """What an error needs to know of a call: what it was to do, where, within which time in seconds."""
 
+    method: str
     what: str
     uri: str
     timeout: float
     missing: type[NotFoundError]
 
 
+@dataclass(frozen=True, slots=True)
+class _Peculiar:
+    """What a status means together with its details (None: without any), in one call or in all of them (None).
+
+    Found by running the calls against 0.13.0.
+    """
+
+    method: str | None
+    code: grpc.StatusCode
+    details: str | None
+    error: type[PravegaError]
+    meaning: str
+
+    def fits(self, method: str, code: grpc.StatusCode, details: str) -> bool:
+        if code is not self.code or self.method not in (None, method):
+            return False
+        return not details if self.details is None else self.details in details
+
+
+_PECULIAR: Final = (
+    _Peculiar(
+        None,
+        grpc.StatusCode.PERMISSION_DENIED,
+        "Authorization failed",  # with another text, the state of the stream forbids it
+        PermissionDeniedError,
+        "the credentials are good, but may not do this. Ask for the right, or use another account",
+    ),
+    _Peculiar(
+        "createTransaction",
+        grpc.StatusCode.UNKNOWN,
+        "lease",
+        ConfigurationError,
+        "the cluster does not take this lease; by default it takes 10 s to 600 s",
+    ),
+    _Peculiar(
+        "createTransaction",
+        grpc.StatusCode.INTERNAL,
+        "State: SEALED",
+        StreamSealedError,
+        "the stream is sealed, so it takes no more events",
+    ),
+    _Peculiar(
+        "getSegmentsBetween",
+        grpc.StatusCode.UNKNOWN,
+        None,
+        InvalidRangeError,
+        "the controller refuses the cuts; does the end lie before the start?",
+    ),
+    _Peculiar(
+        "getSegmentsBetween",
+        grpc.StatusCode.NOT_FOUND,
+        "epochRecord",
+        InvalidStreamCutError,
+        "a cut has a segment of an epoch that the stream never had; is it of another stream of this name?",
+    ),
+    _Peculiar(
+        "getEpochSegments", grpc.StatusCode.NOT_FOUND, "epochRecord", NotFoundError, "the stream has no such epoch"
+    ),
+)
+
+_UNAUTHENTICATED = "the credentials are missing or wrong. Check username and password, or the token"
+_BY_CODE: Final[dict[grpc.StatusCode, tuple[type[PravegaError], str]]] = {
+    grpc.StatusCode.UNAUTHENTICATED: (AuthenticationError, _UNAUTHENTICATED),
+    grpc.StatusCode.ALREADY_EXISTS: (AlreadyExistsError, "it exists already"),
+    grpc.StatusCode.INVALID_ARGUMENT: (ConfigurationError, "the controller does not accept an argument"),
+    grpc.StatusCode.OUT_OF_RANGE: (ConfigurationError, "the controller does not accept an argument"),
+    grpc.StatusCode.UNIMPLEMENTED: (
+        ProtocolError,
+        "the server there does not know this call. Is it the controller of a Pravega of this or a newer version?",
+    ),
+    grpc.StatusCode.CANCELLED: (PravegaConnectionError, "the connection was closed meanwhile"),
+}
+
+
 def rpc_error(code: grpc.StatusCode, details: str, site: CallSite) -> PravegaError:
     """The error for a call that gRPC or the controller failed."""
     text = _shortened(details)
     tried = f"cannot {site.what} at {site.uri}"
-    match code:
-        case grpc.StatusCode.UNAVAILABLE:
-            return _unavailable(text, tried, site.uri)
-        case grpc.StatusCode.DEADLINE_EXCEEDED:
-            return PravegaTimeoutError(
-                f"{tried}: no answer within {site.timeout:g} s. Check the address, and that the cluster is healthy."
-            )
-        case grpc.StatusCode.UNAUTHENTICATED:
-            return AuthenticationError(
-                f"{tried}: the controller does not accept the credentials ({text}). Check username and password, or "
-                "the token; give them if there are none."
-            )
-        case grpc.StatusCode.PERMISSION_DENIED if _NOT_AUTHORIZED in details:
-            return PermissionDeniedError(
-                f"{tried}: the credentials are good, but may not do this. Ask for the right, or use another account."
-            )
-        case grpc.StatusCode.NOT_FOUND:
-            return site.missing(f"{tried}: it does not exist ({text})")
-        case grpc.StatusCode.ALREADY_EXISTS:
-            return AlreadyExistsError(f"{tried}: it exists already ({text})")
-        case grpc.StatusCode.INVALID_ARGUMENT | grpc.StatusCode.OUT_OF_RANGE:
-            return ConfigurationError(f"{tried}: the controller does not accept an argument ({text})")
-        case grpc.StatusCode.UNIMPLEMENTED:
-            return ProtocolError(
-                f"{tried}: the server there does not know this call ({text}). Is it a Pravega controller?"
-            )
-        case grpc.StatusCode.CANCELLED:
-            return PravegaConnectionError(f"{tried}: the connection was closed meanwhile ({text})")
-        case _:
-            return ServerError(f"{tried}: the controller failed with {code.name} ({text}). See its log.")
+    for peculiar in _PECULIAR:
+        if peculiar.fits(site.method, code, details):
+            return peculiar.error(f"{tried}: {peculiar.meaning} ({text})")
+    if code is grpc.StatusCode.UNAVAILABLE:
+        return _unavailable(text, tried, site.uri)
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return PravegaTimeoutError(
+            f"{tried}: no answer within {site.timeout:g} s. Check the address, and that the cluster is healthy."
+        )
+    if code is grpc.StatusCode.NOT_FOUND:
+        return site.missing(f"{tried}: it does not exist. Check the name; create it first if it is new.")
+    kind, meaning = _BY_CODE.get(code, (ServerError, f"the controller failed with {code.name}; see its log"))
+    return kind(f"{tried}: {meaning} ({text})")
+
+
+def wrong_scheme(site: CallSite) -> TlsError:
+    """The error for a plain URI whose server turned out to speak TLS."""
+    return TlsError(
+        f"cannot {site.what} at {site.uri}: the server there speaks TLS. Use {_with_scheme(site.uri, 'tls')}."
+    )
+
+
+def _with_scheme(uri: str, scheme: str) -> str:
+    return f"{scheme}://{uri.partition('://')[2]}"
 
 
 def _shortened(details: str) -> str:
@@ -103,8 +172,9 @@ def _unavailable(text: str, tried: str, uri: str) -> PravegaError:
             "or set verify_hostname=False."
         )
     if "WRONG_VERSION_NUMBER" in text:
-        plain = uri.replace(uri.partition("://")[0], "tcp", 1)
-        return TlsError(f"{tried}: the server there does not speak TLS. If that is intended, use {plain}.")
+        return TlsError(
+            f"{tried}: the server there does not speak TLS. If that is intended, use {_with_scheme(uri, 'tcp')}."
+        )
     if "TSI_PROTOCOL_FAILURE" in text:
         return TlsError(f"{tried}: the TLS handshake failed ({text})")
     if "resolv" in text or "lookup" in text:
@@ -134,6 +204,21 @@ _REFUSALS: Final[dict[str, tuple[type[PravegaError], str]]] = {
     "INVALID_TIME": (ConfigurationError, "the time is before one that this writer has noted already"),
     "INVALID_POSITION": (InvalidStreamCutError, "the position is before one that this writer has noted already"),
 }
+
+
+def status_name(statuses: EnumTypeWrapper, value: int) -> str:
+    """The name of a status in an answer.
+
+    Raises:
+        ProtocolError: the controller is newer than this client, and so is this status.
+    """
+    try:
+        return statuses.Name(value)
+    except ValueError:
+        raise ProtocolError(
+            f"the controller answered {statuses.DESCRIPTOR.full_name} {value}, which this client does not know. "
+            "Use a newer client."
+        ) from None
 
 
 def refusal(status: str, what: str) -> PravegaError:

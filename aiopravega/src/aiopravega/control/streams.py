@@ -6,7 +6,7 @@ from aiopravega.control.convert import positions, stream_config, stream_configur
 from aiopravega.control.policies import StreamConfiguration
 from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.rpc import Rpc
-from aiopravega.control.status import refusal
+from aiopravega.control.status import refusal, status_name
 from aiopravega.errors import InvalidStreamCutError
 from aiopravega.names import SegmentId, StreamName
 
@@ -24,7 +24,7 @@ class StreamCalls:
         """
         what = f"create stream {stream}"
         answer = await self._rpc.call("createStream", stream_config(stream, configuration), pb.CreateStreamStatus, what)
-        status = pb.CreateStreamStatus.Status.Name(answer.status)
+        status = status_name(pb.CreateStreamStatus.Status, answer.status)
         if status not in ("SUCCESS", "STREAM_EXISTS"):
             raise refusal(status, what)
         return status == "SUCCESS"
@@ -75,7 +75,7 @@ class StreamCalls:
         """
         what = f"delete stream {stream}"
         answer = await self._rpc.call("deleteStream", stream_info(stream), pb.DeleteStreamStatus, what)
-        status = pb.DeleteStreamStatus.Status.Name(answer.status)
+        status = status_name(pb.DeleteStreamStatus.Status, answer.status)
         if status not in ("SUCCESS", "STREAM_NOT_FOUND"):
             raise refusal(status, what)
         return status == "SUCCESS"
@@ -88,7 +88,7 @@ class StreamCalls:
         Raises:
             StreamNotFoundError: there is no such stream.
             StreamSealedError: it is sealed.
-            InvalidStreamCutError: the cut lies before the head, or does not cover the key space.
+            InvalidStreamCutError: the cut lies before the head, does not cover the key space, or is not of this stream.
         """
         what = f"truncate stream {stream}"
         answer = await self._rpc.call(
@@ -97,15 +97,18 @@ class StreamCalls:
             pb.UpdateStreamStatus,
             what,
         )
-        if answer.status == pb.UpdateStreamStatus.FAILURE:
+        status = answer.status
+        if status == pb.UpdateStreamStatus.STREAM_NOT_FOUND and await self.stream_exists(stream):
+            status = pb.UpdateStreamStatus.FAILURE  # what is not found is an epoch of the cut
+        if status == pb.UpdateStreamStatus.FAILURE:
             shown = ", ".join(f"{segment.number}.#epoch.{segment.epoch}: {offset}" for segment, offset in cut.items())
             raise InvalidStreamCutError(
                 f"cannot {what} at {{{shown}}}: the controller refuses this cut. It must not lie before the head, and "
-                "its segments must cover the whole key space."
+                "its segments must be the stream's and cover the whole key space."
             )
         _check_update(answer, what)
 
 
 def _check_update(answer: pb.UpdateStreamStatus, what: str) -> None:
     if answer.status != pb.UpdateStreamStatus.SUCCESS:
-        raise refusal(pb.UpdateStreamStatus.Status.Name(answer.status), what)
+        raise refusal(status_name(pb.UpdateStreamStatus.Status, answer.status), what)

@@ -2,10 +2,11 @@
 
 from aiopravega.control.convert import key_ranges
 from aiopravega.control.model import KeyRange
+from aiopravega.control.paging import all_pages
 from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.rpc import Rpc
-from aiopravega.control.status import refusal
-from aiopravega.errors import ScopeNotFoundError, TableNotFoundError
+from aiopravega.control.status import refusal, status_name
+from aiopravega.errors import ConfigurationError, ScopeNotFoundError, TableNotFoundError
 from aiopravega.names import INTERNAL_PREFIX, table_stream
 
 
@@ -23,8 +24,14 @@ class TableCalls:
 
         Raises:
             ScopeNotFoundError: its scope does not exist.
+            ConfigurationError: a number is too small.
         """
         what = f"create key-value table {scope}/{table}"
+        if partitions < 1 or key_length < 1 or secondary_key_length < 0:  # the controller would fail inside
+            raise ConfigurationError(
+                f"cannot {what}: it needs at least one partition and keys of at least one byte, but {partitions} "
+                f"partitions and keys of {key_length} + {secondary_key_length} bytes were asked for"
+            )
         config = pb.KeyValueTableConfig(
             scope=scope,
             kvtName=table,
@@ -33,7 +40,7 @@ class TableCalls:
             secondaryKeyLength=secondary_key_length,
         )
         answer = await self._rpc.call("createKeyValueTable", config, pb.CreateKeyValueTableStatus, what)
-        status = pb.CreateKeyValueTableStatus.Status.Name(answer.status)
+        status = status_name(pb.CreateKeyValueTableStatus.Status, answer.status)
         if status not in ("SUCCESS", "TABLE_EXISTS"):
             raise refusal(status, what)
         return status == "SUCCESS"
@@ -47,7 +54,7 @@ class TableCalls:
             pb.KeyValueTableConfigResponse,
             what,
         )
-        status = pb.KeyValueTableConfigResponse.Status.Name(answer.status)
+        status = status_name(pb.KeyValueTableConfigResponse.Status, answer.status)
         if status not in ("SUCCESS", "TABLE_NOT_FOUND"):
             raise refusal(status, what)
         return status == "SUCCESS"
@@ -73,7 +80,7 @@ class TableCalls:
         answer = await self._rpc.call(
             "deleteKeyValueTable", pb.KeyValueTableInfo(scope=scope, kvtName=table), pb.DeleteKVTableStatus, what
         )
-        status = pb.DeleteKVTableStatus.Status.Name(answer.status)
+        status = status_name(pb.DeleteKVTableStatus.Status, answer.status)
         if status not in ("SUCCESS", "TABLE_NOT_FOUND"):
             raise refusal(status, what)
         return status == "SUCCESS"
@@ -85,9 +92,8 @@ class TableCalls:
             ScopeNotFoundError: there is no such scope.
         """
         what = f"list the key-value tables of scope {scope}"
-        found: set[str] = set()
-        token = pb.ContinuationToken()
-        while True:
+
+        async def fetch(token: pb.ContinuationToken) -> pb.KVTablesInScopeResponse:
             page = await self._rpc.call(
                 "listKeyValueTablesInScope",
                 pb.KVTablesInScopeRequest(scope=pb.ScopeInfo(scope=scope), continuationToken=token),
@@ -96,8 +102,9 @@ class TableCalls:
                 missing=ScopeNotFoundError,
             )
             if page.status != pb.KVTablesInScopeResponse.SUCCESS:
-                raise refusal(pb.KVTablesInScopeResponse.Status.Name(page.status), what)
-            found.update(info.kvtName for info in page.kvtables if not info.kvtName.startswith(INTERNAL_PREFIX))
-            if not page.kvtables or page.continuationToken == token:
-                return sorted(found)
-            token = page.continuationToken
+                raise refusal(status_name(pb.KVTablesInScopeResponse.Status, page.status), what)
+            return page
+
+        pages = await all_pages(fetch, lambda page: len(page.kvtables))
+        names = {info.kvtName for page in pages for info in page.kvtables}
+        return sorted(name for name in names if not name.startswith(INTERNAL_PREFIX))

@@ -6,7 +6,7 @@ from aiopravega.control.convert import key_ranges, stream_info, txn_id, uuid_of
 from aiopravega.control.model import KeyRange, PingStatus, TransactionState
 from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.rpc import Rpc
-from aiopravega.control.status import refusal
+from aiopravega.control.status import refusal, status_name
 from aiopravega.errors import PravegaError, TransactionAbortedError, TransactionError
 from aiopravega.names import StreamName
 
@@ -43,7 +43,7 @@ class TransactionCalls:
             pb.PingTxnStatus,
             f"keep transaction {txn} of stream {stream} open",
         )
-        return PingStatus(pb.PingTxnStatus.Status.Name(answer.status))
+        return PingStatus(status_name(pb.PingTxnStatus.Status, answer.status))
 
     async def commit_transaction(
         self, stream: StreamName, txn: UUID, writer_id: str = "", timestamp: int | None = None
@@ -91,7 +91,7 @@ class TransactionCalls:
             pb.TxnState,
             f"look at transaction {txn} of stream {stream}",
         )
-        return TransactionState(pb.TxnState.State.Name(answer.state))
+        return TransactionState(status_name(pb.TxnState.State, answer.state))
 
     async def _cannot(self, what: str, stream: StreamName, txn: UUID) -> PravegaError:
         """Why the controller answered a plain FAILURE: it does not say, but the transaction's state does."""
@@ -109,4 +109,4 @@ class TransactionCalls:
 
 def _check(answer: pb.TxnStatus, what: str) -> None:
     if answer.status != pb.TxnStatus.SUCCESS:
-        raise refusal(pb.TxnStatus.Status.Name(answer.status), what)
+        raise refusal(status_name(pb.TxnStatus.Status, answer.status), what)
