@@ -88,6 +88,10 @@ class PravegaClient:
         """Whether there is such a stream."""
         return await self.controller.stream_exists(StreamName(scope, stream))
 
+    async def is_sealed(self, scope: str, stream: str) -> bool:
+        """Whether a stream has been sealed: it then has no segment that takes events."""
+        return not await self.controller.current_segments(StreamName(scope, stream))
+
     async def seal_stream(self, scope: str, stream: str) -> None:
         """End a stream: it can be read, but takes no more events."""
         await self.controller.seal_stream(StreamName(scope, stream))

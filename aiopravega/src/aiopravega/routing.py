@@ -68,12 +68,13 @@ class SegmentMap:
         edges = [entry.low for entry in ordered] + [1.0]
         if edges[0] != 0.0 or any(entry.high != edge for entry, edge in zip(ordered, edges[1:], strict=True)):
             raise ProtocolError(f"segments do not cover the key space: {[(e.low, e.high) for e in ordered]}")
-        self._lows = edges[:-1]
+        # The lower edges of the segments' key ranges, ascending.
+        self.lows: tuple[float, ...] = tuple(edges[:-1])
         self.segments: tuple[SegmentId, ...] = tuple(entry.segment for entry in ordered)
 
     def index_for(self, position: float) -> int:
         """Index into `segments` of the owner of a place in [0, 1)."""
-        return bisect_right(self._lows, position) - 1
+        return bisect_right(self.lows, position) - 1
 
     def segment_for(self, position: float) -> SegmentId:
         """The owner of a place in [0, 1)."""

@@ -81,6 +81,10 @@ class PravegaClient:
         """Whether there is such a stream."""
         return self._loop.run(self._client.stream_exists(scope, stream))
 
+    def is_sealed(self, scope: str, stream: str) -> bool:
+        """Whether a stream has been sealed: it then has no segment that takes events."""
+        return self._loop.run(self._client.is_sealed(scope, stream))
+
     def seal_stream(self, scope: str, stream: str) -> None:
         """End a stream: it can be read, but takes no more events."""
         self._loop.run(self._client.seal_stream(scope, stream))

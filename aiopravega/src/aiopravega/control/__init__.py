@@ -1,6 +1,7 @@
 """The controller: scopes, streams, segments, transactions and tables, over gRPC."""
 
 from aiopravega.control.controller import Controller
+from aiopravega.control.leases import hold_transaction
 from aiopravega.control.model import Access, KeyRange, PingStatus, Successor, TransactionState
 from aiopravega.control.policies import RetentionPolicy, ScalingPolicy, StreamConfiguration
 
@@ -14,4 +15,5 @@ __all__ = [
     "StreamConfiguration",
     "Successor",
     "TransactionState",
+    "hold_transaction",
 ]

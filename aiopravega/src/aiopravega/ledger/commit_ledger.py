@@ -1,0 +1,100 @@
+"""The commit ledger: one record per write, in a key-value table whose conditional updates decide races.
+
+It stores and finds records. What they mean, and the transactions in them, is `aiopravega.ledger.protocol`'s.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from aiopravega.control import Controller
+from aiopravega.errors import TableConflictError, WriteSupersededError
+from aiopravega.ledger.record import KEY_LENGTH, CommitRecord, record_key
+from aiopravega.names import StreamName
+from aiopravega.store import SegmentStore
+from aiopravega.tables import KeyValueTable
+
+# Pravega's table names have letters, digits, dots and hyphens.
+DEFAULT_TABLE = "commit-ledger"
+# A ledger sees a few updates per job: one partition is plenty.
+_PARTITIONS = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCommit:
+    """A record as it was found; `version` is what a conditional update has to meet."""
+
+    record: CommitRecord
+    version: int
+
+
+class CommitLedger:
+    """The records of writes in the table `scope/table`; made by `PravegaClient.commit_ledger`."""
+
+    def __init__(self, controller: Controller, store: SegmentStore, scope: str, table: str = DEFAULT_TABLE) -> None:
+        self.scope = scope
+        self.table = table
+        self._controller = controller
+        self._table = KeyValueTable(controller, store, scope, table)
+
+    async def create(self) -> bool:
+        """Make the table; returns False if it exists already.
+
+        Raises:
+            ScopeNotFoundError: there is no such scope.
+        """
+        return await self._controller.create_table(self.scope, self.table, _PARTITIONS, KEY_LENGTH)
+
+    async def lookup(self, sink: StreamName, write_id: str) -> StoredCommit | None:
+        """The record of a write, or None: it never got as far as `prepared`.
+
+        Raises:
+            TableNotFoundError: there is no ledger at this place.
+            LedgerError: the record is of another version.
+        """
+        entry = await self._table.get(record_key(sink, write_id))
+        return None if entry is None else StoredCommit(CommitRecord.from_json(entry.value), entry.version)
+
+    async def prepare(self, record: CommitRecord, replaces: StoredCommit | None = None) -> StoredCommit:
+        """Put a `prepared` record where there is none, or only `replaces`. From here on the write is decided.
+
+        Raises:
+            WriteSupersededError: another attempt was first.
+            LedgerError: the record is too large.
+        """
+        key, value = record_key(record.sink, record.write_id), record.to_json()
+        try:
+            if replaces is None:
+                version = await self._table.put_if_absent(key, value)
+            else:
+                version = await self._table.replace(key, value, replaces.version)
+        except TableConflictError:
+            # Our own put may have succeeded with its answer lost, and a restart may have finished the record since.
+            found = await self.lookup(record.sink, record.write_id)
+            if found is not None and found.record.attempt == record.attempt:
+                return found
+            winner = "another attempt" if found is None else f"attempt {found.record.attempt}"
+            raise WriteSupersededError(
+                f"{record.name}: {winner} has decided it before attempt {record.attempt}; this attempt commits "
+                "nothing. If the write is to be done twice, give it another write id."
+            ) from None
+        return StoredCommit(record, version)
+
+    async def finish(self, stored: StoredCommit) -> StoredCommit:
+        """Mark a record done, after all its transactions are committed; harmless if somebody else has done it.
+
+        Raises:
+            WriteSupersededError: another attempt has replaced the record meanwhile.
+        """
+        record = stored.record.done(datetime.now(UTC))
+        try:
+            version = await self._table.replace(
+                record_key(record.sink, record.write_id), record.to_json(), stored.version
+            )
+        except TableConflictError:
+            found = await self.lookup(record.sink, record.write_id)
+            if found is not None and found.record.attempt == record.attempt and found.record.done_at is not None:
+                return found
+            raise WriteSupersededError(
+                f"{record.name}: its record was replaced while attempt {record.attempt} finished it"
+            ) from None
+        return StoredCommit(record, version)

@@ -1,0 +1,124 @@
+"""What the commit ledger remembers of one write, and how it is spelled in the table. No I/O.
+
+A record is JSON with a version. A reader that meets another version stops: guessing what a newer release meant
+could write a job twice.
+"""
+
+import hashlib
+import json
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal, Self
+from uuid import UUID
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from aiopravega.errors import LedgerError
+from aiopravega.names import StreamName
+
+RECORD_VERSION: Literal[1] = 1
+KEY_LENGTH = hashlib.sha256().digest_size
+# Values of Pravega's tables are at most 1 MiB less 8 KiB for the key (`TableSegment.MAXIMUM_VALUE_LENGTH`).
+LARGEST_RECORD = 1024 * 1024 - 8192
+
+
+class CommitState(StrEnum):
+    """How far a write has come. Before the first state there is no record."""
+
+    PREPARED = "prepared"
+    DONE = "done"
+
+
+class PartitionCommit(BaseModel):
+    """One partition of a write: its transaction and what is in it.
+
+    `bytes` counts the events with their headers; `checksum` is made by the writer over these bytes in the order
+    of the partition's rows, so that a repetition of the partition can be recognised.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    partition: int = Field(ge=0)
+    txn_id: UUID
+    events: int = Field(ge=0)
+    bytes: int = Field(ge=0)
+    checksum: str
+
+
+class CommitRecord(BaseModel):
+    """One write to one stream, decided: from `prepared` on, its transactions are to be committed.
+
+    `incarnation` tells a stream from an earlier one of the same name that was deleted: what was written to that
+    one is not in this one. `attempt` tells apart two runs of the same write.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[1] = RECORD_VERSION
+    state: CommitState
+    sink: StreamName
+    incarnation: int
+    write_id: str = Field(min_length=1)
+    attempt: UUID
+    partitions: tuple[PartitionCommit, ...]
+    prepared_at: AwareDatetime
+    done_at: AwareDatetime | None = None
+
+    @property
+    def total_events(self) -> int:
+        """Events of all partitions."""
+        return sum(partition.events for partition in self.partitions)
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of all partitions, event headers included."""
+        return sum(partition.bytes for partition in self.partitions)
+
+    @property
+    def name(self) -> str:
+        """What the record is about, for messages."""
+        return f"write {self.write_id!r} to {self.sink}"
+
+    def done(self, at: datetime) -> Self:
+        """The same record after the last commit."""
+        return self.model_copy(update={"state": CommitState.DONE, "done_at": at})
+
+    def to_json(self) -> bytes:
+        """The value for the table.
+
+        Raises:
+            LedgerError: the record is larger than a table takes: too many partitions.
+        """
+        value = self.model_dump_json().encode()
+        if len(value) > LARGEST_RECORD:
+            raise LedgerError(
+                f"{self.name}: a record of {len(self.partitions):,} partitions has {len(value):,} bytes, and the "
+                f"ledger takes {LARGEST_RECORD:,}; nothing was committed. Write fewer partitions (coalesce)."
+            )
+        return value
+
+    @classmethod
+    def from_json(cls, value: bytes) -> Self:
+        """Read a value of the table.
+
+        Raises:
+            LedgerError: it is a record of another version, or no record at all.
+        """
+        try:
+            version = json.loads(value)["version"]
+        except (ValueError, KeyError, TypeError):
+            raise LedgerError(f"not a record of a commit ledger: {value[:80]!r}; is the table used for else?") from None
+        if version != RECORD_VERSION:
+            raise LedgerError(
+                f"a ledger record of version {version!r}, but this release reads {RECORD_VERSION}: use the release "
+                "that wrote it, or a newer one"
+            )
+        try:
+            return cls.model_validate_json(value)
+        except ValidationError as error:
+            raise LedgerError(f"a damaged ledger record: {error}") from None
+
+
+def record_key(sink: StreamName, write_id: str) -> bytes:
+    """The key of a write: of fixed length, whatever the names."""
+    return hashlib.sha256(f"{sink}\0{write_id}".encode()).digest()

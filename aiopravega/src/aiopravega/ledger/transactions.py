@@ -1,0 +1,98 @@
+"""The transactions of one write, taken together: their states, leases, commits and ends.
+
+Every step asks for all of them at once, within a bound: the controller then takes the commits of an old epoch in
+one go, instead of making two new epochs for each. A transaction that refuses a step shows why in its state.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import TypeVar
+from uuid import UUID
+
+from aiopravega.control import Controller, TransactionState, hold_transaction
+from aiopravega.errors import TransactionError
+from aiopravega.names import StreamName
+
+logger = logging.getLogger(__name__)
+R = TypeVar("R")
+
+# More calls at a time than this only queue on the controller's side.
+_CALLS_AT_ONCE = 100
+
+
+class TransactionSet:
+    """Transactions of one stream, by the partition that each holds."""
+
+    def __init__(self, controller: Controller, stream: StreamName, transactions: Mapping[int, UUID]) -> None:
+        self._controller = controller
+        self._stream = stream
+        self._transactions = dict(transactions)
+
+    async def states(self, among: Collection[int] | None = None) -> dict[int, TransactionState]:
+        """Where each stands now."""
+        return await self._each(lambda txn_id: self._controller.transaction_state(self._stream, txn_id), among)
+
+    async def hold(self, among: Collection[int] | None = None) -> None:
+        """Keep them open for as long as the server grants.
+
+        Raises:
+            TransactionAbortedError: one is aborted, or its lease has run out.
+            TransactionError: one is committed already, or unknown.
+        """
+        await self._each(lambda txn_id: hold_transaction(self._controller, self._stream, txn_id), among)
+
+    async def commit(self, among: Collection[int] | None = None) -> bool:
+        """Ask for their commits; returns whether all were accepted, and with that are certain."""
+        accepted = await self._each(
+            lambda txn_id: _accepted(self._controller.commit_transaction(self._stream, txn_id)), among
+        )
+        return all(accepted.values())
+
+    async def abort(self, among: Collection[int] | None = None) -> bool:
+        """Ask for their ends; returns whether all were accepted, so that none of them can be committed any more."""
+        accepted = await self._each(
+            lambda txn_id: _accepted(self._controller.abort_transaction(self._stream, txn_id)), among
+        )
+        return all(accepted.values())
+
+    async def wait_visible(self, limit: float, poll: float) -> int:
+        """Wait up to `limit` seconds until commits that were accepted are done; returns how many are not.
+
+        `poll` is the pause between two looks, in seconds.
+        """
+        deadline = time.monotonic() + limit
+        waiting = list(self._transactions)
+        while True:
+            states = await self.states(waiting)
+            waiting = [partition for partition in waiting if states[partition] is not TransactionState.COMMITTED]
+            if not waiting or time.monotonic() > deadline:
+                return len(waiting)
+            await asyncio.sleep(poll)
+
+    async def _each(self, step: Callable[[UUID], Awaitable[R]], among: Collection[int] | None) -> dict[int, R]:
+        """Take a step with some, or all; a failure is raised after all the others have ended."""
+        partitions = list(self._transactions if among is None else among)
+        gate = asyncio.Semaphore(_CALLS_AT_ONCE)
+
+        async def one(partition: int) -> R:
+            async with gate:
+                return await step(self._transactions[partition])
+
+        results = await asyncio.gather(*map(one, partitions), return_exceptions=True)
+        answers: dict[int, R] = {}
+        for partition, result in zip(partitions, results, strict=True):
+            if isinstance(result, BaseException):
+                raise result
+            answers[partition] = result
+        return answers
+
+
+async def _accepted(call: Awaitable[None]) -> bool:
+    try:
+        await call
+    except TransactionError as error:
+        logger.info("%s", error)
+        return False
+    return True
