@@ -33,17 +33,22 @@ test: setup ## Run all tests (some: make test ARGS='tests/unit -k cut')
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup $(ARGS)
 
 .PHONY: check
-check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, addresses
+check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, docs
 	@echo "ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check --diff .
 	@echo "mypy" && $(BIN)/mypy
 	@echo "import contracts" && $(BIN)/lint-imports --no-logo --no-cache
 	@echo "sizes of modules" && $(BIN)/python tools/check_module_size.py
 	@echo "reasons" && $(BIN)/python tools/check_reasons.py
 	@echo "addresses" && $(BIN)/python tools/check_addresses.py
+	@echo "reference pages" && $(BIN)/python tools/write_reference.py --check
 
 .PHONY: bench
 bench: setup ## Measure against the Java client and the official Python client
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+.PHONY: docs
+docs: $(INSTALLED) ## Write the tables of docs/reference that come from the code
+	@$(BIN)/python tools/write_reference.py
 
 .PHONY: setup
 setup: prerequisites $(INSTALLED) $(JARS) ## Make .venv, install everything, fetch the servers' jars

@@ -1,0 +1,34 @@
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PAGES = sorted(
+    ROOT / name
+    for name in subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout.splitlines()
+)
+
+
+def links(page: Path) -> list[Path]:
+    """The files that a page points to."""
+    targets = re.findall(r"\]\((?!https?://)([^)#]+)[^)]*\)", page.read_text())
+    return [(page.parent / target).resolve() for target in targets]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_of_a_page_lead_somewhere(page: Path) -> None:
+    assert [target for target in links(page) if not target.exists()] == []
+
+
+def test_the_index_names_every_page_of_the_documentation() -> None:
+    index = ROOT / "docs" / "index.md"
+    assert {page for page in PAGES if page.is_relative_to(ROOT / "docs")} - {index} == set(links(index)) & set(PAGES)

@@ -1,0 +1,72 @@
+"""Write the tables of docs/reference that say what the code says; with --check, fail when one is stale.
+
+A page holds its prose itself, and its table between two markers.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pydantic_core import PydanticUndefined
+
+from aiopravega.config import PravegaConfig
+from aiopravega.errors import PravegaError
+
+REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
+BEGIN, END = "<!-- written by make docs -->\n", "<!-- end -->\n"
+
+
+def summary(documented: type) -> str:
+    """The first paragraph of a docstring, on one line."""
+    return " ".join((inspect.getdoc(documented) or "").split("\n\n")[0].split())
+
+
+def error_rows(error: type[PravegaError], depth: int = 0) -> Iterator[str]:
+    """An error and those that derive from it, as a tree."""
+    yield f"| {'· ' * depth}`{error.__name__}` | {'yes' if error.retryable else 'no'} | {summary(error)} |"
+    for derived in error.__subclasses__():
+        yield from error_rows(derived, depth + 1)
+
+
+def errors() -> Iterator[str]:
+    """The error tree."""
+    yield from ("| error | retryable | when |", "|---|---|---|", *error_rows(PravegaError))
+
+
+def configuration() -> Iterator[str]:
+    """The fields of the configuration."""
+    yield from ("| field | default | meaning |", "|---|---|---|")
+    for name, field in PravegaConfig.model_fields.items():
+        default = "" if field.default in (None, PydanticUndefined) else f"`{field.default}`"
+        yield f"| `{name}` | {default} | {field.description} |"
+
+
+TABLES: dict[str, Callable[[], Iterator[str]]] = {"errors.md": errors, "configuration.md": configuration}
+
+
+def main(*arguments: str) -> int:
+    """Bring every table up to date, or with --check name those that are not."""
+    stale = []
+    for name, rows in TABLES.items():
+        page = REFERENCE / name
+        text = page.read_text(encoding="utf-8")
+        before, _, rest = text.partition(BEGIN)
+        after = rest.partition(END)[2]
+        fresh = before + BEGIN + "\n".join(rows()) + "\n" + END + after
+        if fresh == text:
+            continue
+        stale.append(name)
+        if "--check" not in arguments:
+            page.write_text(fresh, encoding="utf-8")
+    if "--check" in arguments:
+        print(
+            f"stale in docs/reference: {', '.join(stale)}; run make docs" if stale else "docs/reference is up to date"
+        )
+        return 1 if stale else 0
+    print(f"written in docs/reference: {', '.join(stale) or 'nothing, all was up to date'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
