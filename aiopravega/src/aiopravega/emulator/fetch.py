@@ -7,8 +7,8 @@ leaves nothing that could be taken for a jar. One process fetches at a time; the
 
 import hashlib
 import os
-import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -18,6 +18,7 @@ from aiopravega.emulator.jars import Jar, JarList, cache_folder, locked_jars
 from aiopravega.emulator.locks import locked
 from aiopravega.emulator.progress import show_progress
 from aiopravega.errors import ChecksumError, EmulatorError
+from aiopravega.retry import RetryPolicy
 
 REPOSITORY_VARIABLE = "PRAVEGA_EMULATOR_MAVEN_REPOSITORY"
 _THREADS = 16  # small files: the time goes into waiting for answers
@@ -83,24 +84,33 @@ def _fetch(jars: JarList, folder: Path, repository: str | None) -> None:
 
 def _fetch_one(jar: Jar, folder: Path, download: Callable[[Jar], Path]) -> int:
     """Download, check and move one jar into its place; returns its size in bytes."""
-    found = ""
-    for _ in range(_ATTEMPTS):
-        path = download(jar)
-        found = _sha256(path)
-        if found == jar.sha256:
-            shutil.move(path, folder / jar.filename)
-            return jar.size
-        path.unlink()
-    raise ChecksumError(
-        f"{jar.filename}: expected SHA-256 {jar.sha256}, got {found} in {_ATTEMPTS} downloads. Something between this "
-        f"machine and Maven Central changes the file, or the mirror in {REPOSITORY_VARIABLE} holds another one: "
-        "fetch from a different network or mirror"
-    )
+    pauses = RetryPolicy()
+    for attempt in range(_ATTEMPTS):
+        problem: EmulatorError
+        try:
+            path = download(jar)
+        except (OSError, RuntimeError) as error:
+            problem = EmulatorError(
+                f"could not fetch {jar} in {_ATTEMPTS} attempts: {error}. Check the network, or set "
+                f"{REPOSITORY_VARIABLE} to a Maven repository that this machine can reach"
+            )
+        else:
+            found = _sha256(path)
+            if found == jar.sha256:
+                path.replace(folder / jar.filename)
+                return jar.size
+            path.unlink()
+            problem = ChecksumError(
+                f"{jar.filename}: expected SHA-256 {jar.sha256}, got {found} in {_ATTEMPTS} downloads. Something "
+                "between this machine and Maven Central changes the file, or the mirror in "
+                f"{REPOSITORY_VARIABLE} holds another one: fetch from a different network or mirror"
+            )
+        time.sleep(pauses.pause(attempt))
+    raise problem
 
 
 def _downloader(staging: Path, repository: str | None) -> Callable[[Jar], Path]:
     try:
-        import requests
         from jgo.maven import MavenContext, PythonResolver
     except ImportError as error:
         raise EmulatorError(f"fetching the servers' jars needs jgo ({error}): {INSTALL_HINT}") from error
@@ -109,19 +119,13 @@ def _downloader(staging: Path, repository: str | None) -> Callable[[Jar], Path]:
 
     def download(jar: Jar) -> Path:
         artifact = context.project(jar.group, jar.artifact).at_version(jar.version).artifact(classifier=jar.classifier)
-        for attempt in range(1, _ATTEMPTS + 1):
-            try:
-                return Path(artifact.resolve())
-            except (requests.RequestException, OSError, RuntimeError) as error:
-                # What arrived before the failure would be taken for the whole file by the next attempt.
-                if artifact.cached_path is not None:
-                    artifact.cached_path.unlink(missing_ok=True)
-                if attempt == _ATTEMPTS:
-                    raise EmulatorError(
-                        f"could not fetch {jar} in {_ATTEMPTS} attempts: {error}. Check the network, or set "
-                        f"{REPOSITORY_VARIABLE} to a Maven repository that this machine can reach"
-                    ) from error
-        raise AssertionError("unreachable")
+        try:
+            return Path(artifact.resolve())
+        except BaseException:
+            # What arrived before the failure would be taken for the whole file by the next attempt.
+            if artifact.cached_path is not None:
+                artifact.cached_path.unlink(missing_ok=True)
+            raise
 
     return download
 

@@ -42,15 +42,18 @@ def find_java() -> str:
 def java_command(
     java: str,
     jars: Path,
+    temporary: Path,
     main: Sequence[str],
     *,
     heap_megabytes: int,
     direct_megabytes: int = 0,
     options: Sequence[str] = (),
 ) -> list[str]:
-    """The command line of one server: `main` is its main class and arguments."""
+    """The command line of one server: `main` is its main class and arguments, `temporary` a folder of its own."""
     direct = [f"-XX:MaxDirectMemorySize={direct_megabytes}m"] if direct_megabytes else []
     opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
     logging = f"-Dlogback.configurationFile={_LOGBACK}"
+    # Native libraries are unpacked into the temporary folder, and stay there when the server is killed.
+    files = [f"-Djava.io.tmpdir={temporary}", "-XX:-UsePerfData"]
     heap = f"-Xmx{heap_megabytes}m"
-    return [java, heap, *direct, *opened, logging, *options, "-cp", str(jars / "*"), *main]
+    return [java, heap, *direct, *opened, logging, *files, *options, "-cp", str(jars / "*"), *main]

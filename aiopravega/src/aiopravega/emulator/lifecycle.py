@@ -38,6 +38,17 @@ class Workplace:
         """The folder of the log files."""
         return self.folder / "logs"
 
+    @property
+    def temporary(self) -> Path:
+        """The folder of files that are worth nothing after the servers have ended."""
+        return self.folder / "tmp"
+
+    def prepare(self) -> None:
+        """Make the folders that the servers expect."""
+        shutil.rmtree(self.temporary, ignore_errors=True)
+        for folder in (self.logs, self.temporary):
+            folder.mkdir(parents=True, exist_ok=True)
+
     def write_settings(self, name: str, settings: Mapping[str, str]) -> Path:
         """Write a Java properties file that only the user can read: it may hold passwords."""
         path = self.folder / name
@@ -59,6 +70,7 @@ class Workplace:
         command = java_command(
             self.java,
             self.jars,
+            self.temporary,
             main,
             heap_megabytes=heap_megabytes,
             direct_megabytes=direct_megabytes,
@@ -104,7 +116,7 @@ class Emulator(ABC):
         java, jars = find_java(), ensure_jars()
         self._folder = self._data or Path(tempfile.mkdtemp(prefix="pravega-emulator-"))
         workplace = Workplace(java, jars, self._folder)
-        workplace.logs.mkdir(parents=True, exist_ok=True)
+        workplace.prepare()
         for _ in range(_START_ATTEMPTS):
             try:
                 self._server = self._launch(workplace)
@@ -147,6 +159,17 @@ class Emulator(ABC):
         """End the servers as `kill -9` does; the logs stay until `stop`."""
         for process in self._processes:
             process.kill()
+
+    @property
+    def running(self) -> bool:
+        """Whether all servers run."""
+        return bool(self._processes) and all(process.running for process in self._processes)
+
+    def check_running(self) -> None:
+        """Raise `EmulatorError`, with the last lines of its log, if a server has ended by itself."""
+        for process in self._processes:
+            if not process.running:
+                raise process.failure("ended by itself")
 
     def _stop_processes(self) -> None:
         self._server = None

@@ -1,44 +1,73 @@
 """Pytest fixtures of a real Pravega.
 
-Loaded into every test session of an environment with this package, so it imports
-nothing at the start and works (until a fixture is used) without the extra `emulator`.
+Pytest loads this in every environment that has the package, so it imports nothing of weight at the start, and works
+without the extra `emulator` until a fixture is used. With pytest-xdist the workers share one server of each kind: the
+first one that needs it starts it, and it ends with the process that controls the workers.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from aiopravega.config import PravegaConfig
+    from aiopravega.emulator.durable import DurablePravega
     from aiopravega.emulator.server import PravegaServer
 
-READ_ONLY = "prn::*,READ"
+_OWNER = "pravega_owner"  # pid of the process that controls the test run
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of pytest-xdist who controls it."""
+    node.workerinput[_OWNER] = os.getpid()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End what this test run has started."""
+    if hasattr(config, "workerinput"):
+        return
+    from aiopravega.emulator.shared import stop_shared
+
+    stop_shared(os.getpid())
+
+
+def _shared(request: pytest.FixtureRequest, kind: str, *arguments: str) -> PravegaServer:
+    from aiopravega.emulator.shared import shared_server
+
+    owner: int = getattr(request.config, "workerinput", {}).get(_OWNER, os.getpid())
+    return shared_server(owner, kind, arguments)
 
 
 @pytest.fixture(scope="session")
-def pravega_emulator() -> Iterator[PravegaServer]:
-    """A running Pravega for the whole test session: make scopes with names of your own in it."""
-    from aiopravega.emulator import PravegaEmulator
-
-    with PravegaEmulator() as emulator:
-        yield emulator.server
-
-
-@pytest.fixture(scope="session")
-def pravega_emulator_secure() -> Iterator[PravegaServer]:
-    """A running Pravega with TLS and authentication; `config_for("reader")` may read everything, but write nothing."""
-    from aiopravega.emulator import Account, PravegaEmulator
-
-    reader = Account("reader", "only-reads", READ_ONLY)
-    with PravegaEmulator(tls=True, auth=True, accounts=[reader]) as emulator:
-        yield emulator.server
+def pravega_emulator(request: pytest.FixtureRequest) -> PravegaServer:
+    """A running Pravega for the whole test session. Others use it too: make scopes with names of your own in it."""
+    return _shared(request, "plain")
 
 
 @pytest.fixture(scope="session")
 def pravega_config(pravega_emulator: PravegaServer) -> PravegaConfig:
     """The configuration of a client of `pravega_emulator`."""
     return pravega_emulator.config
+
+
+@pytest.fixture(scope="session")
+def pravega_emulator_secure(request: pytest.FixtureRequest) -> PravegaServer:
+    """A running Pravega with TLS and authentication; `config_for("reader")` may read everything, but write nothing."""
+    return _shared(request, "secure", "--tls", "--auth")
+
+
+@pytest.fixture
+def pravega_durable() -> Iterator[Callable[..., DurablePravega]]:
+    """A function that starts a `DurablePravega` with the given arguments; it ends after the test."""
+    from contextlib import ExitStack
+
+    from aiopravega.emulator.durable import DurablePravega
+
+    with ExitStack() as stack:
+        yield lambda **arguments: stack.enter_context(DurablePravega(**arguments))

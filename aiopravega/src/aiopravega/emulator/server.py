@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import EmulatorError
@@ -28,6 +28,15 @@ class Account:
 class PravegaServer:
     """A running server. `accounts` is empty without authentication; its first one may do everything."""
 
+    VARIABLES: ClassVar = (
+        "PRAVEGA_CONTROLLER_URI",
+        "PRAVEGA_SCHEMA_REGISTRY_URI",
+        "PRAVEGA_CA_FILE",
+        "PRAVEGA_USERNAME",
+        "PRAVEGA_PASSWORD",
+        "PRAVEGA_TOKEN",
+    )
+
     controller_uri: str
     logs: Path
     schema_registry_uri: str | None = None
@@ -45,9 +54,12 @@ class PravegaServer:
         Raises:
             EmulatorError: the server has no such account.
         """
+        return self._config(self._account(username))
+
+    def _account(self, username: str) -> Account:
         for account in self.accounts:
             if account.name == username:
-                return self._config(account)
+                return account
         names = ", ".join(account.name for account in self.accounts) or "none: start it with auth=True"
         raise EmulatorError(f"the emulator at {self.controller_uri} has no account {username!r}; it has {names}")
 
@@ -63,15 +75,23 @@ class PravegaServer:
             verify_hostname=True,
         )
 
-    def environment(self) -> dict[str, str]:
-        """The environment variables from which `PravegaConfig()` and the Schema Registry client reach this server."""
+    def environment(self, username: str | None = None) -> dict[str, str]:
+        """The environment variables from which `PravegaConfig()` and the Schema Registry client reach this server.
+
+        Args:
+            username: the account to use; by default the one that may do everything.
+
+        Raises:
+            EmulatorError: the server has no such account.
+        """
         variables = {"PRAVEGA_CONTROLLER_URI": self.controller_uri}
         if self.schema_registry_uri:
             variables["PRAVEGA_SCHEMA_REGISTRY_URI"] = self.schema_registry_uri
         if self.ca_file:
             variables["PRAVEGA_CA_FILE"] = str(self.ca_file)
         if self.accounts:
-            variables |= {"PRAVEGA_USERNAME": self.accounts[0].name, "PRAVEGA_PASSWORD": self.accounts[0].password}
+            account = self._account(username or self.accounts[0].name)
+            variables |= {"PRAVEGA_USERNAME": account.name, "PRAVEGA_PASSWORD": account.password}
         return variables
 
     def to_json(self) -> str:

@@ -18,20 +18,21 @@ _CONNECTION_MEGABYTES = 512
 
 
 class PravegaEmulator(Emulator):
-    """Pravega standalone: controller, segment store and ZooKeeper in one Java process, data in memory.
+    """Pravega standalone: controller, segment store and ZooKeeper in one Java process.
 
-    Use it as a context manager, or call `start` and `stop`. The server ends with this process, however that ends.
+    Use it as a context manager, or call `start` and `stop`. The server ends with this process, however that ends. Its
+    controller can be reached from other machines (Pravega has no setting for that): ask for `auth` where it matters.
 
     Args:
         schema_registry: start the Schema Registry too.
         tls: encrypt every connection, with certificates made for this server; `config` knows them.
         auth: ask for credentials; `config` has those of the account `admin`, which may do everything.
         accounts: further accounts, or one named `admin` to choose its password; `config_for` knows them.
-        data: a folder for the second tier of storage and the logs. The newest data and all metadata stay in memory,
-            so nothing can be read after a restart: `DurablePravega` is for that. What an earlier server left in the
-            folder's `storage` is removed.
+        data: a folder for the second tier of storage and the logs; by default a temporary one, removed at the end.
+            The newest data and all metadata stay in memory, so nothing can be read after a restart: `DurablePravega`
+            is for that. What an earlier server left in the folder's `storage` is removed.
         cache_megabytes: size of the read and write cache. A burst of writes that outruns a small cache ends the server.
-        heap_megabytes: size of the Java heap, which holds the second tier too unless `data` is given.
+        heap_megabytes: size of the Java heap.
         port: port of the controller; any free one by default.
         settings: further settings of the server, such as `{"controller.transaction.lease.count.max": "60000"}`.
         timeout: seconds that the servers may take to be ready.
@@ -75,7 +76,7 @@ class PravegaEmulator(Emulator):
             "pravegaservice.service.listener.host.nameOrIp": "127.0.0.1",
             "pravegaservice.service.published.host.nameOrIp": security.host,
         }
-        settings |= self._storage_settings() | security.standalone_settings() | self._settings
+        settings |= _storage_settings(workplace.folder / "storage") | security.standalone_settings() | self._settings
         file = workplace.write_settings("pravega.properties", settings)
         pravega = self._run(
             workplace.process(
@@ -99,9 +100,8 @@ class PravegaEmulator(Emulator):
             self._await_ready(registry, lambda: registry_problem(uri, security))
         return server
 
-    def _storage_settings(self) -> dict[str, str]:
-        if self._data is None:
-            return {}
-        storage = self._data / "storage"
-        shutil.rmtree(storage, ignore_errors=True)
-        return {"pravegaservice.storage.impl.name": "FILESYSTEM", "filesystem.root": str(storage)}
+
+def _storage_settings(storage: Path) -> dict[str, str]:
+    """The second tier in files: the one in memory fills the Java heap within a gigabyte of writes, and is slow."""
+    shutil.rmtree(storage, ignore_errors=True)
+    return {"pravegaservice.storage.impl.name": "FILESYSTEM", "filesystem.root": str(storage)}
