@@ -1,0 +1,42 @@
+"""Which rows go to which segment: routing keys in Arrow to indices of segments, without touching single rows.
+
+Each distinct key of a batch is hashed once; the rest is arithmetic on arrays.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from aiopravega.routing import SegmentMap, key_position
+
+
+class Router:
+    """Finds the lane of each row: the index of its segment in a segment map, or `keyless` for rows without a key."""
+
+    def __init__(self, segments: SegmentMap) -> None:
+        self.lanes = len(segments.segments)
+        self.keyless = self.lanes
+        self._lows = np.array(segments.lows)
+
+    def lanes_of(self, keys: pa.Array) -> npt.NDArray[np.intp]:
+        """The lane of each key of a string array."""
+        encoded = keys.dictionary_encode()
+        distinct = encoded.dictionary.to_pylist()
+        positions = np.fromiter(map(key_position, distinct), np.float64, len(distinct))
+        lane_of_distinct = np.searchsorted(self._lows, positions, side="right") - 1
+        # One more place, behind all distinct keys, for the rows without one.
+        table = np.append(lane_of_distinct, self.keyless)
+        indices = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
+        lanes: npt.NDArray[np.intp] = table[indices]
+        return lanes
+
+    def group(self, keys: pa.Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Sort rows by lane, keeping their order within each.
+
+        Returns the rows' indices in the new order, and `lanes + 2` bounds: lane `i` has `bounds[i]:bounds[i + 1]`
+        of them, and the last group is the rows without a key.
+        """
+        lanes = self.lanes_of(keys)
+        order = np.argsort(lanes.astype(np.uint16), kind="stable")
+        bounds = np.zeros(self.lanes + 2, np.intp)
+        np.cumsum(np.bincount(lanes, minlength=self.lanes + 1), out=bounds[1:])
+        return order, bounds

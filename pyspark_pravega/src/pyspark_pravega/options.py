@@ -1,0 +1,96 @@
+"""Spark's options as values: names checked, texts parsed, the connection settings among them.
+
+Every complaint names the option, the value and the remedy, except for secrets, whose values it never shows. What
+each option means is known to the reader and the writer.
+"""
+
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+from typing import Final
+
+from aiopravega.config import PravegaConfig
+from aiopravega.errors import ConfigurationError
+from aiopravega.names import StreamName
+
+# The option for each setting of a connection. What is not given comes from the environment (PRAVEGA_…).
+CONNECTION_OPTIONS: Final[Mapping[str, str]] = {
+    "controller": "controller_uri",
+    "controller_uri": "controller_uri",
+    "username": "username",
+    "password": "password",
+    "token": "token",
+    "ca_file": "ca_file",
+    "verify_hostname": "verify_hostname",
+}
+STREAM_OPTIONS: Final = ("scope", "stream")
+_TRUE: Final = frozenset({"true", "1", "yes", "on"})
+_FALSE: Final = frozenset({"false", "0", "no", "off"})
+
+
+class Options:
+    """The options of one read or write. Names are looked up without regard to case, as in Spark.
+
+    Raises:
+        ConfigurationError: an option that is not in `known`; the message has the names that are close to it.
+    """
+
+    def __init__(self, options: Mapping[str, str], known: Collection[str], what: str) -> None:
+        self._options = {name.lower(): text for name, text in options.items()}
+        for name in self._options:
+            if name not in known:
+                close = get_close_matches(name, known, n=3)
+                hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known))}"
+                raise ConfigurationError(f"{what} has no option {name!r}: {hint}")
+
+    def text(self, name: str) -> str | None:
+        """The text of an option, or None if it is absent or empty."""
+        return self._options.get(name) or None
+
+    def flag(self, name: str, default: bool) -> bool:
+        """An option that is true or false.
+
+        Raises:
+            ConfigurationError: it is neither.
+        """
+        text = self.text(name)
+        if text is None:
+            return default
+        if text.lower() not in _TRUE | _FALSE:
+            raise ConfigurationError(f"option {name!r} is {text!r}, but must be true or false")
+        return text.lower() in _TRUE
+
+    def number(self, name: str, least: int = 1) -> int | None:
+        """An option that is a whole number of at least `least`, or None if it is absent.
+
+        Raises:
+            ConfigurationError: it is no such number.
+        """
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            number = int(text)
+        except ValueError:
+            raise ConfigurationError(f"option {name!r} is {text!r}, but must be a whole number") from None
+        if number < least:
+            raise ConfigurationError(f"option {name!r} is {number}, but must be at least {least}")
+        return number
+
+    def config(self) -> PravegaConfig:
+        """How to reach the cluster, from the connection options and the environment.
+
+        Raises:
+            ConfigurationError: they cannot work.
+        """
+        return PravegaConfig.from_options(self._options, {**CONNECTION_OPTIONS, "scope": "scope"})
+
+    def stream(self, config: PravegaConfig) -> StreamName:
+        """The stream: options `scope` and `stream`, or `stream` as `scope/stream`.
+
+        Raises:
+            ConfigurationError: there is none, or it is not a name.
+        """
+        stream = self.text("stream")
+        if stream is None:
+            raise ConfigurationError("option 'stream' is missing: give .option('scope', …) and .option('stream', …)")
+        return StreamName.parse(stream, config.scope)

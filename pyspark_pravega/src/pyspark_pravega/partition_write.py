@@ -1,0 +1,171 @@
+"""One task's part of a write: the rows of a partition into a transaction of their own, or plainly.
+
+The task leaves its transaction open and hands its id to the driver, which commits all of them or none. No ledger
+and no Spark is known here.
+"""
+
+import logging
+import zlib
+from collections.abc import Iterable, Iterator
+from itertools import chain, zip_longest
+from typing import Final
+
+import pyarrow as pa
+from aiopravega.blocking import EventWriter, PravegaClient, Transaction
+from aiopravega.errors import PravegaError
+from aiopravega.ledger import PartitionCommit
+from aiopravega.names import StreamName
+from aiopravega.write.batch import BLOCK_BYTES
+
+from pyspark_pravega.framing import FramedEvents, frame_events
+from pyspark_pravega.lanes import Router
+from pyspark_pravega.sink_columns import SinkColumns
+
+logger = logging.getLogger(__name__)
+
+# Rows are framed and routed in chunks: large enough that each segment gets whole blocks out of one, small enough
+# that a task stays small.
+_LARGEST_CHUNK: Final = 16 * BLOCK_BYTES
+
+
+def chunks(batches: Iterable[pa.RecordBatch], wanted: int) -> Iterator[pa.RecordBatch]:
+    """Join small batches and cut large ones, to about `wanted` bytes each; nothing is made of empty ones."""
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        pieces = -(-batch.nbytes // _LARGEST_CHUNK)
+        rows = -(-batch.num_rows // pieces)
+        for start in range(0, batch.num_rows, rows):
+            piece = batch.slice(start, rows)
+            waiting.append(piece)
+            size += piece.nbytes
+            if size >= wanted:
+                yield _joined(waiting)
+                waiting, size = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
+class TransactionWriter:
+    """Writes rows into one transaction and keeps count of them."""
+
+    def __init__(self, transaction: Transaction, columns: SinkColumns) -> None:
+        self.events = 0
+        self.bytes = 0
+        self._checksum = 0
+        self._transaction = transaction
+        self._columns = columns
+        self._router = Router(transaction.segments)
+        self._next_lane = 0
+
+    @property
+    def checksum(self) -> str:
+        """CRC-32 of all frames in the order of the rows, whatever the batches and segments."""
+        return f"{self._checksum:08x}"
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Route and write rows; waits while too many bytes are in flight.
+
+        Raises:
+            ConfigurationError: an event is null.
+            EventTooLargeError: an event has more than 8 MiB.
+            TransactionAbortedError: the transaction was aborted, or its lease ran out.
+        """
+        frames = frame_events(self._columns.events(batch))
+        self._checksum = zlib.crc32(frames.whole, self._checksum)
+        self.events += len(frames)
+        self.bytes += len(frames.whole)
+        keys = self._columns.keys(batch)
+        if keys is None:
+            self._write_anywhere(frames, 0, len(frames))
+            return
+        order, bounds = self._router.group(keys)
+        if self._router.lanes > 1 or keys.null_count:
+            frames = frames.take(order)
+        by_lane = [frames.blocks(int(bounds[i]), int(bounds[i + 1])) for i in range(self._router.lanes)]
+        for blocks in zip_longest(*by_lane):  # in turn, so that no segment waits for another one's acknowledgements
+            for lane, block in enumerate(blocks):
+                if block is not None:
+                    self._transaction.write_block(lane, block)
+        self._write_anywhere(frames, int(bounds[-2]), int(bounds[-1]))
+
+    def _write_anywhere(self, frames: FramedEvents, start: int, end: int) -> None:
+        """Rows without a key go to the segments in turn, block by block."""
+        for block in frames.blocks(start, end):
+            self._transaction.write_block(self._next_lane, block)
+            self._next_lane = (self._next_lane + 1) % self._router.lanes
+
+
+def write_in_transaction(
+    client: PravegaClient,
+    stream: StreamName,
+    columns: SinkColumns,
+    partition: int,
+    batches: Iterable[pa.RecordBatch],
+    lease: float,
+) -> PartitionCommit | None:
+    """Write a partition into a transaction, durably, and leave it open for the driver; None: there were no rows.
+
+    The transaction's lease is kept alive while the task runs. When the task ends, the other tasks of the job may
+    need much longer, and this process may be gone by then: so the last thing it does is to ask for the longest
+    lease that the server grants (ten minutes by default).
+
+    Raises:
+        PravegaError: why it failed; the transaction is aborted.
+    """
+    batches = iter(batches)
+    first = next((batch for batch in batches if batch.num_rows), None)
+    if first is None:
+        return None
+    transaction = client.open_transaction(stream.scope, stream.stream, lease=lease)
+    try:
+        writer = TransactionWriter(transaction, columns)
+        wanted = min(_LARGEST_CHUNK, BLOCK_BYTES * len(transaction.segments.segments))
+        for chunk in chunks(chain([first], batches), wanted):
+            writer.write(chunk)
+        transaction.flush()
+        transaction.detach()
+        transaction.hold()
+    except BaseException:
+        _abort(transaction)
+        raise
+    return PartitionCommit(
+        partition=partition,
+        txn_id=transaction.txn_id,
+        events=writer.events,
+        bytes=writer.bytes,
+        checksum=writer.checksum,
+    )
+
+
+def _abort(transaction: Transaction) -> None:
+    try:
+        transaction.abort()
+    except PravegaError as error:  # the error of the write matters more; the lease ends the transaction
+        logger.warning("could not abort a transaction after a failure: %s", error)
+
+
+def write_plainly(writer: EventWriter, columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> int:
+    """Write a partition event by event, at least once; returns the number of events.
+
+    Raises:
+        PravegaError: why it failed; events may be in the stream already.
+    """
+    count = 0
+    for batch in chunks(batches, BLOCK_BYTES):
+        frames = frame_events(columns.events(batch))  # for its checks only: nulls and sizes
+        keys = columns.keys(batch)
+        writer.write_many(_events(columns.events(batch)), None if keys is None else keys.to_pylist())
+        count += len(frames)
+    return count
+
+
+def _events(events: pa.Array) -> list[bytes]:
+    values: list[bytes] = events.cast(pa.binary()).to_pylist()
+    return values

@@ -1,0 +1,84 @@
+"""The driver's part of a write: make what is missing, look into the ledger, commit or abort.
+
+Spark calls these steps in processes of their own, so nothing is kept between them but what is passed along.
+"""
+
+import logging
+from collections.abc import Iterable
+from uuid import UUID, uuid4
+
+from aiopravega.blocking import CommitProtocol, PravegaClient
+from aiopravega.errors import ScopeNotFoundError, StreamNotFoundError, StreamSealedError
+from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
+
+from pyspark_pravega.write_options import WriteOptions
+
+logger = logging.getLogger(__name__)
+
+
+def prepare_stream(client: PravegaClient, options: WriteOptions) -> None:
+    """Make scope and stream if that is allowed, and check that the stream takes events.
+
+    Raises:
+        ScopeNotFoundError: there is no scope, and it may not be made.
+        StreamNotFoundError: there is no stream, and it may not be made.
+        StreamSealedError: the stream is sealed.
+    """
+    stream = options.stream
+    if not client.stream_exists(stream.scope, stream.stream):
+        if not options.create_stream:
+            raise StreamNotFoundError(
+                f"there is no stream {stream}, and allow_create_stream is false: create it, or check its name"
+            )
+        if options.create_scope:
+            client.create_scope(stream.scope)
+        try:
+            client.create_stream(stream.scope, stream.stream, options.scaling, options.retention)
+        except ScopeNotFoundError as error:
+            raise ScopeNotFoundError(
+                f"there is no scope {stream.scope!r}, and allow_create_scope is false: create it, or check its name"
+            ) from error
+    if client.is_sealed(stream.scope, stream.stream):
+        raise StreamSealedError(f"{stream} is sealed: it takes no more events. Write to another stream.")
+
+
+def begin(client: PravegaClient, options: WriteOptions) -> WriteJob | CommitRecord:
+    """Look whether the write is done already; finish what an earlier attempt decided and left.
+
+    Raises:
+        PartialCommitError: an earlier attempt is in the stream in part, and the rest of it is lost.
+    """
+    protocol = _protocol(client, options, create=True)
+    found = protocol.begin(options.stream, options.write_id, uuid4())
+    if isinstance(found, CommitRecord):
+        logger.warning(
+            "%s is already written: %d events in %d bytes, by attempt %s; nothing is written again",
+            found.name,
+            found.total_events,
+            found.total_bytes,
+            found.attempt,
+        )
+    return found
+
+
+def commit(client: PravegaClient, options: WriteOptions, job: WriteJob, partitions: Iterable[PartitionCommit]) -> None:
+    """Decide the write and commit all its transactions.
+
+    Raises:
+        PravegaError: see `CommitProtocol.commit`.
+    """
+    _protocol(client, options).commit(job, sorted(partitions, key=lambda partition: partition.partition))
+
+
+def abandon(client: PravegaClient, options: WriteOptions, job: WriteJob, transactions: Iterable[UUID]) -> None:
+    """Abort the transactions of a write that failed, unless it is decided."""
+    _protocol(client, options).abandon(job, transactions)
+
+
+def _protocol(client: PravegaClient, options: WriteOptions, *, create: bool = False) -> CommitProtocol:
+    ledger = client.commit_ledger(options.ledger_scope, options.ledger_table)
+    if create:
+        ledger.create()
+    if options.wait_visible:
+        return ledger.protocol(poll=options.poll)
+    return ledger.protocol(visible_within=None)

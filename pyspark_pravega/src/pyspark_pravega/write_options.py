@@ -1,0 +1,145 @@
+"""What a user may say about a write: Spark's options, read once and checked before any work starts.
+
+Options keep the names and defaults of Pravega's JVM connector. Nothing here talks to a server.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final, Self
+from uuid import uuid4
+
+from aiopravega.config import PravegaConfig
+from aiopravega.control import RetentionPolicy, ScalingPolicy
+from aiopravega.errors import ConfigurationError
+from aiopravega.ledger import DEFAULT_TABLE
+from aiopravega.names import StreamName, check_name
+
+from pyspark_pravega.options import CONNECTION_OPTIONS, STREAM_OPTIONS, Options
+
+_MILLISECONDS: Final = 1000
+_DEFAULT_LEASE_MS: Final = 120_000
+# What a server takes by default (`controller.transaction.lease.count.min` and `.max`).
+_SHORTEST_LEASE_MS: Final = 10_000
+_LONGEST_LEASE_MS: Final = 600_000
+_DEFAULT_POLL_MS: Final = 50
+_DEFAULT_SEGMENTS: Final = 1
+_DEFAULT_SCALE_FACTOR: Final = 2
+_BYTES_PER_KILOBYTE: Final = 1000
+
+_BY_BYTES: Final = "default_segment_target_rate_bytes_per_sec"
+_BY_EVENTS: Final = "default_segment_target_rate_events_per_sec"
+_KEEP_FOR: Final = "default_retention_duration_milliseconds"
+_KEEP_BYTES: Final = "default_retention_size_bytes"
+
+WRITE_OPTIONS: Final = (
+    *CONNECTION_OPTIONS,
+    *STREAM_OPTIONS,
+    "exactly_once",
+    "transaction_timeout_ms",
+    "read_after_write_consistency",
+    "transaction_status_poll_interval_ms",
+    "write_id",
+    "commit_ledger",
+    "allow_create_scope",
+    "allow_create_stream",
+    "default_num_segments",
+    "default_scale_factor",
+    _BY_BYTES,
+    _BY_EVENTS,
+    _KEEP_FOR,
+    _KEEP_BYTES,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """The settings of one write; times are in seconds.
+
+    `write_id` names the write: one that is done under that name is not done again. Without one, a name of chance
+    stands there: the tasks of a job may be retried, but a job that is run again writes again. The ledger of writes
+    is the key-value table `ledger_table` of `ledger_scope`.
+    """
+
+    config: PravegaConfig
+    stream: StreamName
+    exactly_once: bool
+    lease: float
+    wait_visible: bool
+    poll: float
+    write_id: str
+    ledger_scope: str
+    ledger_table: str
+    create_scope: bool
+    create_stream: bool
+    scaling: ScalingPolicy
+    retention: RetentionPolicy
+
+    @classmethod
+    def parse(cls, options: Mapping[str, str]) -> Self:
+        """Read Spark's options.
+
+        Raises:
+            ConfigurationError: one that is unknown, missing or cannot work.
+        """
+        given = Options(options, WRITE_OPTIONS, "a write to Pravega")
+        config = given.config()
+        stream = given.stream(config)
+        exactly_once = given.flag("exactly_once", True)
+        if given.text("write_id") is not None and not exactly_once:
+            raise ConfigurationError("option 'write_id' needs exactly_once=true: plain writes cannot be recognised")
+        ledger_scope, ledger_table = _ledger(given.text("commit_ledger"), stream.scope)
+        return cls(
+            config=config,
+            stream=stream,
+            exactly_once=exactly_once,
+            lease=_lease(given),
+            wait_visible=given.flag("read_after_write_consistency", True),
+            poll=(given.number("transaction_status_poll_interval_ms") or _DEFAULT_POLL_MS) / _MILLISECONDS,
+            write_id=given.text("write_id") or str(uuid4()),
+            ledger_scope=ledger_scope,
+            ledger_table=ledger_table,
+            create_scope=given.flag("allow_create_scope", True),
+            create_stream=given.flag("allow_create_stream", True),
+            scaling=_scaling(given),
+            retention=_retention(given),
+        )
+
+
+def _ledger(text: str | None, scope: str) -> tuple[str, str]:
+    if text is None:
+        return scope, DEFAULT_TABLE
+    ledger_scope, slash, table = text.partition("/")
+    if not slash:
+        raise ConfigurationError(f"option 'commit_ledger' is {text!r}, but must be scope/table")
+    return check_name("scope", ledger_scope), check_name("table", table)
+
+
+def _lease(given: Options) -> float:
+    """The lease in seconds. It is renewed anyway, so that what other connectors need beyond the longest is not."""
+    lease = given.number("transaction_timeout_ms", _SHORTEST_LEASE_MS) or _DEFAULT_LEASE_MS
+    return min(lease, _LONGEST_LEASE_MS) / _MILLISECONDS
+
+
+def _scaling(given: Options) -> ScalingPolicy:
+    segments = given.number("default_num_segments") or _DEFAULT_SEGMENTS
+    factor = given.number("default_scale_factor") or _DEFAULT_SCALE_FACTOR
+    by_bytes, by_events = given.number(_BY_BYTES), given.number(_BY_EVENTS)
+    if by_bytes is not None and by_events is not None:
+        raise ConfigurationError(f"options {_BY_BYTES!r} and {_BY_EVENTS!r} exclude each other: give one of them")
+    if by_bytes is not None:
+        return ScalingPolicy.by_data_rate(max(1, by_bytes // _BYTES_PER_KILOBYTE), factor, segments)
+    if by_events is not None:
+        return ScalingPolicy.by_event_rate(by_events, factor, segments)
+    return ScalingPolicy.fixed(segments)
+
+
+def _retention(given: Options) -> RetentionPolicy:
+    milliseconds, size = given.number(_KEEP_FOR), given.number(_KEEP_BYTES)
+    if milliseconds is not None and size is not None:
+        raise ConfigurationError(f"options {_KEEP_FOR!r} and {_KEEP_BYTES!r} exclude each other: give one of them")
+    if milliseconds is not None:
+        return RetentionPolicy.time(timedelta(milliseconds=milliseconds))
+    if size is not None:
+        return RetentionPolicy.bytes(size)
+    return RetentionPolicy.none()

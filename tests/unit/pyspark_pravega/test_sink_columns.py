@@ -1,0 +1,39 @@
+"""A DataFrame's columns are checked before a write starts."""
+
+import pytest
+from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
+
+from aiopravega.errors import ConfigurationError
+from pyspark_pravega.sink_columns import SinkColumns
+
+TEXT, BYTES, NUMBER = StringType(), BinaryType(), LongType()
+
+
+def schema(**columns: StringType | BinaryType | LongType) -> StructType:
+    return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+
+@pytest.mark.parametrize("kind", [TEXT, BYTES])
+def test_an_event_is_text_or_binary(kind: StringType | BinaryType) -> None:
+    assert SinkColumns.find(schema(event=kind)) == SinkColumns(event=0, routing_key=None)
+
+
+def test_columns_are_found_in_any_order() -> None:
+    assert SinkColumns.find(schema(routing_key=TEXT, event=BYTES)) == SinkColumns(event=1, routing_key=0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "complaint"),
+    [
+        ({}, "'event' is missing, there are no columns"),
+        ({"routing_key": TEXT}, "'event' is missing, there are routing_key"),
+        ({"event": NUMBER}, r"'event' is bigint.*to_json\(struct"),
+        ({"event": TEXT, "routing_key": NUMBER}, "'routing_key' is bigint.*cast it to string"),
+        ({"event": TEXT, "amount": NUMBER}, r"'amount' \(bigint\) is not part of a write.*to_json"),
+    ],
+)
+def test_other_columns_are_refused_with_name_type_and_remedy(
+    columns: dict[str, StringType | BinaryType | LongType], complaint: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        SinkColumns.find(schema(**columns))

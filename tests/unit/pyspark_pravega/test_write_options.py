@@ -1,0 +1,87 @@
+"""The options of a write have the names and defaults of Pravega's JVM connector; what cannot work says why."""
+
+from datetime import timedelta
+
+import pytest
+
+from aiopravega import RetentionPolicy, ScalingPolicy, StreamName
+from aiopravega.errors import ConfigurationError
+from pyspark_pravega.write_options import WriteOptions
+
+NEEDED = {"scope": "examples", "stream": "orders"}
+
+
+def parse(**options: str) -> WriteOptions:
+    return WriteOptions.parse(NEEDED | options)
+
+
+def test_scope_and_stream_are_enough() -> None:
+    options = parse()
+
+    assert options.stream == StreamName("examples", "orders")
+    assert (options.exactly_once, options.wait_visible, options.create_scope, options.create_stream) == (True,) * 4
+    assert (options.lease, options.poll) == (120.0, 0.05)
+    assert (options.ledger_scope, options.ledger_table) == ("examples", "commit-ledger")
+    assert (options.scaling, options.retention) == (ScalingPolicy.fixed(1), RetentionPolicy.none())
+
+
+def test_a_write_without_an_id_gets_one_of_its_own() -> None:
+    assert parse().write_id != parse().write_id
+    assert parse(write_id="daily/2013-01-01").write_id == "daily/2013-01-01"
+
+
+def test_names_of_options_have_no_case() -> None:
+    assert WriteOptions.parse({"Scope": "examples", "STREAM": "orders"}).stream == StreamName("examples", "orders")
+
+
+def test_longer_leases_than_the_server_grants_are_shortened_because_they_are_renewed() -> None:
+    assert parse(transaction_timeout_ms="2592000000").lease == 600.0
+
+
+def test_a_stream_that_is_made_gets_the_policies_of_the_options() -> None:
+    by_bytes = parse(default_segment_target_rate_bytes_per_sec="500000", default_num_segments="3")
+    by_events = parse(default_segment_target_rate_events_per_sec="100", default_scale_factor="4")
+
+    assert by_bytes.scaling == ScalingPolicy.by_data_rate(500, 2, 3)
+    assert by_events.scaling == ScalingPolicy.by_event_rate(100, 4, 1)
+    assert parse(default_retention_size_bytes="10").retention == RetentionPolicy.bytes(10)
+    assert parse(default_retention_duration_milliseconds="10").retention == RetentionPolicy.time(
+        timedelta(milliseconds=10)
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"write_it": "x"}, "no option 'write_it': did you mean write_id"),
+        ({"stream": ""}, "'stream' is missing"),
+        ({"scope": ""}, "has no scope"),
+        ({"controller": "http://here:1"}, "tcp://host:port"),
+        ({"exactly_once": "maybe"}, "'exactly_once' is 'maybe', but must be true or false"),
+        ({"transaction_timeout_ms": "soon"}, "'transaction_timeout_ms' is 'soon', but must be a whole number"),
+        ({"transaction_timeout_ms": "500"}, "must be at least 10000"),
+        ({"exactly_once": "false", "write_id": "x"}, "'write_id' needs exactly_once=true"),
+        ({"commit_ledger": "table"}, "'commit_ledger' is 'table', but must be scope/table"),
+        (
+            {
+                "default_segment_target_rate_bytes_per_sec": "1",
+                "default_segment_target_rate_events_per_sec": "1",
+            },
+            "exclude each other",
+        ),
+        (
+            {"default_retention_duration_milliseconds": "1", "default_retention_size_bytes": "1"},
+            "exclude each other",
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused_with_its_name(options: dict[str, str], complaint: str) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        parse(**options)
+
+
+def test_secrets_are_in_no_text_of_the_options() -> None:
+    options = parse(username="ada", password="hush-hush")
+
+    assert "hush-hush" not in repr(options)
+    assert "hush-hush" not in str(options)
