@@ -9,7 +9,8 @@ from typing import Any
 import grpc
 
 from aiopravega.config import PravegaConfig
-from aiopravega.errors import ConfigurationError, PravegaConnectionError, TlsError
+from aiopravega.control.status import CallSite, unreachable
+from aiopravega.errors import ConfigurationError, TlsError
 
 _FIRST_RECONNECT = 0.1
 # gRPC would wait up to two minutes, long after a controller is back.
@@ -36,8 +37,8 @@ def _options(config: PravegaConfig, server_name: str | None) -> list[tuple[str, 
     return options
 
 
-async def open_channel(config: PravegaConfig) -> grpc.Channel:
-    """Make a channel; it connects by itself when it is first used.
+async def open_channel(config: PravegaConfig, site: CallSite) -> grpc.Channel:
+    """Make a channel for a first call; it connects by itself when it is used.
 
     Raises:
         TlsError: the CA file holds no certificates, or the server does not speak TLS.
@@ -49,7 +50,7 @@ async def open_channel(config: PravegaConfig) -> grpc.Channel:
     # Without a CA file, trust what the connections to segment stores trust: Python's defaults, not gRPC's own list.
     authorities = config.ca_file or ssl.get_default_verify_paths().cafile
     credentials = grpc.ssl_channel_credentials(_content(authorities) if authorities else None)
-    server_name = None if config.verify_hostname else await _certified_name(config, context)
+    server_name = None if config.verify_hostname else await _certified_name(config, context, site)
     return grpc.secure_channel(config.controller_target, credentials, _options(config, server_name))
 
 
@@ -57,7 +58,7 @@ def _content(file: str) -> bytes:
     return Path(file).read_bytes()
 
 
-async def _certified_name(config: PravegaConfig, context: ssl.SSLContext) -> str:
+async def _certified_name(config: PravegaConfig, context: ssl.SSLContext, site: CallSite) -> str:
     """A name for which the server's certificate is good.
 
     gRPC cannot leave out the check of the name, but it can check another one than that in the URI: so the server is
@@ -67,15 +68,8 @@ async def _certified_name(config: PravegaConfig, context: ssl.SSLContext) -> str
     try:
         async with asyncio.timeout(config.connect_timeout):
             _, writer = await asyncio.open_connection(host, port, ssl=context)
-    except ssl.SSLError as error:
-        raise TlsError(
-            f"cannot connect to {config.controller_uri}: {error}. Check ca_file, and that the server speaks TLS."
-        ) from error
-    except OSError as error:  # TimeoutError is one
-        raise PravegaConnectionError(
-            f"cannot connect to {config.controller_uri}: {str(error) or 'no answer'}. Check the address, and that the "
-            "controller is running."
-        ) from error
+    except OSError as error:  # ssl.SSLError and TimeoutError are such, too
+        raise unreachable(str(error) or "timed out", site) from error
     certificate: Any = writer.get_extra_info("peercert")
     await _close(writer)
     names = [name for kind, name in certificate.get("subjectAltName", ()) if kind in ("DNS", "IP Address")]

@@ -13,7 +13,7 @@ from aiopravega.errors import ConfigurationError
 # Pravega's Long.MAX_VALUE: data may stay without limit.
 NO_LIMIT: Final = 2**63 - 1
 _MAX_INT = 2**31 - 1
-_MOST_TAGS = 127
+MOST_TAGS = 127
 _LONGEST_TAG = 255
 MILLISECOND: Final = timedelta(milliseconds=1)
 
@@ -128,9 +128,9 @@ class StreamConfiguration:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tags", tuple(sorted(set(self.tags))))
-        if len(self.tags) > _MOST_TAGS or any(len(tag) > _LONGEST_TAG for tag in self.tags):
+        if len(self.tags) > MOST_TAGS or any(len(tag) > _LONGEST_TAG for tag in self.tags):
             raise ConfigurationError(
-                f"a stream takes up to {_MOST_TAGS} tags of up to {_LONGEST_TAG} characters, but these are "
+                f"a stream takes up to {MOST_TAGS} tags of up to {_LONGEST_TAG} characters, but these are "
                 f"{len(self.tags)}, the longest of {max(map(len, self.tags))}"
             )
         if self.timestamp_aggregation_timeout < timedelta() or self.rollover_bytes < 0:

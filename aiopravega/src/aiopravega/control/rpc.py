@@ -8,6 +8,8 @@ This module knows no particular call.
 import asyncio
 import contextlib
 import threading
+import time
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import grpc
@@ -61,13 +63,14 @@ class Rpc:
         """
         timeout = self.config.request_timeout if patience is None else patience
         policy = self._policy if patience is None else RetryPolicy(total=patience)
+        ends = inf if patience is None else time.monotonic() + patience
         site = CallSite(method, what, self.config.controller_uri, timeout, missing)
-        return await retrying(lambda: self._attempt(method, request, answer, site), policy, what)
+        return await retrying(lambda: self._attempt(request, answer, site, ends), policy, what)
 
-    async def _attempt(self, method: str, request: "Message", answer: type[R], site: CallSite) -> R:
+    async def _attempt(self, request: "Message", answer: type[R], site: CallSite, ends: float) -> R:
         channel = await self._open(site)
         invoke = channel.unary_unary(
-            _SERVICE + method,
+            _SERVICE + site.method,
             request_serializer=type(request).SerializeToString,
             response_deserializer=answer.FromString,
         )
@@ -78,8 +81,9 @@ class Rpc:
             with contextlib.suppress(RuntimeError):  # the loop has ended, and with it whoever waited
                 loop.call_soon_threadsafe(_wake, finished)
 
+        timeout = min(site.timeout, ends - time.monotonic())
         try:
-            call: Any = invoke.future(request, timeout=site.timeout, metadata=self._metadata)
+            call: Any = invoke.future(request, timeout=timeout, metadata=self._metadata)
         except ValueError as error:  # another thread has just closed the channel
             raise _closed(site) from error
         call.add_done_callback(report)
@@ -98,7 +102,7 @@ class Rpc:
 
     async def _open(self, site: CallSite) -> grpc.Channel:
         if self._channel is None and not self._closed:
-            self._keep(await open_channel(self.config))
+            self._keep(await open_channel(self.config, site))
         channel = self._channel
         if channel is None:
             raise _closed(site)

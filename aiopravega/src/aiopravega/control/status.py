@@ -131,7 +131,7 @@ def rpc_error(code: grpc.StatusCode, details: str, site: CallSite) -> PravegaErr
         if peculiar.fits(site.method, code, details):
             return peculiar.error(f"{tried}: {peculiar.meaning} ({text})")
     if code is grpc.StatusCode.UNAVAILABLE:
-        return _unavailable(text, tried, site.uri)
+        return unreachable(details, site)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return PravegaTimeoutError(
             f"{tried}: no answer within {site.timeout:g} s. Check the address, and that the cluster is healthy."
@@ -159,24 +159,27 @@ def _shortened(details: str) -> str:
     return line if len(line) <= _LONGEST_DETAILS else f"{line[:_LONGEST_DETAILS]}…"
 
 
-def _unavailable(text: str, tried: str, uri: str) -> PravegaError:
-    """Tell why there is no connection; gRPC says it only in words, which differ a little between its versions."""
-    if "CERTIFICATE_VERIFY_FAILED" in text:
-        return TlsError(
-            f"{tried}: its certificate is not trusted ({text}). Give the file of the certificate authority that "
-            "signed it as ca_file."
-        )
+def unreachable(details: str, site: CallSite) -> PravegaError:
+    """Why there is no connection; gRPC and Python's ssl say it in words only, which vary a little with versions."""
+    text = _shortened(details)
+    tried = f"cannot {site.what} at {site.uri}"
+    if "WRONG_VERSION_NUMBER" in text:
+        plain = _with_scheme(site.uri, "tcp")
+        return TlsError(f"{tried}: the server there does not speak TLS. If that is intended, use {plain}.")
     if "Hostname Verification" in text or "Peer name" in text:
         return TlsError(
             f"{tried}: its certificate is trusted, but is for another name ({text}). Use the name in the certificate, "
             "or set verify_hostname=False."
         )
-    if "WRONG_VERSION_NUMBER" in text:
+    if "certificate" in text.lower():
         return TlsError(
-            f"{tried}: the server there does not speak TLS. If that is intended, use {_with_scheme(uri, 'tcp')}."
+            f"{tried}: its certificate is not trusted ({text}). Give the file of the certificate authority that "
+            "signed it as ca_file."
         )
     if "TSI_PROTOCOL_FAILURE" in text:
-        return TlsError(f"{tried}: the TLS handshake failed ({text})")
+        return TlsError(f"{tried}: the TLS handshake failed ({text}). Check ca_file, and the server's TLS settings.")
+    if "timed out" in text:
+        return PravegaTimeoutError(f"{tried}: no answer ({text}). Check the address, and that the cluster is healthy.")
     if "resolv" in text or "lookup" in text:
         return PravegaConnectionError(f"{tried}: the name of the host is not known ({text}). Check the address.")
     return PravegaConnectionError(
