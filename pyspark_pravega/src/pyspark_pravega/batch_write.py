@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-from aiopravega.blocking import PravegaClient
-from aiopravega.errors import ConfigurationError, PravegaError
-from aiopravega.ledger import CommitRecord, PartitionCommit
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
+from aiopravega.blocking import PravegaClient
+from aiopravega.errors import ConfigurationError, PravegaError
+from aiopravega.ledger import CommitRecord, PartitionCommit
 from pyspark_pravega import write_job
 from pyspark_pravega.partition_write import write_in_transaction, write_plainly
 from pyspark_pravega.sink_columns import SinkColumns

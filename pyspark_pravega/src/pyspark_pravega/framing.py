@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from aiopravega.errors import ConfigurationError, EventTooLargeError
-from aiopravega.write.batch import BLOCK_BYTES, Block
 
 from aiopravega import wire
+from aiopravega.errors import ConfigurationError, EventTooLargeError
+from aiopravega.write.batch import BLOCK_BYTES, Block
 
 # Read as one big-endian int64, the type (zero) and the length of an event are the length.
 _HEADER: Final = np.dtype(">i8")

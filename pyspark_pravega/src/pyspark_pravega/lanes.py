@@ -6,6 +6,7 @@ Each distinct key of a batch is hashed once; the rest is arithmetic on arrays.
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
 from aiopravega.routing import SegmentMap, key_position
 
 

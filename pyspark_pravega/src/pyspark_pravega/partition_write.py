@@ -11,12 +11,12 @@ from itertools import chain, zip_longest
 from typing import Final
 
 import pyarrow as pa
+
 from aiopravega.blocking import EventWriter, PravegaClient, Transaction
 from aiopravega.errors import PravegaError
 from aiopravega.ledger import PartitionCommit
 from aiopravega.names import StreamName
 from aiopravega.write.batch import BLOCK_BYTES
-
 from pyspark_pravega.framing import FramedEvents, frame_events
 from pyspark_pravega.lanes import Router
 from pyspark_pravega.sink_columns import SinkColumns

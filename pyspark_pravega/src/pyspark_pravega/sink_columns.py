@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 import pyarrow as pa
-from aiopravega.errors import ConfigurationError
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+
+from aiopravega.errors import ConfigurationError
 
 EVENT: Final = "event"
 ROUTING_KEY: Final = "routing_key"

@@ -14,7 +14,6 @@ from aiopravega.control import RetentionPolicy, ScalingPolicy
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import DEFAULT_TABLE
 from aiopravega.names import StreamName, check_name
-
 from pyspark_pravega.options import CONNECTION_OPTIONS, STREAM_OPTIONS, Options
 
 _MILLISECONDS: Final = 1000
