@@ -13,6 +13,10 @@ from aiopravega.emulator.server import Account, PravegaServer
 
 _MAIN = "io.pravega.local.LocalPravegaEmulator"
 _MEGABYTE = 1 << 20
+# The write-ahead log is on the heap and is cut off at checkpoints only: by the server's defaults (256 MB for each of
+# four containers) a gigabyte of writes fills the heap, which ends the server.
+_CHECKPOINT_BYTES = 32 * _MEGABYTE
+_CHECKPOINT_COMMITS = 10
 # Off the heap live the cache and the buffers of connections.
 _CONNECTION_MEGABYTES = 512
 
@@ -32,7 +36,7 @@ class PravegaEmulator(Emulator):
             The newest data and all metadata stay in memory, so nothing can be read after a restart: `DurablePravega`
             is for that. What an earlier server left in the folder's `storage` is removed.
         cache_megabytes: size of the read and write cache. A burst of writes that outruns a small cache ends the server.
-        heap_megabytes: size of the Java heap.
+        heap_megabytes: size of the Java heap, which holds the newest writes until they are in the second tier.
         port: port of the controller; any free one by default.
         settings: further settings of the server, such as `{"controller.transaction.lease.count.max": "60000"}`.
         timeout: seconds that the servers may take to be ready.
@@ -49,7 +53,7 @@ class PravegaEmulator(Emulator):
         accounts: Sequence[Account] = (),
         data: str | Path | None = None,
         cache_megabytes: int = 1024,
-        heap_megabytes: int = 1024,
+        heap_megabytes: int = 3072,
         port: int | None = None,
         settings: Mapping[str, str] | None = None,
         timeout: float = 60.0,
@@ -72,6 +76,8 @@ class PravegaEmulator(Emulator):
             "singlenode.controller.rest.enable": "false",
             "singlenode.admin.gateway.enable": "false",
             "pravegaservice.rest.listener.enable": "false",
+            "durablelog.checkpoint.commit.length.total": str(_CHECKPOINT_BYTES),
+            "durablelog.checkpoint.commit.count.min": str(_CHECKPOINT_COMMITS),
             "pravegaservice.cache.size.max": str(self._cache_megabytes * _MEGABYTE),
             "pravegaservice.service.listener.host.nameOrIp": "127.0.0.1",
             "pravegaservice.service.published.host.nameOrIp": security.host,
