@@ -66,6 +66,7 @@ class NamedServer:
                 f"an emulator named {self.name!r} runs already: end it with "
                 f"'pravega-emulator down --name {self.name}', or give this one another --name"
             )
+        self._state.unlink(missing_ok=True)  # of a process that was killed
         try:
             yield
         finally:
