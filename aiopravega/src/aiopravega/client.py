@@ -1,6 +1,7 @@
 """The asyncio client: one object per cluster, from which streams are made, read and written."""
 
 from collections.abc import AsyncIterator, Iterable
+from itertools import pairwise
 from types import TracebackType
 from typing import Self
 from uuid import UUID
@@ -118,9 +119,7 @@ class PravegaClient:
         name = StreamName(scope, stream)
         current = [entry.segment for entry in await self.controller.current_segments(name)]
         edges = [number / segments for number in range(segments + 1)]
-        await self.controller.scale(
-            name, current, list(zip(edges, edges[1:], strict=False)), timeout=self.config.retry_timeout
-        )
+        await self.controller.scale(name, current, list(pairwise(edges)), timeout=self.config.retry_timeout)
 
     # --- cuts and reads -------------------------------------------------------------------------------------
 

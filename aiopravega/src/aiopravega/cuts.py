@@ -26,6 +26,8 @@ _GZIP_WINDOW = 31
 _RAW_DEFLATE_WINDOW = -15
 # A cut of 100,000 segments has about 4 MB of text; more is an attack or an accident.
 _LONGEST_TEXT = 16 * 1024 * 1024
+# How much of a text that is no cut an error message quotes.
+_LONGEST_SHOWN = 40
 
 
 def _gzip(data: bytes) -> bytes:
@@ -97,7 +99,7 @@ class StreamCut:
             triples = zip(numbers, epochs, offsets, strict=True)
             positions = {SegmentId(stream, number, epoch): offset for number, epoch, offset in triples}
         except (ValueError, zlib.error, binascii.Error, ConfigurationError) as error:
-            shown = text if len(text) <= 40 else f"{text[:40]}…"
+            shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
             raise InvalidStreamCutError(
                 f"{shown!r} is not the text of a StreamCut ({error}); expected what StreamCut.to_text() or Java's "
                 f"asText() gives, or {UNBOUNDED_TEXT}"

@@ -25,7 +25,7 @@ class LoopThread:
     _guard = threading.Lock()
 
     def __init__(self) -> None:
-        self._pid = os.getpid()
+        self.pid = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="aiopravega", daemon=True)
         self._thread.start()
@@ -34,7 +34,7 @@ class LoopThread:
     def shared(cls) -> "LoopThread":
         """The loop of this process."""
         with cls._guard:
-            if cls._shared is None or cls._shared._pid != os.getpid():
+            if cls._shared is None or cls._shared.pid != os.getpid():
                 cls._shared = cls()
             return cls._shared
 

@@ -49,11 +49,16 @@ class KeyRangeLike(Protocol):
     """What a segment map needs to know of a segment: the half-open part of [0, 1) that it owns."""
 
     @property
-    def segment(self) -> SegmentId: ...
+    def segment(self) -> SegmentId:
+        """The segment."""
+
     @property
-    def low(self) -> float: ...
+    def low(self) -> float:
+        """Where its part begins, included."""
+
     @property
-    def high(self) -> float: ...
+    def high(self) -> float:
+        """Where its part ends, excluded."""
 
 
 class SegmentMap:

@@ -114,7 +114,7 @@ class KeyValueTable:
     async def entries(self) -> AsyncIterator[TableEntry]:
         """All entries, in no order; what changes meanwhile may or may not be seen."""
         for segment in (await self._segments()).segments:
-            first = b""
+            first: bytes | None = b""
             while first is not None:
                 page = await self._page(segment, first)
                 for found, value in page.entries:
@@ -126,9 +126,7 @@ class KeyValueTable:
         return await self._store.request(
             segment,
             Access.READ,
-            lambda request_id, token: wire.ReadTableEntries(
-                request_id, str(segment), token, _PAGE, from_key=first
-            ),
+            lambda request_id, token: wire.ReadTableEntries(request_id, str(segment), token, _PAGE, from_key=first),
             wire.TableEntriesRead,
         )
 
