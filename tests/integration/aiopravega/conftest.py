@@ -1,0 +1,50 @@
+"""A client of the real server, names that no other test uses, and a way to look at a whole stream."""
+
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from aiopravega import PravegaClient, PravegaConfig, ScalingPolicy, StreamCut, StreamCutRange
+from aiopravega.names import StreamName
+from aiopravega.read import Event
+
+MakeStream = Callable[..., Awaitable[StreamName]]
+ReadAll = Callable[[StreamName], Awaitable[list[Event]]]
+
+
+@pytest.fixture
+async def client(pravega_config: PravegaConfig) -> AsyncIterator[PravegaClient]:
+    """A client of the plain server."""
+    async with PravegaClient(pravega_config) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def scope(client: PravegaClient) -> str:
+    """A scope of the test's own."""
+    name = f"client-{uuid.uuid4().hex}"
+    assert await client.create_scope(name)
+    return name
+
+
+@pytest.fixture
+def make_stream(client: PravegaClient, scope: str) -> MakeStream:
+    """Makes streams in the test's scope."""
+
+    async def make(segments: int = 1, name: str = "stream") -> StreamName:
+        assert await client.create_stream(scope, name, ScalingPolicy.fixed(segments))
+        return StreamName(scope, name)
+
+    return make
+
+
+@pytest.fixture
+def read_all(client: PravegaClient) -> ReadAll:
+    """Reads a stream from head to tail."""
+
+    async def read(stream: StreamName) -> list[Event]:
+        everything = StreamCutRange(StreamCut.unbounded(), StreamCut.unbounded())
+        return [event async for event in client.read(everything, stream)]
+
+    return read

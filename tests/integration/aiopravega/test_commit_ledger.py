@@ -1,0 +1,374 @@
+"""Exactly-once commits: whatever an earlier attempt of a write left, running it again puts each event in once.
+
+What a killed attempt leaves is made here by taking its steps and stopping.
+"""
+
+import asyncio
+import json
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from aiopravega import PravegaClient
+from aiopravega.control import TransactionState
+from aiopravega.errors import (
+    LedgerError,
+    PartialCommitError,
+    ScopeNotFoundError,
+    TableNotFoundError,
+    TransactionAbortedError,
+    WriteSupersededError,
+)
+from aiopravega.ledger import (
+    CommitLedger,
+    CommitProtocol,
+    CommitRecord,
+    CommitState,
+    PartitionCommit,
+    StoredCommit,
+    WriteJob,
+)
+from aiopravega.ledger.record import record_key
+from aiopravega.ledger.transactions import TransactionSet
+from aiopravega.names import StreamName
+
+
+class Driver:
+    """One process that runs a write: what it can do, step by step."""
+
+    def __init__(
+        self, client: PravegaClient, ledger: CommitLedger, sink: StreamName, visible_within: float | None = 60.0
+    ) -> None:
+        self.client = client
+        self.ledger = ledger
+        self.sink = sink
+        self.protocol = CommitProtocol(client.controller, ledger, visible_within=visible_within)
+
+    async def begin(self, write_id: str = "daily") -> WriteJob | CommitRecord:
+        return await self.protocol.begin(self.sink, write_id, uuid.uuid4())
+
+    async def start(self, write_id: str = "daily") -> WriteJob:
+        job = await self.begin(write_id)
+        assert isinstance(job, WriteJob)
+        return job
+
+    async def write(self, *events: bytes, lease: float = 60.0) -> list[PartitionCommit]:
+        """Each event as a partition of its own, in a transaction that is left open."""
+        return [await self._write(partition, event, lease) for partition, event in enumerate(events)]
+
+    async def _write(self, partition: int, event: bytes, lease: float) -> PartitionCommit:
+        transaction = await self.client.open_transaction(self.sink.scope, self.sink.stream, lease=lease)
+        await transaction.write(event)
+        await transaction.flush()
+        await transaction.detach()
+        return PartitionCommit(
+            partition=partition, txn_id=transaction.txn_id, events=1, bytes=len(event) + 8, checksum="0"
+        )
+
+    async def prepare(self, job: WriteJob, partitions: Sequence[PartitionCommit]) -> StoredCommit:
+        """Decide a write, and no more: a driver that is killed after that leaves this."""
+        return await self.ledger.prepare(
+            CommitRecord(
+                state=CommitState.PREPARED,
+                sink=job.sink,
+                incarnation=job.incarnation,
+                write_id=job.write_id,
+                attempt=job.attempt,
+                partitions=tuple(partitions),
+                prepared_at=datetime.now(UTC),
+            ),
+            job.replaces,
+        )
+
+    async def end(self, partition: PartitionCommit, *, commit: bool) -> None:
+        transaction = self.client.attach_transaction(self.sink.scope, self.sink.stream, partition.txn_id)
+        if commit:
+            await transaction.commit(wait=30)
+        else:
+            await transaction.abort()
+
+    async def is_thrown_away(self, partition: PartitionCommit) -> bool:
+        state = await self.client.controller.transaction_state(self.sink, partition.txn_id)
+        return state in (TransactionState.ABORTING, TransactionState.ABORTED)
+
+
+@pytest.fixture
+async def sink(make_stream):
+    return await make_stream(2)
+
+
+@pytest.fixture
+async def ledger(client, scope):
+    made = client.commit_ledger(scope)
+    assert await made.create()
+    return made
+
+
+@pytest.fixture
+def driver(client, ledger, sink):
+    return Driver(client, ledger, sink)
+
+
+@pytest.fixture
+def events_in(read_all, sink):
+    async def events() -> list[bytes]:
+        return sorted(event.data for event in await read_all(sink))
+
+    return events
+
+
+async def test_a_write_is_committed_and_recorded_as_done(driver, events_in):
+    job = await driver.start()
+    record = await driver.protocol.commit(job, await driver.write(b"a", b"b"))
+
+    assert await events_in() == [b"a", b"b"]
+    assert (record.state, record.total_events, record.total_bytes) == (CommitState.DONE, 2, 18)
+    found = await driver.ledger.lookup(driver.sink, "daily")
+    assert found.record == record
+
+
+async def test_a_write_that_is_done_is_not_done_again(driver, events_in):
+    done = await driver.protocol.commit(await driver.start(), await driver.write(b"a"))
+
+    assert await driver.begin() == done
+    assert isinstance(await driver.begin("another"), WriteJob)
+    assert await events_in() == [b"a"]
+
+
+async def test_a_write_without_events_is_done_too(driver):
+    await driver.protocol.commit(await driver.start(), [])
+
+    record = await driver.begin()
+    assert record.state is CommitState.DONE
+    assert record.partitions == ()
+
+
+async def test_a_write_that_was_decided_is_finished_by_the_next_attempt(driver, events_in):
+    await driver.prepare(await driver.start(), await driver.write(b"a", b"b"))
+    assert await events_in() == []
+
+    record = await driver.begin()
+
+    assert record.state is CommitState.DONE
+    assert await events_in() == [b"a", b"b"]
+
+
+async def test_a_write_that_stopped_between_two_commits_is_finished_by_the_next_attempt(driver, events_in):
+    partitions = await driver.write(b"a", b"b", b"c")
+    await driver.prepare(await driver.start(), partitions)
+    await driver.end(partitions[1], commit=True)
+
+    record = await driver.begin()
+
+    assert record.state is CommitState.DONE
+    assert await events_in() == [b"a", b"b", b"c"]
+
+
+async def test_a_write_that_stopped_after_its_last_commit_is_only_marked_done(driver, events_in):
+    partitions = await driver.write(b"a")
+    await driver.prepare(await driver.start(), partitions)
+    await driver.end(partitions[0], commit=True)
+
+    record = await driver.begin()
+
+    assert record.state is CommitState.DONE
+    assert await events_in() == [b"a"]
+
+
+async def test_a_decided_write_that_lost_all_its_leases_is_replaced(driver, events_in):
+    lost = await driver.write(b"a", b"b")
+    first = await driver.start()
+    await driver.prepare(first, lost)
+    for partition in lost:
+        await driver.end(partition, commit=False)
+
+    second = await driver.start()
+    record = await driver.protocol.commit(second, await driver.write(b"a", b"b"))
+
+    assert record.attempt == second.attempt != first.attempt
+    assert await events_in() == [b"a", b"b"]
+
+
+async def test_the_rest_of_a_lost_attempt_cannot_be_committed_by_its_zombie(driver, events_in):
+    partitions = await driver.write(b"a", b"b")
+    await driver.prepare(await driver.start(), partitions)
+    await driver.end(partitions[0], commit=False)
+
+    second = await driver.start()
+    with pytest.raises(TransactionAbortedError):
+        await driver.end(partitions[1], commit=True)
+    await driver.protocol.commit(second, await driver.write(b"a", b"b"))
+
+    assert await events_in() == [b"a", b"b"]
+
+
+async def test_a_write_that_is_in_the_stream_in_part_stops_and_says_which_parts(driver, events_in):
+    partitions = await driver.write(b"a", b"b", b"c")
+    await driver.prepare(await driver.start(), partitions)
+    await driver.end(partitions[0], commit=True)
+    await driver.end(partitions[2], commit=False)
+
+    with pytest.raises(PartialCommitError, match=r"committed are the partitions 0, 1; lost are 2\..*write id"):
+        await driver.begin()
+
+    assert await events_in() == [b"a", b"b"]
+    with pytest.raises(PartialCommitError):
+        await driver.begin()
+
+
+async def test_of_two_attempts_at_once_one_wins_and_the_other_leaves_nothing(driver, events_in):
+    jobs = [await driver.start(), await driver.start()]
+    parts = [await driver.write(b"a", b"b"), await driver.write(b"a", b"b")]
+
+    results = await asyncio.gather(
+        *(driver.protocol.commit(job, part) for job, part in zip(jobs, parts, strict=True)), return_exceptions=True
+    )
+
+    winner, record = next((place, result) for place, result in enumerate(results) if isinstance(result, CommitRecord))
+    assert isinstance(results[1 - winner], WriteSupersededError)
+    assert record.attempt == jobs[winner].attempt
+    assert await events_in() == [b"a", b"b"]
+    assert all([await driver.is_thrown_away(part) for part in parts[1 - winner]])
+
+
+async def test_of_two_attempts_that_replace_a_lost_one_one_wins(driver, events_in):
+    lost = await driver.write(b"a")
+    await driver.prepare(await driver.start(), lost)
+    await driver.end(lost[0], commit=False)
+    jobs = [await driver.start(), await driver.start()]
+
+    results = await asyncio.gather(
+        *[driver.protocol.commit(job, await driver.write(b"a")) for job in jobs], return_exceptions=True
+    )
+
+    assert sorted(type(result).__name__ for result in results) == ["CommitRecord", "WriteSupersededError"]
+    assert await events_in() == [b"a"]
+
+
+async def test_two_attempts_finish_a_decided_write_together(driver, events_in):
+    await driver.prepare(await driver.start(), await driver.write(b"a", b"b"))
+
+    records = await asyncio.gather(*(driver.begin() for _ in range(3)))
+
+    assert {record.state for record in records} == {CommitState.DONE}
+    assert await events_in() == [b"a", b"b"]
+
+
+async def test_a_zombie_that_wakes_up_after_its_retry_has_finished_commits_nothing(driver, events_in):
+    zombie, parts = await driver.start(), await driver.write(b"a")
+    await driver.protocol.commit(await driver.start(), await driver.write(b"a"))
+
+    with pytest.raises(WriteSupersededError, match="daily"):
+        await driver.protocol.commit(zombie, parts)
+
+    assert await events_in() == [b"a"]
+    assert await driver.is_thrown_away(parts[0])
+
+
+async def test_a_lease_that_ran_out_before_the_decision_fails_the_write_as_a_whole(driver, events_in):
+    job, partitions = await driver.start(), await driver.write(b"a", b"b")
+    await driver.end(partitions[0], commit=False)
+
+    with pytest.raises(TransactionAbortedError, match="lease"):
+        await driver.protocol.commit(job, partitions)
+
+    assert await driver.ledger.lookup(driver.sink, "daily") is None
+    assert await driver.is_thrown_away(partitions[1])
+    assert await events_in() == []
+
+
+async def test_giving_up_aborts_what_is_not_decided(driver):
+    job, partitions = await driver.start(), await driver.write(b"a")
+
+    await driver.protocol.abandon(job, [part.txn_id for part in partitions])
+
+    assert await driver.is_thrown_away(partitions[0])
+
+
+async def test_giving_up_leaves_what_is_decided_to_the_next_attempt(driver, events_in):
+    job, partitions = await driver.start(), await driver.write(b"a")
+    await driver.prepare(job, partitions)
+
+    await driver.protocol.abandon(job, [part.txn_id for part in partitions])
+    await driver.begin()
+
+    assert await events_in() == [b"a"]
+
+
+async def test_deciding_twice_is_the_same_decision(driver):
+    job, partitions = await driver.start(), await driver.write(b"a")
+
+    first = await driver.prepare(job, partitions)
+    again = await driver.prepare(job, partitions)  # as after an answer that got lost
+
+    assert again.version == first.version
+    assert again.record.attempt == job.attempt
+
+
+async def test_a_stream_that_was_deleted_and_made_again_does_not_have_what_was_written_before(
+    driver, client, make_stream, events_in
+):
+    await driver.protocol.commit(await driver.start(), await driver.write(b"a"))
+    await client.delete_stream(driver.sink.scope, driver.sink.stream)
+    await make_stream(2)
+
+    await driver.protocol.commit(await driver.start(), await driver.write(b"a"))
+
+    assert await events_in() == [b"a"]
+    assert isinstance(await driver.begin(), CommitRecord)
+
+
+async def test_the_same_write_id_on_two_streams_is_two_writes(driver, client, ledger, make_stream, read_all):
+    other = Driver(client, ledger, await make_stream(1, "other"))
+    await driver.protocol.commit(await driver.start(), await driver.write(b"a"))
+
+    await other.protocol.commit(await other.start(), await other.write(b"a"))
+
+    assert [event.data for event in await read_all(other.sink)] == [b"a"]
+
+
+async def test_a_stream_that_scaled_meanwhile_gets_each_event_once(driver, client, events_in):
+    job, partitions = await driver.start(), await driver.write(b"a", b"b")
+    await client.scale_stream(driver.sink.scope, driver.sink.stream, 3)
+
+    await driver.protocol.commit(job, partitions)
+
+    assert await events_in() == [b"a", b"b"]
+
+
+async def test_commits_that_are_not_done_in_time_are_counted(driver, client):
+    partitions = await driver.write(b"a", b"b")
+    await driver.end(partitions[0], commit=True)
+    transactions = TransactionSet(client.controller, driver.sink, {part.partition: part.txn_id for part in partitions})
+
+    assert await transactions.wait_visible(limit=0.1, poll=0.01) == 1
+
+
+async def test_a_commit_may_return_before_readers_see_it(client, ledger, sink, events_in):
+    driver = Driver(client, ledger, sink, visible_within=None)
+    partitions = await driver.write(b"a")
+
+    record = await driver.protocol.commit(await driver.start(), partitions)
+
+    assert record.state is CommitState.DONE
+    await driver.end(partitions[0], commit=True)  # committing again waits
+    assert await events_in() == [b"a"]
+
+
+async def test_a_record_of_another_version_stops_the_write(driver, client, scope):
+    key = record_key(driver.sink, "daily")
+    await client.table(scope, "commit-ledger").put(key, json.dumps({"version": 2, "state": "done"}).encode())
+
+    with pytest.raises(LedgerError, match="version 2, but this release reads 1"):
+        await driver.begin()
+
+
+async def test_a_ledger_is_made_once_in_a_scope_that_exists(client, ledger, sink):
+    assert await ledger.create() is False
+
+    with pytest.raises(TableNotFoundError):
+        await client.commit_ledger(sink.scope, "no-such-table").lookup(sink, "daily")
+    with pytest.raises(ScopeNotFoundError):
+        await client.commit_ledger(f"no-such-{uuid.uuid4().hex}").create()

@@ -1,0 +1,110 @@
+"""Records survive the table, and a reader stops at what it does not understand."""
+
+import json
+from datetime import UTC, datetime
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiopravega.errors import LedgerError
+from aiopravega.ledger import CommitRecord, CommitState, PartitionCommit
+from aiopravega.ledger.record import KEY_LENGTH, record_key
+from aiopravega.names import StreamName
+
+SINK = StreamName("examples", "delays")
+PARTITIONS = st.builds(
+    PartitionCommit,
+    partition=st.integers(0, 10**6),
+    txn_id=st.uuids(),
+    events=st.integers(0, 2**63),
+    bytes=st.integers(0, 2**63),
+    checksum=st.text(max_size=8),
+)
+
+
+def record(partitions: tuple[PartitionCommit, ...] = (), write_id: str = "daily") -> CommitRecord:
+    return CommitRecord(
+        state=CommitState.PREPARED,
+        sink=SINK,
+        incarnation=0,
+        write_id=write_id,
+        attempt=UUID(int=7),
+        partitions=partitions,
+        prepared_at=datetime(2026, 1, 2, tzinfo=UTC),
+    )
+
+
+@given(st.lists(PARTITIONS, max_size=5).map(tuple), st.text(min_size=1))
+def test_a_record_comes_back_as_it_was(partitions: tuple[PartitionCommit, ...], write_id: str) -> None:
+    prepared = record(partitions, write_id)
+    done = prepared.done(datetime.now(UTC))
+
+    assert CommitRecord.from_json(prepared.to_json()) == prepared
+    assert CommitRecord.from_json(done.to_json()) == done
+    assert done.state is CommitState.DONE
+
+
+def test_a_record_is_json_that_a_person_can_read() -> None:
+    part = PartitionCommit(partition=3, txn_id=UUID(int=5), events=2, bytes=30, checksum="00c0ffee")
+
+    found = json.loads(record((part,)).to_json())
+
+    assert found["version"] == 1
+    assert found["state"] == "prepared"
+    assert found["sink"] == {"scope": "examples", "stream": "delays"}
+    assert found["partitions"] == [
+        {
+            "partition": 3,
+            "txn_id": "00000000-0000-0000-0000-000000000005",
+            "events": 2,
+            "bytes": 30,
+            "checksum": "00c0ffee",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        (b"", "not a record"),
+        (b"[]", "not a record"),
+        (b"\xff\xfe", "not a record"),
+        (b'{"state": "done"}', "not a record"),
+        (b'{"version": 2}', "version 2, but this release reads 1"),
+        (b'{"version": 1, "state": "half"}', "damaged"),
+    ],
+)
+def test_what_is_no_record_of_this_version_is_refused(value: bytes, complaint: str) -> None:
+    with pytest.raises(LedgerError, match=complaint):
+        CommitRecord.from_json(value)
+
+
+@given(st.binary(max_size=60))
+def test_garbage_is_refused_with_the_ledgers_error(value: bytes) -> None:
+    with pytest.raises(LedgerError):
+        CommitRecord.from_json(value)
+
+
+def test_two_thousand_partitions_fit_and_twenty_thousand_are_refused_before_anything_is_decided() -> None:
+    parts = tuple(
+        PartitionCommit(partition=number, txn_id=uuid4(), events=10**6, bytes=10**9, checksum="00c0ffee")
+        for number in range(20_000)
+    )
+    assert CommitRecord.from_json(record(parts[:2000]).to_json()).partitions == parts[:2000]
+
+    with pytest.raises(LedgerError, match=r"20,000 partitions.*coalesce"):
+        record(parts).to_json()
+
+
+def test_keys_have_one_length_and_tell_writes_apart() -> None:
+    keys = {
+        record_key(SINK, "daily"),
+        record_key(SINK, "daily/2"),
+        record_key(StreamName("examples", "orders"), "daily"),
+        record_key(SINK, "x" * 10_000),
+    }
+
+    assert len(keys) == 4
+    assert {len(key) for key in keys} == {KEY_LENGTH}
