@@ -137,7 +137,14 @@ class ScalingError(PravegaError):
 
 
 class MalformedEventError(PravegaError):
-    """The bytes at an offset are not an event: a cut inside an event, or data of another writer format."""
+    """The bytes at an offset are not an event: a cut inside an event, or data of another writer format.
+
+    `at` is where, in bytes from the beginning of what was read; for a segment, its offset.
+    """
+
+    def __init__(self, message: str, at: int = 0) -> None:
+        super().__init__(message)
+        self.at = at
 
 
 # --- transactions and tables --------------------------------------------------------------------------------

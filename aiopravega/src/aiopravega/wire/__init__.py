@@ -48,6 +48,7 @@ from aiopravega.wire.framing import (
     encode,
     parse_header,
 )
+from aiopravega.wire.segment_read import SegmentReadHead
 
 # Pravega 0.13.0 answers (16, 5); main, of 2025, speaks up to 17.
 HELLO = Hello(high_version=18, low_version=5)
@@ -84,6 +85,7 @@ __all__ = [
     "SegmentIsSealed",
     "SegmentIsTruncated",
     "SegmentRead",
+    "SegmentReadHead",
     "SetupAppend",
     "StreamSegmentInfo",
     "TableEntriesRead",

@@ -34,7 +34,7 @@ def scan_frames(buffer: bytes | bytearray | memoryview, start: int, end: int) ->
         (length,) = unpack(buffer, at)
         if not 0 <= length <= MAX_EVENT:
             raise MalformedEventError(
-                f"no event starts at {at}: its header reads {length:#x}. A cut inside an event, or damaged data."
+                f"no event starts at {at}: its header reads {length:#x}. A cut inside an event, or damaged data.", at
             )
         following = at + EVENT_HEADER + length
         if following > end:
