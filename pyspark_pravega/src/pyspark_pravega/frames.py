@@ -1,0 +1,72 @@
+"""Where the frames are in a block of bytes: runs of events of one length by arrays, all others one by one.
+
+Lengths form a chain, each telling where the next one is, so that in general a loop has to follow it. Events are often
+of one length, though: then it is guessed that a run of them follows, and proven by comparing every single header.
+"""
+
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from aiopravega import wire
+
+Positions: TypeAlias = npt.NDArray[np.int32]
+
+# Read as one big-endian int64, the type (zero) and the length of an event are the length.
+_HEADER: Final = np.dtype(">i8")
+# A run is worth its arrays from so many events on.
+_SHORTEST_RUN: Final = 32
+# Headers that are compared at a time: what a run that ends early can waste.
+_STEP: Final = 4096
+# After a run has not been found, so many bytes are scanned one by one before the next attempt.
+_LOOP_BYTES: Final = 128 * 1024
+
+
+def find_frames(buffer: memoryview, start: int, end: int) -> tuple[Positions, int]:
+    """Positions of all whole frames in `[start, end)` of a buffer, and the end of the last one.
+
+    The same as `aiopravega.wire.scan_frames`, but as an array.
+
+    Raises:
+        MalformedEventError: a header cannot be one.
+    """
+    found = [np.empty(0, np.int32)]
+    at = start
+    while at < end:
+        run, at = _equal_frames(buffer, at, end)
+        if len(run):
+            found.append(run)
+            continue
+        limit = min(at + _LOOP_BYTES, end)
+        starts, at = wire.scan_frames(buffer, at, limit)
+        if not starts and limit < end:  # a frame longer than that
+            starts, at = wire.scan_frames(buffer, at, end)
+        if not starts:
+            break
+        found.append(np.array(starts, np.int32))
+    return np.concatenate(found), at
+
+
+def _equal_frames(buffer: memoryview, start: int, end: int) -> tuple[Positions, int]:
+    """Positions of a run of frames of one length that begins at `start`, and its end; none if there is no long one."""
+    none = np.empty(0, np.int32), start
+    if end - start < wire.EVENT_HEADER:
+        return none
+    length = int(np.frombuffer(buffer, _HEADER, 1, start)[0])
+    stride = wire.EVENT_HEADER + length
+    if not 0 <= length <= wire.MAX_EVENT or end - start < _SHORTEST_RUN * stride:
+        return none
+    headers: npt.NDArray[np.int64] = np.ndarray(((end - start) // stride,), _HEADER, buffer, start, (stride,))
+    count, step = 0, _SHORTEST_RUN
+    while count < len(headers):
+        others = headers[count : count + step] != length
+        if others.any():
+            count += int(others.argmax())
+            break
+        count += len(others)
+        step = _STEP
+    if count < _SHORTEST_RUN:
+        return none
+    run_end = start + count * stride
+    return np.arange(start, run_end, stride, dtype=np.int32), run_end
