@@ -31,7 +31,8 @@ class ScalingCalls(SegmentCalls):
         """Replace some current segments by new ones with these parts [low, high) of the key space.
 
         Raises:
-            ScalingError: a segment is not current, or the new parts are not exactly those of the sealed segments.
+            ScalingError: a segment is not current, the new parts are not exactly those of the sealed segments, or the
+                stream's policy asks for more segments.
             PravegaTimeoutError: it has begun, but is not done within `timeout` seconds; it goes on all the same.
             StreamNotFoundError: there is no such stream.
             StreamSealedError: it is sealed.
@@ -99,9 +100,15 @@ def _scaling_error(
     if not current:
         return StreamSealedError(f"cannot {what}: the stream is sealed, so it cannot change any more")
     shown = ", ".join(f"{segment.number}.#epoch.{segment.epoch}" for segment in sealed)
-    if answer.status == pb.ScaleResponse.PRECONDITION_FAILED:
-        return ScalingError(f"cannot {what}: {shown} are not all current segments; another scaling may have come first")
-    return ScalingError(
-        f"cannot {what}: the controller refuses to replace {shown} by {list(new_ranges)}. The new ranges must cover "
-        "exactly what the old segments own, without gap or overlap."
-    )
+    if answer.status != pb.ScaleResponse.PRECONDITION_FAILED:
+        return ScalingError(
+            f"cannot {what}: the controller refuses to replace {shown} by {list(new_ranges)}. The new ranges must "
+            "cover exactly what the old segments own, without gap or overlap, and no other scaling may be going on."
+        )
+    if {entry.segment for entry in current}.issuperset(sealed):
+        count = len(current) - len(sealed) + len(new_ranges)
+        return ScalingError(
+            f"cannot {what}: it would have {count} segments, fewer than its scaling policy allows. Update the stream "
+            "with another policy first."
+        )
+    return ScalingError(f"cannot {what}: {shown} are not all current segments; another scaling may have come first")

@@ -32,6 +32,9 @@ class StreamCalls:
     async def update_stream(self, stream: StreamName, configuration: StreamConfiguration) -> None:
         """Replace all settings of a stream.
 
+        A fixed scaling policy takes effect at once: a stream with another number of segments is scaled, also one that
+        was scaled by hand before. Other policies scale at once only a stream with fewer segments than their minimum.
+
         Raises:
             StreamNotFoundError: there is no such stream.
             StreamSealedError: it is sealed.
