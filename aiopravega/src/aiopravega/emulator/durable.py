@@ -19,7 +19,6 @@ from aiopravega.emulator.durable_settings import (
     zookeeper_settings,
 )
 from aiopravega.emulator.lifecycle import Emulator, PortTakenError, Workplace
-from aiopravega.emulator.ports import free_ports, is_free
 from aiopravega.emulator.probe import pravega_problem
 from aiopravega.emulator.process import ServerProcess
 from aiopravega.emulator.registry import registry_problem, registry_process, registry_uri
@@ -57,7 +56,7 @@ class DurablePravega(Emulator):
         accounts: Sequence[Account] = (),
         data: str | Path | None = None,
         token_seconds: int = 600,
-        timeout: float = 90.0,
+        timeout: float = 180.0,
     ) -> None:
         super().__init__(data, timeout)
         self._schema_registry = schema_registry
@@ -97,7 +96,7 @@ class DurablePravega(Emulator):
         raise EmulatorError(f"there is no process {name!r}; there are: {names}")
 
     def _launch(self, workplace: Workplace) -> PravegaServer:
-        ports, fresh = _ports_of(workplace.folder)
+        ports, fresh = self._ports_of(workplace.folder)
         try:
             return self._launch_on(ports, workplace)
         except PortTakenError:
@@ -107,6 +106,21 @@ class DurablePravega(Emulator):
             for name in _STATE_FOLDERS:
                 shutil.rmtree(workplace.folder / name, ignore_errors=True)
             raise
+
+    def _ports_of(self, folder: Path) -> tuple[Ports, bool]:
+        """The ports of a data folder, and whether they were chosen just now."""
+        file = folder / "ports.json"
+        if not file.exists():
+            ports = Ports(*self._ports.take(len(fields(Ports))))
+            file.write_text(json.dumps(asdict(ports)), encoding="utf-8")
+            return ports, True
+        ports = Ports(**json.loads(file.read_text(encoding="utf-8")))
+        taken = [port for port in ports.all() if not self._ports.claim(port)]
+        if taken:
+            raise EmulatorError(
+                f"the data in {folder} are bound to ports {taken}, on which another program listens: end it first"
+            )
+        return ports, False
 
     def _launch_on(self, ports: Ports, workplace: Workplace) -> PravegaServer:
         folder = workplace.folder
@@ -179,22 +193,6 @@ class DurablePravega(Emulator):
                 options=_JVM,
             )
         )
-
-
-def _ports_of(folder: Path) -> tuple[Ports, bool]:
-    """The ports of a data folder, and whether they were chosen just now."""
-    file = folder / "ports.json"
-    if file.exists():
-        ports = Ports(**json.loads(file.read_text(encoding="utf-8")))
-        taken = [port for port in ports.all() if not is_free(port)]
-        if taken:
-            raise EmulatorError(
-                f"the data in {folder} are bound to ports {taken}, on which another program listens: end it first"
-            )
-        return ports, False
-    ports = Ports(*free_ports(len(fields(Ports))))
-    file.write_text(json.dumps(asdict(ports)), encoding="utf-8")
-    return ports, True
 
 
 def _zookeeper_problem(port: int) -> str | None:

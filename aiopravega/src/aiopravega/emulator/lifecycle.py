@@ -13,6 +13,7 @@ from typing import Self
 from aiopravega.config import PravegaConfig
 from aiopravega.emulator.fetch import ensure_jars
 from aiopravega.emulator.java import find_java, java_command
+from aiopravega.emulator.ports import PortLease
 from aiopravega.emulator.process import ServerProcess
 from aiopravega.emulator.server import PravegaServer
 from aiopravega.errors import EmulatorError
@@ -91,6 +92,7 @@ class Emulator(ABC):
         self._data = Path(data).absolute() if data is not None else None
         self._timeout = timeout
         self._folder: Path | None = None
+        self._ports = PortLease()
         self._processes: list[ServerProcess] = []
         self._server: PravegaServer | None = None
 
@@ -121,8 +123,7 @@ class Emulator(ABC):
             try:
                 self._server = self._launch(workplace)
             except PortTakenError:
-                self.kill()
-                self._processes.clear()
+                self._stop_processes()
             except BaseException:
                 # The folder stays: the error names the log in it.
                 self._stop_processes()
@@ -180,6 +181,7 @@ class Emulator(ABC):
                 process.stop()
             else:
                 process.kill()
+        self._ports.release()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -228,6 +230,13 @@ class Emulator(ABC):
         """
         return self.server.config_for(username)
 
-    def environment(self) -> dict[str, str]:
-        """The environment variables from which `PravegaConfig()` reaches this server."""
-        return self.server.environment()
+    def environment(self, username: str | None = None) -> dict[str, str]:
+        """The environment variables from which `PravegaConfig()` reaches this server.
+
+        Args:
+            username: the account to use; by default the one that may do everything.
+
+        Raises:
+            EmulatorError: the server has no such account.
+        """
+        return self.server.environment(username)

@@ -23,7 +23,7 @@ from aiopravega.errors import EmulatorError
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _POLL_SECONDS = 0.1
-_START_SECONDS = 180.0
+_START_SECONDS = 300.0
 _STOP_SECONDS = 40.0
 
 

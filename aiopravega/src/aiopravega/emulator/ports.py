@@ -1,36 +1,62 @@
 """Ports for listeners.
 
-They are taken below the range from which operating systems choose ports of outgoing connections: a port that is free
-now is then unlikely to be taken before the server binds it. If it happens all the same, the caller starts again with
-others.
+They are taken below the range from which operating systems choose ports of outgoing connections, and emulators of one
+user lock theirs against each other: between the choice and the moment when the server listens, some seconds pass, and a
+client would not notice that it talks to another emulator. If a stranger takes a port all the same, the caller starts
+again with others.
 """
 
+import os
 import random
 import socket
 
+from aiopravega.emulator.jars import cache_folder
+from aiopravega.emulator.locks import try_lock
 from aiopravega.errors import EmulatorError
 
 _FIRST, _LAST = 15_000, 31_999
 _TRIES = 1_000
 
 
-def free_ports(count: int) -> list[int]:
-    """Return `count` different TCP ports on which nothing listens.
+class PortLease:
+    """Ports that no other emulator of this user takes until `release`, or until this process ends."""
 
-    Raises:
-        EmulatorError: no free port was found.
-    """
-    ports: list[int] = []
-    for port in random.sample(range(_FIRST, _LAST + 1), _TRIES):
-        if len(ports) == count:
-            break
-        if is_free(port):
-            ports.append(port)
-    if len(ports) < count:
-        raise EmulatorError(
-            f"found only {len(ports)} of {count} free ports between {_FIRST} and {_LAST}: end some servers"
-        )
-    return ports
+    def __init__(self) -> None:
+        self._locks: list[int] = []
+
+    def take(self, count: int) -> list[int]:
+        """Choose `count` different TCP ports on which nothing listens.
+
+        Raises:
+            EmulatorError: there are not as many.
+        """
+        ports: list[int] = []
+        for port in random.sample(range(_FIRST, _LAST + 1), _TRIES):
+            if len(ports) == count:
+                break
+            if self.claim(port):
+                ports.append(port)
+        if len(ports) < count:
+            raise EmulatorError(
+                f"found only {len(ports)} of {count} free ports between {_FIRST} and {_LAST}: end some servers"
+            )
+        return ports
+
+    def claim(self, port: int) -> bool:
+        """Take this port; False if something listens on it, or another emulator will."""
+        lock = try_lock(cache_folder() / "ports" / str(port))
+        if lock is None:
+            return False
+        if not is_free(port):
+            os.close(lock)
+            return False
+        self._locks.append(lock)
+        return True
+
+    def release(self) -> None:
+        """Let others take these ports. Safe to call again."""
+        while self._locks:
+            os.close(self._locks.pop())
 
 
 def is_free(port: int) -> bool:

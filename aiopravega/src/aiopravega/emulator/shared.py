@@ -10,7 +10,7 @@ from aiopravega.emulator.named import NamedServer
 from aiopravega.emulator.server import PravegaServer
 from aiopravega.errors import EmulatorError
 
-_START_SECONDS = 300.0  # with a cold cache, the jars are fetched first
+_START_SECONDS = 600.0  # with a cold cache, the jars are fetched first
 
 
 def shared_server(owner: int, kind: str, arguments: Sequence[str]) -> PravegaServer:

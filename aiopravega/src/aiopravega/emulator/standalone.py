@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aiopravega.emulator.lifecycle import Emulator, Workplace
-from aiopravega.emulator.ports import free_ports
 from aiopravega.emulator.probe import pravega_problem
 from aiopravega.emulator.registry import registry_problem, registry_process, registry_uri
 from aiopravega.emulator.security import Security
 from aiopravega.emulator.server import Account, PravegaServer
+from aiopravega.errors import EmulatorError
 
 _MAIN = "io.pravega.local.LocalPravegaEmulator"
 _MEGABYTE = 1 << 20
@@ -56,7 +56,7 @@ class PravegaEmulator(Emulator):
         heap_megabytes: int = 3072,
         port: int | None = None,
         settings: Mapping[str, str] | None = None,
-        timeout: float = 60.0,
+        timeout: float = 120.0,
     ) -> None:
         super().__init__(data, timeout)
         self._schema_registry = schema_registry
@@ -67,8 +67,10 @@ class PravegaEmulator(Emulator):
 
     def _launch(self, workplace: Workplace) -> PravegaServer:
         security = Security.make(workplace.folder / "security", tls=self._tls, auth=self._auth, accounts=self._accounts)
-        controller_port, store_port, zookeeper_port, registry_port = free_ports(4)
-        controller_port = self._port or controller_port
+        if self._port is not None and not self._ports.claim(self._port):
+            raise EmulatorError(f"another program listens on port {self._port}: end it, or choose another port")
+        store_port, zookeeper_port, registry_port, any_port = self._ports.take(4)
+        controller_port = self._port or any_port
         settings = {
             "singlenode.controller.rpc.port": str(controller_port),
             "singlenode.segmentStore.port": str(store_port),

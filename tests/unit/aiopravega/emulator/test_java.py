@@ -72,10 +72,10 @@ def test_an_answer_that_is_no_version_is_refused(tmp_path, monkeypatch):
 
 def test_the_command_gives_the_server_its_memory_and_a_temporary_folder_of_its_own():
     command = java_command(
-        "java", Path("/jars"), Path("/work/tmp"), ["Main", "argument"], heap_megabytes=300, direct_megabytes=400
+        "java", Path("/jars"), Path("/scratch/tmp"), ["Main", "argument"], heap_megabytes=300, direct_megabytes=400
     )
 
     assert command[0] == "java"
     assert command[-2:] == ["Main", "argument"]
-    assert {"-Xmx300m", "-XX:MaxDirectMemorySize=400m", "-Djava.io.tmpdir=/work/tmp"} <= set(command)
+    assert {"-Xmx300m", "-XX:MaxDirectMemorySize=400m", "-Djava.io.tmpdir=/scratch/tmp"} <= set(command)
     assert command[command.index("-cp") + 1] == "/jars/*"
