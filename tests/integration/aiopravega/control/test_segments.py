@@ -186,6 +186,7 @@ async def test_time_is_noted_forward_only(controller, make_stream):
 
     await controller.note_time(stream, "writer", 10, {segment: 100})
     await controller.note_time(stream, "writer", 11, {segment: 100})
+    await controller.note_time(stream, "writer", 11, {segment: 100})
 
     with pytest.raises(errors.ConfigurationError, match=f"writer of stream {stream}.*time"):
         await controller.note_time(stream, "writer", 10, {segment: 100})

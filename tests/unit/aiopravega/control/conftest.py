@@ -119,11 +119,11 @@ def serve():
 
 @pytest.fixture
 async def connect():
-    """Makes clients of a port here, with short limits; they end with the test."""
+    """Makes clients of a port here, with limits that a busy machine keeps; they end with the test."""
     controllers = []
 
     def make(port, scheme="tcp", host="127.0.0.1", **settings):
-        limits = {"connect_timeout": 5.0, "request_timeout": 5.0, "retry_timeout": 5.0}
+        limits = {"connect_timeout": 60.0, "request_timeout": 60.0, "retry_timeout": 60.0}
         config = PravegaConfig(controller_uri=f"{scheme}://{host}:{port}", **limits | settings)
         controllers.append(Controller(config))
         return controllers[-1]

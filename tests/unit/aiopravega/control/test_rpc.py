@@ -73,18 +73,23 @@ async def test_a_controller_that_comes_later_is_found(serve, connect, caplog):
     assert await waiting
 
 
-async def test_nobody_listening_is_said_with_the_address_within_the_time_limit(free_port, connect):
-    controller = connect(free_port, connect_timeout=0.3)
+async def test_nobody_listening_is_said_with_the_address(free_port, connect):
+    controller = connect(free_port, retry_timeout=0)
 
     with pytest.raises(errors.PravegaConnectionError, match=rf"tcp://127\.0\.0\.1:{free_port}.*controller is running"):
-        await controller.ping()
+        await controller.scope_exists("s")
 
 
 async def test_an_unknown_host_is_said_by_its_name(connect):
-    controller = connect(9090, host="no-such-host.invalid", connect_timeout=0.3)
+    controller = connect(9090, host="no-such-host.invalid", retry_timeout=0)
 
     with pytest.raises(errors.PravegaConnectionError, match=r"no-such-host\.invalid.*name of the host is not known"):
-        await controller.ping()
+        await controller.scope_exists("s")
+
+
+async def test_connecting_to_nobody_ends_after_the_time_to_connect(free_port, connect):
+    with pytest.raises(errors.PravegaConnectionError, match=f"connect to the controller at .*:{free_port}"):
+        await connect(free_port, connect_timeout=0.3).ping()
 
 
 async def test_a_silent_server_is_left_after_the_time_to_connect(silent_port, connect):

@@ -77,7 +77,7 @@ async def test_nobody_listening_is_no_matter_of_tls(connect, certificate, verify
     ca_file = str(certificate(LOCAL).ca_file)
 
     with pytest.raises(errors.PravegaConnectionError, match="controller is running"):
-        await connect(1, "tls", ca_file=ca_file, verify_hostname=verify_hostname, connect_timeout=0.3).ping()
+        await connect(1, "tls", ca_file=ca_file, verify_hostname=verify_hostname, retry_timeout=0).scope_exists("s")
 
 
 async def test_a_ca_file_without_certificates_is_named(connect, tmp_path):
