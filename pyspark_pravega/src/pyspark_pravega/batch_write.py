@@ -6,19 +6,24 @@ process. Each task writes into a transaction of its own; the driver commits all 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Final
 
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, PravegaError
-from aiopravega.ledger import CommitRecord, PartitionCommit
+from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
 from pyspark_pravega import write_job
+from pyspark_pravega.connections import cluster
 from pyspark_pravega.partition_write import write_in_transaction, write_plainly
 from pyspark_pravega.sink_columns import SinkColumns
 from pyspark_pravega.write_options import WriteOptions
+
+# Batches of a partition that is not written; Spark's have up to 10,000 rows.
+_GLANCE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,42 +50,47 @@ class PravegaBatchWriter(DataSourceArrowWriter):
             )
         self._options = WriteOptions.parse(options)
         self._columns = SinkColumns.find(schema)
-        with PravegaClient(self._options.config) as client:
-            write_job.prepare_stream(client, self._options)
-            # None: plain writes have no ledger.
-            self._job = write_job.begin(client, self._options) if self._options.exactly_once else None
+        client = cluster(self._options.config).client
+        write_job.prepare_stream(client, self._options)
+        # None: plain writes have no ledger.
+        self._job = write_job.begin(client, self._options) if self._options.exactly_once else None
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one partition; called in a task."""
         if isinstance(self._job, CommitRecord):
-            return PartitionWritten(None)  # already written
+            _glance(iterator)  # already written
+            return PartitionWritten(None)
         options = self._options
-        with PravegaClient(options.config) as client:
-            if self._job is None:
-                with client.writer(options.stream.scope, options.stream.stream) as writer:
-                    write_plainly(writer, self._columns, iterator)
-                return PartitionWritten(None)
-            context = TaskContext.get()
-            if context is None:
-                raise PravegaError("a partition can only be written inside a Spark task")
-            part = write_in_transaction(
-                client, options.stream, self._columns, context.partitionId(), iterator, options.lease
-            )
-            return PartitionWritten(part)
+        client = cluster(options.config).client
+        if self._job is None:
+            with client.writer(options.stream.scope, options.stream.stream) as writer:
+                write_plainly(writer, self._columns, iterator)
+            return PartitionWritten(None)
+        context = TaskContext.get()
+        if context is None:
+            raise PravegaError("a partition can only be written inside a Spark task")
+        part = write_in_transaction(
+            client, options.stream, self._columns, context.partitionId(), iterator, options.lease
+        )
+        return PartitionWritten(part)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Make the write visible as a whole; called on the driver after all tasks have succeeded."""
-        if self._job is None or isinstance(self._job, CommitRecord):
-            return
-        with PravegaClient(self._options.config) as client:
+        if isinstance(self._job, WriteJob):
+            client = cluster(self._options.config).client
             write_job.commit(client, self._options, self._job, _parts(messages))
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Throw the write away; called on the driver after a task or the commit has failed."""
-        if self._job is None or isinstance(self._job, CommitRecord):
-            return
-        with PravegaClient(self._options.config) as client:
+        if isinstance(self._job, WriteJob):
+            client = cluster(self._options.config).client
             write_job.abandon(client, self._options, self._job, [part.txn_id for part in _parts(messages)])
+
+
+def _glance(iterator: Iterator[pa.RecordBatch]) -> None:
+    """Read the input a little way: a worker that leaves some unread is thrown away, but to compute much is worse."""
+    for _ in islice(iterator, _GLANCE):
+        pass
 
 
 def _parts(messages: Sequence[WriterCommitMessage | None]) -> list[PartitionCommit]:

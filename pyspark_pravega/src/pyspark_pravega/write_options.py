@@ -14,7 +14,7 @@ from aiopravega.control import RetentionPolicy, ScalingPolicy
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import DEFAULT_TABLE
 from aiopravega.names import StreamName, check_name
-from pyspark_pravega.options import CONNECTION_OPTIONS, STREAM_OPTIONS, Options
+from pyspark_pravega.options import CONNECTION_OPTIONS, RANGE_OPTIONS, STREAM_OPTIONS, Options
 
 _MILLISECONDS: Final = 1000
 _DEFAULT_LEASE_MS: Final = 120_000
@@ -76,12 +76,12 @@ class WriteOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> Self:
-        """Read Spark's options.
+        """Read Spark's options; those of reads are accepted, so that one set can serve a read and a write.
 
         Raises:
             ConfigurationError: one that is unknown, missing or cannot work.
         """
-        given = Options(options, WRITE_OPTIONS, "a write to Pravega")
+        given = Options(options, {*WRITE_OPTIONS, *RANGE_OPTIONS}, "a write to Pravega")
         config = given.config()
         stream = given.stream(config)
         exactly_once = given.flag("exactly_once", True)

@@ -1,8 +1,8 @@
 """The blocking client; see `aiopravega.client` for what the calls mean."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Coroutine, Iterable, Iterator
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from aiopravega import client as asynchronous
@@ -19,6 +19,8 @@ from aiopravega.net import Endpoint
 from aiopravega.read import Event
 from aiopravega.store import SegmentInfo
 from aiopravega.write.transaction import DEFAULT_LEASE
+
+T = TypeVar("T")
 
 
 class PravegaClient:
@@ -44,6 +46,10 @@ class PravegaClient:
     def close(self) -> None:
         """Close all connections."""
         self._loop.run(self._client.close())
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Wait for a coroutine of the asynchronous client's parts, such as a call of `controller`."""
+        return self._loop.run(coroutine)
 
     @property
     def controller(self) -> Controller:

@@ -49,6 +49,10 @@ class CommitLedger:
         found = self._loop.run(self._ledger.lookup(sink, write_id))
         return None if found is None else found.record
 
+    def prepare(self, record: CommitRecord) -> None:
+        """Put a `prepared` record where there is none; `CommitProtocol.commit` does it for a write."""
+        self._loop.run(self._ledger.prepare(record))
+
     def protocol(
         self, *, visible_within: float | None = DEFAULT_VISIBLE_WITHIN, poll: float = DEFAULT_POLL
     ) -> CommitProtocol:
