@@ -38,7 +38,7 @@ class Retries:
     def __init__(self, policy: RetryPolicy, what: str) -> None:
         self._policy = policy
         self._what = what
-        self._deadline = time.monotonic() + policy.total
+        self._deadline = 0.0
         self._failures = 0
 
     def pause_after(self, error: PravegaError) -> float:
@@ -47,6 +47,8 @@ class Retries:
         Raises:
             PravegaError: `error` itself, when trying again cannot help or the time is up.
         """
+        if not self._failures:  # what went well before may have taken any time
+            self._deadline = time.monotonic() + self._policy.total
         pause = self._policy.pause(self._failures)
         if not error.retryable or time.monotonic() + pause > self._deadline:
             raise error
@@ -57,7 +59,6 @@ class Retries:
     def progressed(self) -> None:
         """Start counting afresh: the operation got further, so this is another failure."""
         self._failures = 0
-        self._deadline = time.monotonic() + self._policy.total
 
 
 async def retrying(attempt: Callable[[], Awaitable[T]], policy: RetryPolicy, what: str) -> T:

@@ -66,6 +66,7 @@ class SegmentStore:
         self._endpoints: dict[SegmentId, Endpoint] = {}
         self._tokens: dict[tuple[StreamName, Access], _Token] = {}
         self.retry_policy = RetryPolicy(total=config.retry_timeout)
+        self.request_timeout = config.request_timeout
 
     async def close(self) -> None:
         """Close all connections."""

@@ -1,5 +1,6 @@
 """A client of the real server, names that no other test uses, and a way to look at a whole stream."""
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -11,6 +12,7 @@ from aiopravega.read import Event
 
 MakeStream = Callable[..., Awaitable[StreamName]]
 ReadAll = Callable[[StreamName], Awaitable[list[Event]]]
+Eventually = Callable[[Callable[[], Awaitable[bool]]], Awaitable[None]]
 
 
 @pytest.fixture
@@ -48,3 +50,17 @@ def read_all(client: PravegaClient) -> ReadAll:
         return [event async for event in client.read(everything, stream)]
 
     return read
+
+
+@pytest.fixture
+def eventually() -> Eventually:
+    """Asks until the answer is yes; a minute is the limit."""
+
+    async def ask(question: Callable[[], Awaitable[bool]]) -> None:
+        async with asyncio.timeout(60):
+            while True:
+                if await question():
+                    return
+                await asyncio.sleep(0.05)
+
+    return ask

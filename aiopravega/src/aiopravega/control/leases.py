@@ -4,7 +4,7 @@ from uuid import UUID
 
 from aiopravega.control.controller import Controller
 from aiopravega.control.model import PingStatus
-from aiopravega.errors import TransactionAbortedError, TransactionError
+from aiopravega.errors import PravegaConnectionError, TransactionAbortedError, TransactionError
 from aiopravega.names import StreamName
 
 # The longest lease that Pravega grants by default and the shortest that it takes, in seconds
@@ -31,6 +31,8 @@ async def hold_transaction(controller: Controller, stream: StreamName, txn_id: U
                 f"transaction {txn_id} of {stream} was aborted, or its lease ran out; nothing of it is visible. "
                 "Write it again."
             )
+        if status is PingStatus.DISCONNECTED:
+            raise PravegaConnectionError(f"the controller cannot keep the lease of transaction {txn_id} now")
         lease /= 2
         if status not in _TOO_LONG or lease < SHORTEST_LEASE:
             raise TransactionError(

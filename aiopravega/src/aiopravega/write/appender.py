@@ -12,7 +12,13 @@ from typing import NamedTuple
 
 from aiopravega import wire
 from aiopravega.control import Access
-from aiopravega.errors import PravegaError, ProtocolError, SegmentSealedError
+from aiopravega.errors import (
+    PravegaConnectionError,
+    PravegaError,
+    PravegaTimeoutError,
+    ProtocolError,
+    SegmentSealedError,
+)
 from aiopravega.names import SegmentId
 from aiopravega.net import Connection
 from aiopravega.retry import Retries
@@ -46,6 +52,8 @@ class SegmentAppender:
         self._sealed: SegmentSealedError | None = None
         self._failure: PravegaError | None = None
         self._retries = Retries(store.retry_policy, f"append to {name}")
+        # Ends a session that gets no acknowledgement for too long.
+        self._patience: asyncio.Timeout | None = None
         self._wake = asyncio.Event()
         self._changed = asyncio.Event()
         self._task = asyncio.create_task(self._run())
@@ -68,6 +76,8 @@ class SegmentAppender:
         self._unacknowledged.append(sent)
         self._unsent.append(sent)
         self._in_flight += block.size
+        if len(self._unacknowledged) == 1:
+            self._expect_progress()
         self._wake.set()
 
     async def room(self) -> None:
@@ -91,6 +101,7 @@ class SegmentAppender:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
+        await self._wake.wait()  # a segment that gets nothing needs no set-up
         while True:
             try:
                 await self._session()
@@ -126,7 +137,16 @@ class SegmentAppender:
         self._unsent = deque(self._unacknowledged)
         request_id = connection.register_writer(self._writer_id, self._on_reply, self._on_failure)
         try:
-            await self._send_all(connection, request_id)
+            async with asyncio.timeout(None) as self._patience:
+                self._expect_progress()
+                await self._send_all(connection, request_id)
+        except TimeoutError:
+            # Nobody else gets an answer over this connection either.
+            await connection.close()
+            self._store.forget(self.segment, Access.WRITE)
+            raise PravegaTimeoutError(
+                f"{connection.endpoint} acknowledged no append to {self._name} within {self._store.request_timeout:g} s"
+            ) from None
         except SegmentSealedError as error:
             # Which of the blocks under way got in is known after one more set-up.
             self._sealed = error
@@ -134,7 +154,14 @@ class SegmentAppender:
             self._store.forget(self.segment, Access.WRITE)
             raise
         finally:
+            self._patience = None
             connection.unregister_writer(self._writer_id)
+
+    def _expect_progress(self) -> None:
+        """Give the server its time again: something was acknowledged, or is the first to be under way."""
+        if self._patience is not None and not self._patience.expired():
+            limit = asyncio.get_running_loop().time() + self._store.request_timeout
+            self._patience.reschedule(limit if self._unacknowledged else None)
 
     async def _send_all(self, connection: Connection, request_id: int) -> None:
         while True:
@@ -153,6 +180,10 @@ class SegmentAppender:
             self._retries.progressed()
             self._acknowledge(reply.event_number)
             return
+        if isinstance(reply, wire.InvalidEventNumber):
+            # Blocks of the last connection, still on their way when this one was set up, got in first. Set up again.
+            self._on_failure(PravegaConnectionError(f"append to {self._name}: blocks of a lost connection came late"))
+            return
         error = wire.error_for(reply, self._name)
         self._on_failure(error or ProtocolError(f"append to {self._name}: unexpected answer {reply!r:.200}"))
 
@@ -165,4 +196,5 @@ class SegmentAppender:
         waiting = self._unacknowledged
         while waiting and waiting[0].last_event <= event_number:
             self._in_flight -= waiting.popleft().block.size
+        self._expect_progress()
         self._changed.set()

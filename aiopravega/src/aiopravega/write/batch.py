@@ -3,8 +3,9 @@
 A block is the unit that is appended, acknowledged and, after a scaling, taken apart again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from aiopravega import wire
 from aiopravega.errors import EventTooLargeError
@@ -41,6 +42,11 @@ def check_event(data: bytes | bytearray | memoryview) -> None:
             f"an event of {len(data):,} bytes: Pravega takes at most {wire.MAX_EVENT:,}; nothing was sent. "
             "Split it, or store it elsewhere and write its address."
         )
+
+
+def with_keys(events: Iterable[bytes], routing_keys: Iterable[str | None] | None) -> Iterator[tuple[bytes, str | None]]:
+    """Pair events with their keys, or with None; as many of the ones as of the others, else `ValueError`."""
+    return zip(events, repeat(None), strict=False) if routing_keys is None else zip(events, routing_keys, strict=True)
 
 
 class BatchBuilder:

@@ -10,12 +10,12 @@ import random
 import time
 import uuid
 from collections.abc import Iterable, Sequence
-from itertools import repeat
 from types import TracebackType
 from typing import Self
 
 from aiopravega.control import Controller, KeyRange, PingStatus, TransactionState, hold_transaction
 from aiopravega.errors import (
+    PravegaConnectionError,
     PravegaError,
     PravegaTimeoutError,
     SegmentNotFoundError,
@@ -25,7 +25,7 @@ from aiopravega.errors import (
 from aiopravega.names import StreamName
 from aiopravega.routing import SegmentMap, key_position
 from aiopravega.store import SegmentStore
-from aiopravega.write.batch import Block, check_event
+from aiopravega.write.batch import Block, check_event, with_keys
 from aiopravega.write.lanes import Lanes
 
 logger = logging.getLogger(__name__)
@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 DEFAULT_LEASE = 60.0
 # Pings per lease: two may fail before the lease runs out.
 _PINGS_PER_LEASE = 3
+# How long the end of a block waits until readers see the events.
+_VISIBLE_WITHIN = 60.0
 _FIRST_POLL = 0.02
 _LONGEST_POLL = 0.5
 
@@ -60,6 +62,8 @@ class TransactionHandle:
         status = await self._controller.ping_transaction(self.stream, self.txn_id, int(lease * 1000))
         if status is PingStatus.ABORTED:
             raise TransactionAbortedError(f"{self} was aborted, or its lease of {lease:g} s ran out")
+        if status is PingStatus.DISCONNECTED:
+            raise PravegaConnectionError(f"the controller cannot keep the lease of {self} now")
         if status is not PingStatus.OK:
             raise TransactionError(f"{self} cannot be kept open: the controller answered {status.name}")
 
@@ -118,7 +122,7 @@ class TransactionHandle:
 class Transaction(TransactionHandle):
     """An open transaction that takes events; made by `PravegaClient.transaction`, used with `async with`.
 
-    It commits at the end of the block, and aborts if the block raises.
+    At the end of the block it commits and waits until readers see the events; it aborts if the block raises.
     """
 
     def __init__(
@@ -155,7 +159,7 @@ class Transaction(TransactionHandle):
 
     async def write_many(self, events: Iterable[bytes], routing_keys: Iterable[str | None] | None = None) -> None:
         """Accept many events; like `write` for each, with less work per event."""
-        for data, key in zip(events, repeat(None) if routing_keys is None else routing_keys, strict=False):
+        for data, key in with_keys(events, routing_keys):
             await self.write(data, key)
 
     async def write_block(self, lane: int, block: Block) -> None:
@@ -201,7 +205,7 @@ class Transaction(TransactionHandle):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None:
-            await self.commit()
+            await self.commit(wait=_VISIBLE_WITHIN)
             return
         try:
             await self.abort()

@@ -7,7 +7,6 @@ it is full or a few milliseconds old.
 import asyncio
 import random
 from collections.abc import Iterable
-from itertools import repeat
 from types import TracebackType
 from typing import Self
 
@@ -16,7 +15,7 @@ from aiopravega.errors import PravegaError, SegmentSealedError, StreamSealedErro
 from aiopravega.names import StreamName
 from aiopravega.routing import key_position
 from aiopravega.store import SegmentStore
-from aiopravega.write.batch import Block, check_event, split_block
+from aiopravega.write.batch import Block, check_event, split_block, with_keys
 from aiopravega.write.lanes import Lanes
 
 # How long an event may wait for company, in seconds.
@@ -71,8 +70,9 @@ class EventWriter:
 
         Raises:
             EventTooLargeError: an event has more than 8 MiB; the ones before it are accepted.
+            ValueError: there are more events than keys, or fewer; the pairs are accepted.
         """
-        for data, key in zip(events, repeat(None) if routing_keys is None else routing_keys, strict=False):
+        for data, key in with_keys(events, routing_keys):
             check_event(data)
             full = self._opened().add(data, random.random() if key is None else key_position(key))
             if full is not None:
@@ -92,7 +92,7 @@ class EventWriter:
                 await lanes.drained()
             except SegmentSealedError:
                 await self._follow_scaling(lanes)
-            if lanes is self._lanes and not self._homeless:
+            if lanes is self._lanes:
                 break
         if self._failure is not None:
             raise self._failure
@@ -183,7 +183,4 @@ class EventWriter:
             self._homeless.clear()
             for block in homeless:
                 for lane, part in split_block(block, fresh.map):
-                    try:
-                        fresh.appenders[lane].enqueue(part)
-                    except SegmentSealedError:
-                        self._homeless.append(part)  # scaled again: the next round brings it along
+                    fresh.appenders[lane].enqueue(part)
