@@ -9,11 +9,8 @@ from types import TracebackType
 from typing import Self
 
 from aiopravega import wire
-from aiopravega.errors import PravegaConnectionError, PravegaError, ProtocolError
-from aiopravega.net.endpoint import Endpoint, connection_error
-
-# Enough for a few answers of the server on their way while Python is busy elsewhere.
-_RECEIVE_BUFFER = 4 * 1024 * 1024
+from aiopravega.errors import PravegaConnectionError, PravegaError
+from aiopravega.net.endpoint import NETWORK_ERRORS, Endpoint, connection_error, opening_error
 
 
 class BulkConnection:
@@ -36,27 +33,24 @@ class BulkConnection:
         try:
             raw = socket.create_connection((endpoint.host, endpoint.port), timeout)
             raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
             if ssl_context is not None:
                 raw = ssl_context.wrap_socket(raw, server_hostname=endpoint.host)
             connection = cls(endpoint, raw)
             connection.send(wire.encode(wire.HELLO))
             connection._receive_hello()
-        except (OSError, PravegaError) as error:
+        except (*NETWORK_ERRORS, PravegaError) as error:
             if raw is not None:
                 raw.close()
-            raise connection_error(error, endpoint, "connecting to the segment store") from error
+            raise opening_error(error, endpoint, tls=ssl_context is not None) from error
         return connection
 
     def _receive_hello(self) -> None:
         frame = bytearray(wire.FRAME_HEADER)
         self.receive_into(memoryview(frame))
         kind, length = wire.parse_header(frame)
-        if kind != wire.Hello.TYPE:
-            raise ProtocolError(f"{self.endpoint} did not greet: it is no segment store")
         payload = bytearray(length)
         self.receive_into(memoryview(payload))
-        wire.decode(kind, bytes(payload))
+        wire.check_hello(wire.decode(kind, payload), self.endpoint)
 
     def send(self, data: bytes) -> None:
         """Send all bytes.

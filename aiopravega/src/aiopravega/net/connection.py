@@ -1,21 +1,26 @@
 """One asyncio connection to a segment store, shared by many requests and writers.
 
-It matches answers to questions and keeps itself alive. It knows nothing of segments, tokens or retries.
+It matches answers to questions, and finds out when the server is gone. It knows nothing of segments, tokens or
+retries.
 """
 
 import asyncio
 import ssl
 import uuid
 from collections.abc import Callable, Sequence
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 from aiopravega import wire
 from aiopravega.errors import PravegaConnectionError, PravegaError, PravegaTimeoutError, ProtocolError
-from aiopravega.net.endpoint import Endpoint, connection_error
-from aiopravega.net.receiver import FrameReceiver
+from aiopravega.net.endpoint import NETWORK_ERRORS, Endpoint, connection_error, opening_error
+from aiopravega.net.receiver import CommandReceiver
 
-# The server closes connections that are silent for long.
-_KEEP_ALIVE = 20.0
+# Seconds between keep-alives, as in Pravega's own client (`FlowHandler`). The server answers each at once, so one
+# that is silent for three of them in a row is gone, even if TCP has not noticed.
+KEEP_ALIVE = 20.0
+_UNANSWERED = 3
+# Up to this many bytes are sent in one piece; more are not worth a copy.
+_JOINED = 64 * 1024
 # A refused read names its offset where the request id belongs (0.13.0). Ids far beyond any offset tell them apart.
 _FIRST_REQUEST_ID = 1 << 62
 
@@ -23,32 +28,48 @@ OnReply = Callable[[wire.Reply], None]
 OnClosed = Callable[[PravegaError], None]
 
 
+class _Writer(NamedTuple):
+    request_id: int
+    on_reply: OnReply
+    on_closed: OnClosed
+
+
 class Connection:
     """A connection after its Hello; made by `open`, usually through `ConnectionPool`."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, keep_alive: float = KEEP_ALIVE) -> None:
         self.endpoint = endpoint
-        self._receiver = FrameReceiver(self._on_command, self._on_closed)
+        self._keep_alive = keep_alive
+        self._receiver = CommandReceiver(self._on_command, self._on_closed)
         self._transport: asyncio.Transport | None = None
-        self._hello: asyncio.Future[wire.Hello] = asyncio.get_running_loop().create_future()
+        self._hello: asyncio.Future[wire.Command] = asyncio.get_running_loop().create_future()
         self._waiting: dict[int, asyncio.Future[wire.Reply]] = {}
-        self._reads: dict[int, int] = {}  # offset that is asked for -> request id
-        self._writers: dict[uuid.UUID, tuple[int, OnReply, OnClosed]] = {}
+        self._reads: dict[int, list[int]] = {}  # offset that is asked for -> request ids, the oldest first
+        self._writers: dict[uuid.UUID, _Writer] = {}
         self._writer_of_request: dict[int, uuid.UUID] = {}
         self._next_request_id = _FIRST_REQUEST_ID
-        self._keep_alive: asyncio.TimerHandle | None = None
+        self._tick: asyncio.TimerHandle | None = None
+        self._unanswered = 0
         self._error: PravegaError | None = None
 
     @classmethod
-    async def open(cls, endpoint: Endpoint, ssl_context: ssl.SSLContext | None, timeout: float) -> Self:
-        """Connect and exchange the Hello, within `timeout` seconds.
+    async def open(
+        cls,
+        endpoint: Endpoint,
+        ssl_context: ssl.SSLContext | None,
+        timeout: float,
+        *,
+        keep_alive: float = KEEP_ALIVE,
+    ) -> Self:
+        """Connect and exchange the Hello, within `timeout` seconds; then send a keep-alive every `keep_alive` seconds.
 
         Raises:
             PravegaConnectionError: nobody listens there, or whoever does closes the connection.
+            PravegaTimeoutError: no Hello within the time limit.
             TlsError: the certificate is refused, or the other side speaks no TLS.
             ProtocolError: the other side is no segment store.
         """
-        self = cls(endpoint)
+        self = cls(endpoint, keep_alive)
         try:
             async with asyncio.timeout(timeout):
                 server_name = endpoint.host if ssl_context is not None else None
@@ -56,16 +77,13 @@ class Connection:
                     lambda: self._receiver, endpoint.host, endpoint.port, ssl=ssl_context, server_hostname=server_name
                 )
                 self._transport.write(wire.encode(wire.HELLO))
-                hello = await self._hello
-        except (OSError, PravegaError) as error:  # ssl.SSLError and TimeoutError are OSErrors
+                wire.check_hello(await self._hello, endpoint)
+        except (*NETWORK_ERRORS, PravegaError) as error:
             await self.close()
-            raise connection_error(error, endpoint, "connecting to the segment store") from error
-        if hello.low_version > wire.HELLO.high_version or hello.high_version < wire.HELLO.low_version:
+            raise opening_error(error, endpoint, tls=ssl_context is not None) from error
+        except BaseException:  # cancelled: nobody else knows of the socket
             await self.close()
-            raise ProtocolError(
-                f"{endpoint} speaks versions {hello.low_version} to {hello.high_version} of the protocol, this client "
-                f"{wire.HELLO.low_version} to {wire.HELLO.high_version}"
-            )
+            raise
         self._stay_alive()
         return self
 
@@ -90,7 +108,7 @@ class Connection:
         answer: asyncio.Future[wire.Reply] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = answer
         if isinstance(command, wire.ReadSegment):
-            self._reads[command.offset] = request_id
+            self._reads.setdefault(command.offset, []).append(request_id)
         try:
             async with asyncio.timeout(timeout):
                 await self.send([wire.encode(command)])
@@ -101,13 +119,15 @@ class Connection:
             ) from error
         finally:
             del self._waiting[request_id]
-            if isinstance(command, wire.ReadSegment) and self._reads.get(command.offset) == request_id:
-                del self._reads[command.offset]
+            if isinstance(command, wire.ReadSegment):
+                self._reads[command.offset].remove(request_id)
+                if not self._reads[command.offset]:
+                    del self._reads[command.offset]
 
     def register_writer(self, writer_id: uuid.UUID, on_reply: OnReply, on_closed: OnClosed) -> int:
         """Send the answers to a writer's appends to `on_reply`; returns the request id for its appends."""
         request_id = self.next_request_id()
-        self._writers[writer_id] = (request_id, on_reply, on_closed)
+        self._writers[writer_id] = _Writer(request_id, on_reply, on_closed)
         self._writer_of_request[request_id] = writer_id
         if self._error is not None:
             on_closed(self._error)
@@ -117,7 +137,7 @@ class Connection:
         """Forget a writer; later answers to its appends are dropped."""
         registered = self._writers.pop(writer_id, None)
         if registered is not None:
-            del self._writer_of_request[registered[0]]
+            del self._writer_of_request[registered.request_id]
 
     async def send(self, buffers: Sequence[bytes | memoryview]) -> None:
         """Send bytes, in one piece and in order; waits while the socket takes no more.
@@ -127,9 +147,13 @@ class Connection:
         """
         if self._error is not None or self._transport is None:
             raise self._error or PravegaConnectionError(f"{self.endpoint}: not connected")
+        if sum(map(len, buffers)) <= _JOINED:
+            buffers = [b"".join(buffers)]
         for buffer in buffers:
             self._transport.write(buffer)
         await self._receiver.writable.wait()
+        if self._error is not None:
+            raise self._error
 
     async def close(self) -> None:
         """End the connection; whoever waits for an answer gets an error."""
@@ -138,17 +162,24 @@ class Connection:
             self._transport.abort()
 
     def _stay_alive(self) -> None:
-        if self._transport is not None and not self.closed:
-            self._transport.write(wire.encode(wire.KeepAlive()))
-            self._keep_alive = asyncio.get_running_loop().call_later(_KEEP_ALIVE, self._stay_alive)
+        if self._transport is None or self.closed:
+            return
+        self._unanswered = 0 if self._receiver.heard else self._unanswered + 1
+        self._receiver.heard = False
+        if self._unanswered == _UNANSWERED:
+            silence = self._keep_alive * _UNANSWERED
+            self._on_closed(PravegaTimeoutError(f"{self.endpoint} has been silent for {silence:g} s: it is gone"))
+            self._transport.abort()
+            return
+        self._transport.write(wire.encode(wire.KeepAlive()))
+        self._tick = asyncio.get_running_loop().call_later(self._keep_alive, self._stay_alive)
 
     def _on_command(self, command: wire.Command) -> None:
-        if isinstance(command, wire.Hello):
-            if not self._hello.done():
-                self._hello.set_result(command)
+        if not self._hello.done():
+            self._hello.set_result(command)
         elif isinstance(command, wire.DataAppended | wire.InvalidEventNumber):
             self._to_writer(command.writer_id, command)
-        elif isinstance(command, wire.KeepAlive):
+        elif isinstance(command, wire.KeepAlive | wire.Hello):
             pass
         elif isinstance(command, wire.Reply):
             self._to_request(command)
@@ -158,7 +189,7 @@ class Connection:
     def _to_request(self, reply: wire.Reply) -> None:
         request_id: int = reply.request_id  # type: ignore[attr-defined]  # every answer but the ones above has one
         if isinstance(reply, wire.AuthTokenCheckFailed):
-            request_id = self._reads.get(request_id, request_id)
+            request_id = self._refused_read(request_id)
         answer = self._waiting.get(request_id)
         if answer is not None:
             if not answer.done():
@@ -166,10 +197,17 @@ class Connection:
         elif request_id in self._writer_of_request:
             self._to_writer(self._writer_of_request[request_id], reply)
 
+    def _refused_read(self, offset: int) -> int:
+        """The request id of the oldest open read at an offset; what is no offset is the request id itself."""
+        for request_id in self._reads.get(offset, ()):
+            if not self._waiting[request_id].done():
+                return request_id
+        return offset
+
     def _to_writer(self, writer_id: uuid.UUID, reply: wire.Reply) -> None:
         writer = self._writers.get(writer_id)
         if writer is not None:
-            writer[1](reply)
+            writer.on_reply(reply)
 
     def _on_closed(self, cause: BaseException | None) -> None:
         if self._error is not None:
@@ -177,13 +215,12 @@ class Connection:
         self._error = connection_error(
             cause or ConnectionError("the connection was closed"), self.endpoint, "talking to"
         )
-        if self._keep_alive is not None:
-            self._keep_alive.cancel()
-        if not self._hello.done():
-            self._hello.set_exception(self._error)
-            self._hello.exception()  # taken here, so that nobody is told of it when nobody waits
-        for answer in list(self._waiting.values()):
+        if self._tick is not None:
+            self._tick.cancel()
+        answers: list[asyncio.Future[Any]] = [self._hello, *self._waiting.values()]
+        for answer in answers:
             if not answer.done():
                 answer.set_exception(self._error)
-        for _, _, on_closed in list(self._writers.values()):
-            on_closed(self._error)
+                answer.exception()  # taken here, so that nobody is told of it when nobody waits any more
+        for writer in list(self._writers.values()):
+            writer.on_closed(self._error)

@@ -17,6 +17,10 @@ class Endpoint:
         return f"{self.host}:{self.port}"
 
 
+# What the operating system, TLS and the resolver of names raise; TimeoutError and ssl.SSLError are OSErrors.
+NETWORK_ERRORS = (OSError, UnicodeError)
+
+
 def connection_error(error: BaseException, endpoint: Endpoint, doing: str) -> PravegaError:
     """Our error for one of the socket's or TLS's; `doing` says what was tried."""
     if isinstance(error, PravegaError):
@@ -26,8 +30,23 @@ def connection_error(error: BaseException, endpoint: Endpoint, doing: str) -> Pr
             f"{doing} {endpoint}: the server's certificate was refused ({error.verify_message}): give the CA that "
             "signed it as ca_file, and use the name that it bears"
         )
+    if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):  # how TLS sees a server that is gone
+        return PravegaConnectionError(f"{doing} {endpoint}: the connection was closed")
     if isinstance(error, ssl.SSLError):
-        return TlsError(f"{doing} {endpoint}: TLS failed ({error.reason}): does the cluster use TLS? Then use tls://")
+        return TlsError(f"{doing} {endpoint}: TLS failed ({error.reason}): does the server speak TLS? If not: tcp://")
     if isinstance(error, TimeoutError):
         return PravegaTimeoutError(f"{doing} {endpoint}: no answer within the time limit")
     return PravegaConnectionError(f"{doing} {endpoint}: {error}")
+
+
+def opening_error(error: BaseException, endpoint: Endpoint, *, tls: bool) -> PravegaError:
+    """Our error for a connection that did not come to its Hello.
+
+    A server that closes it is moving or restarting (which passes), or speaks TLS while we do not, or the reverse.
+    """
+    found = connection_error(error, endpoint, "connecting to the segment store")
+    refused = isinstance(error, ConnectionRefusedError)
+    if type(found) is not PravegaConnectionError or refused:
+        return found
+    hint = "it speaks no TLS: then use tcp://" if tls else "it speaks TLS: then use tls://"
+    return PravegaConnectionError(f"{found} (before the Hello: the server is restarting, or {hint})")

@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 
+from aiopravega.errors import PravegaError
 from aiopravega.net.connection import Connection
 from aiopravega.net.endpoint import Endpoint
 
@@ -14,26 +15,35 @@ class ConnectionPool:
         self._ssl_context = ssl_context
         self._connect_timeout = connect_timeout
         self._opening: dict[Endpoint, asyncio.Task[Connection]] = {}
+        self._closed = False
 
     async def get(self, endpoint: Endpoint) -> Connection:
         """An open connection; callers that come together wait for the same one.
 
         Raises:
-            PravegaError: see `Connection.open`.
+            PravegaError: see `Connection.open`; or the pool is closed.
         """
+        if self._closed:
+            raise PravegaError(f"cannot connect to {endpoint}: this client is closed")
         opening = self._opening.get(endpoint)
-        if opening is None or (opening.done() and (opening.exception() or opening.result().closed)):
+        if opening is None or _is_over(opening):
             opening = asyncio.create_task(Connection.open(endpoint, self._ssl_context, self._connect_timeout))
+            opening.add_done_callback(_is_over)  # so that a failure is looked at even when nobody waits any more
             self._opening[endpoint] = opening
         # One caller that is cancelled must not take the connection from the others.
         return await asyncio.shield(opening)
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections, for good."""
+        self._closed = True
         opening, self._opening = list(self._opening.values()), {}
         for task in opening:
-            if not task.done():
-                task.cancel()
+            task.cancel()
         for connection in await asyncio.gather(*opening, return_exceptions=True):
             if isinstance(connection, Connection):
                 await connection.close()
+
+
+def _is_over(opening: asyncio.Task[Connection]) -> bool:
+    """Whether an attempt has failed, or its connection has ended since."""
+    return opening.done() and (opening.cancelled() or opening.exception() is not None or opening.result().closed)

@@ -48,10 +48,8 @@ from aiopravega.wire.framing import (
     encode,
     parse_header,
 )
+from aiopravega.wire.greeting import HELLO, check_hello
 from aiopravega.wire.segment_read import SegmentReadHead
-
-# Pravega 0.13.0 answers (16, 5); main, of 2025, speaks up to 17.
-HELLO = Hello(high_version=18, low_version=5)
 
 __all__ = [
     "EVENT_HEADER",
@@ -100,6 +98,7 @@ __all__ = [
     "UpdateTableEntries",
     "WrongHost",
     "append_block_header",
+    "check_hello",
     "decode",
     "encode",
     "error_for",

@@ -155,7 +155,7 @@ def error_for(reply: Reply, segment: str) -> errors.PravegaError | None:
         case InvalidEventNumber():
             return errors.ProtocolError(f"{segment}: the server did not expect event number {reply.event_number}")
         case OperationUnsupported():
-            return errors.ServerError(f"{segment}: the server cannot do {reply.operation_name}")
+            return errors.ProtocolError(f"{segment}: this server does not know how to {reply.operation_name}")
         case ErrorMessage(error_code=code) if code == ILLEGAL_ARGUMENT:
             return errors.ProtocolError(f"{segment}: the segment store refused: {reply.message[:_TRACE_SHOWN]}")
         case ErrorMessage():
@@ -163,5 +163,5 @@ def error_for(reply: Reply, segment: str) -> errors.PravegaError | None:
         case SegmentAlreadyExists():
             return errors.AlreadyExistsError(f"{segment} exists already")
         case TableSegmentNotEmpty():
-            return errors.ServerError(f"{segment} still has entries")
+            return errors.ProtocolError(f"{segment} still has entries, which no request of this client minds")
     return None

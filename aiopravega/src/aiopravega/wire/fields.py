@@ -110,16 +110,19 @@ class Rest:
 
 
 class _Key:
-    """A table key: length of all that follows, the key's bytes, its version."""
+    """A table key: length of all that follows, the key's bytes, its version. An empty key has no version."""
 
     def write(self, frame: bytearray, value: TableKey) -> None:
         INT.write(frame, 4 + len(value.data) + 8)
         DATA.write(frame, value.data)
-        LONG.write(frame, value.version)
+        if value.data:
+            LONG.write(frame, value.version)
 
     def read(self, frame: memoryview, at: int) -> tuple[TableKey, int]:
         _, at = INT.read(frame, at)
         data, at = DATA.read(frame, at)
+        if not data:
+            return TableKey(b""), at
         version, at = LONG.read(frame, at)
         return TableKey(bytes(data), version), at
 

@@ -6,28 +6,45 @@ from collections.abc import Iterator
 from typing import Final
 
 from aiopravega.errors import ProtocolError
-from aiopravega.wire.command import COMMANDS, Command, Reply
+from aiopravega.wire.command import COMMANDS, Command
 from aiopravega.wire.commands import AppendBlock
 
 FRAME_HEADER: Final = 8
 MAX_FRAME: Final = 0x00FF_FFFF
 _HEADER = struct.Struct(">ii")
 _WRITER_ID_BYTES = 16
+# Frames up to this size, header included, are parsed where they arrive; a larger one gets a buffer of its own.
+_SCRATCH = 64 * 1024
+
+
+def _check_payload(kind: type[Command], length: int) -> None:
+    if length > MAX_FRAME:
+        raise ProtocolError(f"{kind.__name__} of {length:,} bytes does not fit into a frame of {MAX_FRAME:,}")
 
 
 def encode(command: Command) -> bytes:
-    """A whole frame."""
+    """A whole frame.
+
+    Raises:
+        ProtocolError: the command is too long for one.
+    """
     frame = bytearray(FRAME_HEADER)
     command.write_fields(frame)
-    _HEADER.pack_into(frame, 0, command.TYPE, len(frame) - FRAME_HEADER)
-    if len(frame) - FRAME_HEADER > MAX_FRAME:
-        raise ProtocolError(f"{type(command).__name__} of {len(frame):,} bytes does not fit into a frame")
+    length = len(frame) - FRAME_HEADER
+    _check_payload(type(command), length)
+    _HEADER.pack_into(frame, 0, command.TYPE, length)
     return bytes(frame)
 
 
 def append_block_header(writer_id: uuid.UUID, payload_length: int) -> bytes:
-    """The frame of an `AppendBlock` up to its payload, which then need not be copied."""
-    return _HEADER.pack(AppendBlock.TYPE, _WRITER_ID_BYTES + payload_length) + writer_id.bytes
+    """The frame of an `AppendBlock` up to its payload, which then need not be copied.
+
+    Raises:
+        ProtocolError: the payload is too long for a frame.
+    """
+    length = _WRITER_ID_BYTES + payload_length
+    _check_payload(AppendBlock, length)
+    return _HEADER.pack(AppendBlock.TYPE, length) + writer_id.bytes
 
 
 def parse_header(header: bytes | bytearray | memoryview, at: int = 0) -> tuple[int, int]:
@@ -38,14 +55,16 @@ def parse_header(header: bytes | bytearray | memoryview, at: int = 0) -> tuple[i
     """
     kind, length = _HEADER.unpack_from(header, at)
     if kind not in COMMANDS:
-        raise ProtocolError(f"unknown command {kind}: the other side does not speak Pravega's protocol, or a newer one")
+        raise ProtocolError(
+            f"unknown command {kind}: the other side speaks another protocol (TLS?) or another version of Pravega's"
+        )
     if not 0 <= length <= MAX_FRAME:
         raise ProtocolError(f"a frame of {length} bytes: the other side does not speak Pravega's protocol")
     return kind, length
 
 
-def decode(kind: int, payload: bytes | memoryview) -> Command:
-    """The command in a frame's payload.
+def decode(kind: int, payload: bytes | bytearray | memoryview) -> Command:
+    """The command in a frame's payload; `kind` is one that `parse_header` has passed.
 
     Raises:
         ProtocolError: the payload does not fit the command.
@@ -54,33 +73,61 @@ def decode(kind: int, payload: bytes | memoryview) -> Command:
 
 
 class FrameDecoder:
-    """Cuts a stream of bytes into commands; keeps what is not whole yet."""
+    """Cuts what is received into commands.
+
+    The receiver puts bytes into `buffer()` and then says to `received` how many they are; so the payload of a
+    large frame arrives in the place where the command keeps it. After a `ProtocolError` nothing more can be read.
+    """
 
     def __init__(self) -> None:
-        self._waiting = bytearray()
+        self._scratch = memoryview(bytearray(_SCRATCH))
+        self._filled = 0
+        self._large: memoryview | None = None
+        self._large_kind = 0
+        self._large_filled = 0
 
-    def feed(self, data: bytes | bytearray | memoryview) -> list[Reply]:
-        """Take bytes; returns the commands that are whole now.
+    def buffer(self) -> memoryview:
+        """Where the next bytes belong; it has room for at least one."""
+        if self._large is not None:
+            return self._large[self._large_filled :]
+        return self._scratch[self._filled :]
+
+    def received(self, count: int) -> Iterator[Command]:
+        """The commands that are whole with the next `count` bytes; they must all be taken before more is received.
 
         Raises:
             ProtocolError: the bytes are no frames.
         """
-        self._waiting += data
-        return list(self._whole())
+        if self._large is None:
+            self._filled += count
+            yield from self._parse()
+            return
+        self._large_filled += count
+        if self._large_filled == len(self._large):
+            payload, self._large = self._large, None
+            yield decode(self._large_kind, payload)
 
-    def _whole(self) -> Iterator[Reply]:
+    def _parse(self) -> Iterator[Command]:
         at = 0
-        try:
-            while len(self._waiting) - at >= FRAME_HEADER:
-                kind, length = parse_header(self._waiting, at)
-                start, end = at + FRAME_HEADER, at + FRAME_HEADER + length
-                if end > len(self._waiting):
-                    return
-                command = decode(kind, bytes(memoryview(self._waiting)[start:end]))
+        while self._filled - at >= FRAME_HEADER:
+            kind, length = parse_header(self._scratch, at)
+            start, end = at + FRAME_HEADER, at + FRAME_HEADER + length
+            if end <= self._filled:
+                # Copied, because the command may keep views of its payload and the scratch is written again.
+                yield decode(kind, bytes(self._scratch[start:end]))
                 at = end
-                if isinstance(command, Reply):
-                    yield command
-                else:
-                    raise ProtocolError(f"{type(command).__name__} is not an answer")
-        finally:
-            del self._waiting[:at]
+                continue
+            if end - at > _SCRATCH:
+                self._begin_large(kind, length, self._scratch[start : self._filled])
+                at = self._filled
+            break
+        rest = self._filled - at
+        if at and rest:
+            self._scratch[:rest] = bytes(self._scratch[at : self._filled])
+        self._filled = rest
+
+    def _begin_large(self, kind: int, length: int, beginning: memoryview) -> None:
+        self._large = memoryview(bytearray(length))
+        self._large_kind = kind
+        self._large_filled = len(beginning)
+        self._large[: len(beginning)] = beginning
