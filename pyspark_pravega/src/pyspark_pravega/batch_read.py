@@ -21,7 +21,7 @@ from pyspark_pravega.rows import RowMaker
 from pyspark_pravega.source import READ_SCHEMA
 
 # Bytes that become a batch. Spark's JVM and Python work on neighbouring batches at the same time.
-_BLOCK_BYTES: Final = 4 * 1024 * 1024
+_BLOCK_BYTES: Final = 8 * 1024 * 1024
 
 
 class SegmentPartition(InputPartition):

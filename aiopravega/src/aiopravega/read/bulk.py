@@ -4,7 +4,7 @@ Frames are found by a scan that the caller may replace, and buffers come from th
 Arrow's without a copy. Only the part of an event that a block cuts off is copied, in front of the next block.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -19,7 +19,7 @@ BLOCK_BYTES: Final = 8 * 1024 * 1024
 # Room in front of a block for the event that the one before cut off; a longer part costs a copy of the block.
 _HEADROOM: Final = 512 * 1024
 
-S = TypeVar("S", bound=Sequence[int])
+S = TypeVar("S", bound=Sized)
 # From a buffer, the start and the end of its bytes to the positions of all whole frames, and the end of the last one.
 Scan = Callable[[memoryview, int, int], tuple[S, int]]
 
@@ -101,9 +101,11 @@ class BulkReader:
             if len(frames):
                 yield EventBlock(wanted.segment, offset, data[:end], frames)
         if rest:
+            at = wanted.end - len(rest)
             raise MalformedEventError(
-                f"{wanted.segment}: the range ends at offset {wanted.end}, inside the event that starts at "
-                f"{wanted.end - len(rest)}: use StreamCuts that lie between events"
+                f"{wanted.segment}: the range from {wanted.start} to {wanted.end} ends inside the event at {at}, or "
+                "starts inside one: use StreamCuts that lie between events",
+                at=at,
             )
 
 
