@@ -1,16 +1,21 @@
-"""Ledgers on key-value tables: which transactions make up which write (exactly once)."""
+"""Ledgers on key-value tables: which transactions make up which write (exactly once), which range which interval."""
 
 from aiopravega.ledger.commit_ledger import DEFAULT_TABLE, CommitLedger, StoredCommit
+from aiopravega.ledger.cut_ledger import CUT_TABLE, CutLedger, Interval, StoredRange
 from aiopravega.ledger.protocol import CommitProtocol, WriteJob
 from aiopravega.ledger.record import CommitRecord, CommitState, PartitionCommit
 
 __all__ = [
+    "CUT_TABLE",
     "DEFAULT_TABLE",
     "CommitLedger",
     "CommitProtocol",
     "CommitRecord",
     "CommitState",
+    "CutLedger",
+    "Interval",
     "PartitionCommit",
     "StoredCommit",
+    "StoredRange",
     "WriteJob",
 ]
