@@ -1,0 +1,28 @@
+"""The URIs of assets that are streams: `pravega://scope/stream`. A bad one is refused when the DAG is parsed."""
+
+from typing import Final
+from urllib.parse import SplitResult
+
+from aiopravega.errors import ConfigurationError
+from aiopravega.names import StreamName
+
+_SHAPE: Final = "write pravega://scope/stream"
+
+
+def sanitize_uri(uri: SplitResult) -> SplitResult:
+    """Check the URI of a stream; Airflow calls it for every asset of the scheme `pravega`.
+
+    Raises:
+        ConfigurationError: it is not the URI of a stream; being a ValueError, it stops the DAG from being parsed.
+    """
+    shown = uri.geturl()
+    if uri.query or uri.fragment or "@" in uri.netloc or ":" in uri.netloc:
+        raise ConfigurationError(
+            f"asset URI {shown!r} has more than a scope and a stream: {_SHAPE}; servers and users belong into the "
+            "connection"
+        )
+    try:
+        stream = StreamName.parse(f"{uri.netloc}{uri.path}")
+    except ConfigurationError as error:
+        raise ConfigurationError(f"asset URI {shown!r} does not name a stream: {_SHAPE} ({error})") from None
+    return uri._replace(netloc=stream.scope, path=f"/{stream.stream}")

@@ -1,0 +1,83 @@
+"""The hook: from the id of an Airflow connection to a client."""
+
+from typing import Any, Final
+
+from airflow.sdk import BaseHook
+
+from aiopravega.blocking import PravegaClient
+from aiopravega.config import PravegaConfig
+from aiopravega.errors import PravegaError
+from airflow_pravega.connection import SPARK_MASTER, config_from_connection, connection_extras
+
+# A person waits in front of the connection form, in seconds.
+_TEST_LIMIT: Final = 10.0
+
+
+class PravegaHook(BaseHook):
+    """Reaches a Pravega cluster through an Airflow connection.
+
+    Args:
+        pravega_conn_id: id of a connection of the type `pravega`.
+    """
+
+    conn_name_attr = "pravega_conn_id"
+    default_conn_name = "pravega_default"
+    conn_type = "pravega"
+    hook_name = "Pravega"
+
+    def __init__(self, pravega_conn_id: str = default_conn_name, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.pravega_conn_id = pravega_conn_id
+
+    def get_config(self) -> PravegaConfig:
+        """The configuration that the connection describes.
+
+        Raises:
+            AirflowNotFoundException: there is no such connection.
+            ConfigurationError: it cannot work.
+        """
+        return config_from_connection(self.get_connection(self.pravega_conn_id))
+
+    async def aget_config(self) -> PravegaConfig:
+        """The same for triggers: it does not block the event loop.
+
+        Raises:
+            AirflowNotFoundException: there is no such connection.
+            ConfigurationError: it cannot work.
+        """
+        return config_from_connection(await self.aget_connection(self.pravega_conn_id))
+
+    def get_client(self) -> PravegaClient:
+        """A blocking client; use it with `with`, which connects it.
+
+        Raises:
+            AirflowNotFoundException: there is no such connection.
+            ConfigurationError: it cannot work.
+        """
+        return PravegaClient(self.get_config())
+
+    def get_conn(self) -> PravegaClient:
+        """Airflow's name for `get_client`."""
+        return self.get_client()
+
+    def spark_master(self) -> str | None:
+        """The Spark master that the connection names, if any."""
+        master = connection_extras(self.get_connection(self.pravega_conn_id)).get(SPARK_MASTER)
+        return None if master is None else str(master)
+
+    def test_connection(self) -> tuple[bool, str]:
+        """Whether the controller answers to these credentials, with a text for the person who asks."""
+        try:
+            config = self.get_config()
+            hasty = config.model_copy(
+                update={
+                    "connect_timeout": min(config.connect_timeout, _TEST_LIMIT),
+                    "request_timeout": min(config.request_timeout, _TEST_LIMIT),
+                    "retry_timeout": 0.0,
+                }
+            )
+            with PravegaClient(hasty) as client:
+                scopes = client.list_scopes()
+        except PravegaError as error:
+            return False, f"{type(error).__name__}: {error}"
+        return True, f"The controller at {config.controller_uri} shows {len(scopes)} scopes."

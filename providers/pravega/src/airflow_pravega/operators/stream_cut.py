@@ -1,0 +1,64 @@
+"""The operator that looks up StreamCuts: where a stream begins and ends now, as plain JSON for other tasks."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from airflow.sdk import BaseOperator, Context
+
+from aiopravega import PravegaClient, PravegaConfig, StreamCutRange, StreamName
+from aiopravega.loop import LoopThread
+from airflow_pravega.failures import failing_for_good
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.waiting import EARLIEST, LATEST, cut_at
+
+
+class PravegaStreamCutOperator(BaseOperator):
+    """Returns a range of a stream, `{"start": text, "end": text}`: by default from its head to its tail now.
+
+    One cut alone is `operator.output["start"]` or `["end"]`. The range is checked against the stream.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        start: `"earliest"` (the head), `"latest"` (the tail), the text of a cut, or a range, whose end is meant.
+            (templated)
+        end: the same. (templated)
+        pravega_conn_id: id of the connection.
+    """
+
+    template_fields: Sequence[str] = ("stream", "start", "end", "pravega_conn_id")
+
+    def __init__(
+        self,
+        *,
+        stream: str,
+        start: str | Mapping[str, str] = EARLIEST,
+        end: str | Mapping[str, str] = LATEST,
+        pravega_conn_id: str = PravegaHook.default_conn_name,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("multiple_outputs", True)  # so that `output["…"]` works
+        super().__init__(**kwargs)
+        self.stream = stream
+        self.start = start
+        self.end = end
+        self.pravega_conn_id = pravega_conn_id
+
+    def execute(self, context: Context) -> dict[str, str]:
+        """Look the cuts up.
+
+        Raises:
+            AirflowFailException: the stream or a cut cannot work.
+            PravegaError: the cluster cannot be reached.
+        """
+        del context
+        with failing_for_good():
+            return LoopThread.shared().run(self._look(PravegaHook(self.pravega_conn_id).get_config()))
+
+    async def _look(self, config: PravegaConfig) -> dict[str, str]:
+        stream = StreamName.parse(self.stream, config.scope)
+        async with PravegaClient(config) as client:
+            start = await cut_at(client, stream, self.start)
+            found = StreamCutRange(start, await cut_at(client, stream, self.end))
+            size = await client.distance(found.start, found.end)
+        self.log.info("From %s to %s: %s bytes", found.start, found.end, f"{size:,}")
+        return found.to_json()

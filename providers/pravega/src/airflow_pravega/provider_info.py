@@ -1,0 +1,94 @@
+"""What this distribution tells Airflow about itself: the connection form, the asset URIs, the modules.
+
+Airflow checks it against `airflow/provider_info.schema.json`, and a mapping that does not fit breaks `import airflow`
+in every process. The fields of the connection are read in `airflow_pravega.connection`.
+"""
+
+from typing import Any, Final
+
+_INTEGRATION: Final = "Pravega"
+_TEXT: Final = {"type": ["string", "null"]}
+_SECRET: Final = {"type": ["string", "null"], "format": "password"}
+_SECONDS: Final = {"type": ["number", "null"]}
+
+_CONNECTION_FIELDS: Final[dict[str, Any]] = {
+    "tls": {
+        "label": "TLS",
+        "description": "Encrypt every connection, to the controller and to the segment stores",
+        "schema": {"type": ["boolean", "null"], "default": False},
+    },
+    "ca_file": {
+        "label": "CA file",
+        "description": "PEM file of the certificate authority, on the machines that run tasks; empty: the system's",
+        "schema": _TEXT,
+    },
+    "verify_hostname": {
+        "label": "Verify host name",
+        "description": "Check that the server's certificate bears its name",
+        "schema": {"type": ["boolean", "null"], "default": True},
+    },
+    "token": {
+        "label": "Token",
+        "description": "For Bearer authentication, instead of login and password",
+        "schema": _SECRET,
+    },
+    "scope": {"label": "Default scope", "description": "Scope of streams named without one", "schema": _TEXT},
+    "spark_master": {
+        "label": "Spark master",
+        "description": "Where the Spark operators run, unless they say otherwise; empty: local[*]",
+        "schema": _TEXT,
+    },
+    "connect_timeout": {
+        "label": "Connect timeout",
+        "description": "Seconds for opening one connection; empty: 10",
+        "schema": _SECONDS,
+    },
+    "request_timeout": {
+        "label": "Request timeout",
+        "description": "Seconds for the answer to one request; empty: 30",
+        "schema": _SECONDS,
+    },
+    "retry_timeout": {
+        "label": "Retry timeout",
+        "description": "Seconds for which failures that can pass are tried again; empty: 60",
+        "schema": _SECONDS,
+    },
+}
+
+
+def _modules(*names: str) -> list[dict[str, Any]]:
+    return [{"integration-name": _INTEGRATION, "python-modules": [f"airflow_pravega.{name}" for name in names]}]
+
+
+def get_provider_info() -> dict[str, Any]:
+    """The provider's description; the entry point `apache_airflow_provider` of this distribution."""
+    return {
+        "package-name": "airflow-provider-pravega",
+        "name": _INTEGRATION,
+        "description": "Streams of `Pravega <https://cncf.pravega.io>`__ between exact StreamCuts.",
+        "integrations": [
+            {
+                "integration-name": _INTEGRATION,
+                "external-doc-url": "https://cncf.pravega.io/docs/latest/",
+                "tags": ["software"],
+            }
+        ],
+        "connection-types": [
+            {
+                "connection-type": "pravega",
+                "hook-class-name": "airflow_pravega.hooks.pravega.PravegaHook",
+                "hook-name": "Pravega",
+                "conn-fields": _CONNECTION_FIELDS,
+                "ui-field-behaviour": {
+                    "hidden-fields": ["schema", "extra"],
+                    "relabeling": {"host": "Controller host", "port": "Controller port", "login": "User name"},
+                    "placeholders": {"host": "localhost", "port": "9090"},
+                },
+            }
+        ],
+        "asset-uris": [{"schemes": ["pravega"], "handler": "airflow_pravega.assets.sanitize_uri"}],
+        "hooks": _modules("hooks.pravega"),
+        "operators": _modules("operators.stream", "operators.stream_cut", "operators.spark"),
+        "sensors": _modules("sensors.stream_cut"),
+        "triggers": _modules("triggers.stream_cut"),
+    }

@@ -1,0 +1,168 @@
+"""The sensor that waits until a stream has moved far enough, and hands on the range as two cuts.
+
+Each run gets a range of its own, recorded in the cut ledger: a run that is tried or cleared again gets the same one,
+and with `since="last"` the next run starts where this one ended.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
+from airflow.sdk.configuration import conf
+
+from aiopravega import PravegaClient, PravegaConfig, StreamCut, StreamCutRange, StreamName
+from aiopravega.errors import ConfigurationError, TableConflictError
+from aiopravega.ledger import CutLedger, Interval, StoredRange
+from aiopravega.loop import LoopThread
+from airflow_pravega.failures import failing_for_good, from_event
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.identity import consumer_name, interval_name
+from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
+from airflow_pravega.waiting import EARLIEST, cut_at, end_if_moved
+
+LAST: Final = "last"
+
+
+class PravegaStreamCutSensor(BaseSensorOperator):
+    """Waits until at least `min_bytes` are written to a stream since a cut; returns `{"start": text, "end": text}`.
+
+    `start` is where it waited from, `end` the tail when the condition held. If it holds at once, the task does not
+    defer. Every range that it returns is recorded under this task and this run.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        since: where to start: `"last"` (where this task's last recorded range ended; the head of the stream if there is
+            none), `"earliest"` (the head), the text of a StreamCut, or a range, such as another sensor's output, whose
+            end is meant. (templated)
+        min_bytes: bytes to wait for, event headers (8 bytes each) included. (templated)
+        deferrable: wait on the triggerer, without a worker slot.
+        record: whether ranges are recorded. Without, an account that may only read is enough, but a second try of a
+            run gets a range that ends at the then tail, and `since` cannot be `"last"`.
+        pravega_conn_id: id of the connection.
+        poll_interval: seconds between two looks while deferred; `poke_interval` counts while not.
+    """
+
+    template_fields: Sequence[str] = ("stream", "since", "min_bytes", "pravega_conn_id")
+    ui_color = "#d6e9f8"
+
+    def __init__(
+        self,
+        *,
+        stream: str,
+        since: str | Mapping[str, str] = LAST,
+        min_bytes: int | str = 1,
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        record: bool = True,
+        pravega_conn_id: str = PravegaHook.default_conn_name,
+        poll_interval: float = 5.0,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("multiple_outputs", True)  # so that `output["…"]` works
+        super().__init__(**kwargs)
+        self.stream = stream
+        self.since = since
+        self.min_bytes = min_bytes
+        self.deferrable = deferrable
+        self.record = record
+        self.pravega_conn_id = pravega_conn_id
+        self.poll_interval = poll_interval
+
+    def poke(self, context: Context) -> PokeReturnValue:
+        """Look once; defer if the stream has not moved far enough and the sensor may.
+
+        Raises:
+            AirflowFailException: the stream or the cut cannot work.
+            PravegaError: the cluster cannot be reached.
+        """
+        with failing_for_good():
+            hook = PravegaHook(self.pravega_conn_id)
+            look = _Look(hook.get_config(), self, context)
+            taken = LoopThread.shared().run(look.take())
+        if taken is not None:
+            return PokeReturnValue(True, taken.to_json())
+        self.log.info("%s has not moved by %s bytes since %s", look.stream, f"{look.min_bytes:,}", look.start)
+        if self.deferrable:
+            self.defer(
+                trigger=PravegaStreamCutTrigger(
+                    stream=str(look.stream),
+                    since=look.start.to_text(),
+                    min_bytes=look.min_bytes,
+                    poll_interval=self.poll_interval,
+                    pravega_conn_id=self.pravega_conn_id,
+                ),
+                method_name="resume",
+                timeout=timedelta(seconds=self.timeout),
+            )
+        return PokeReturnValue(False)
+
+    def resume(self, context: Context, event: dict[str, Any]) -> Any:
+        """Go on after the trigger fired: look again, because another run may have taken the range meanwhile."""
+        with failing_for_good():
+            error = from_event(event)
+            if error is not None:
+                raise error
+        return self.execute(context)
+
+
+class _Look:
+    """One look at the stream, for one run of one task."""
+
+    def __init__(self, config: PravegaConfig, sensor: PravegaStreamCutSensor, context: Context) -> None:
+        self._config = config
+        self.stream = StreamName.parse(sensor.stream, config.scope)
+        self.min_bytes = _whole_number(sensor.min_bytes)
+        self.start = StreamCut.unbounded()  # known after the look
+        self._since = sensor.since
+        self._record = sensor.record
+        self._interval = Interval(consumer_name(context), self.stream, interval_name(context))
+        if self._since == LAST and not self._record:
+            raise ConfigurationError('since="last" needs the records of earlier runs: do not say record=False')
+
+    async def take(self) -> StreamCutRange | None:
+        """The range of this run: the recorded one, or a new one if the stream has moved far enough."""
+        async with PravegaClient(self._config) as client:
+            if not self._record:
+                return await self._find(client, None)
+            ledger = CutLedger(client.controller, client.store, self.stream.scope)
+            await ledger.create()
+            while True:
+                last = await ledger.last(self._interval)
+                recorded = await ledger.recorded(self._interval)
+                if recorded is not None and await self._fits(client, recorded):
+                    return recorded
+                found = await self._find(client, last)
+                if found is None:
+                    return None
+                try:
+                    await ledger.record(self._interval, found, after=last)
+                except TableConflictError:
+                    continue  # another run has taken a range since `last`: with since="last" ours starts behind it
+                return found
+
+    async def _find(self, client: PravegaClient, last: StoredRange | None) -> StreamCutRange | None:
+        self.start = await self._start(client, last)
+        end = await end_if_moved(client, self.start, self.min_bytes, check=True)
+        return None if end is None else StreamCutRange(self.start, end)
+
+    async def _start(self, client: PravegaClient, last: StoredRange | None) -> StreamCut:
+        if self._since != LAST:
+            return await cut_at(client, self.stream, self._since)
+        return await cut_at(client, self.stream, EARLIEST) if last is None else last.range.end
+
+    async def _fits(self, client: PravegaClient, recorded: StreamCutRange) -> bool:
+        """Whether a recorded range is what is asked for: somebody may have given the run another start meanwhile."""
+        if self._since in (LAST, EARLIEST):
+            return True
+        return recorded.start == await cut_at(client, self.stream, self._since)
+
+
+def _whole_number(value: int | str) -> int:
+    """A templated number."""
+    try:
+        number = int(value)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise ConfigurationError(f"min_bytes is {value!r}, but must be a whole number of at least 0")
+    return number

@@ -1,0 +1,1 @@
+"""How the Spark operators use Spark: sessions, options, digests of what was written."""

@@ -1,0 +1,71 @@
+"""What the Spark operators have in common: a session, its end when the task is killed, the user's transformation."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
+
+from airflow.sdk import BaseOperator, Context
+
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.identity import consumer_name
+from airflow_pravega.spark.connector import errors_of_the_client
+from airflow_pravega.spark.session import LOCAL, spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class PravegaSparkOperator(BaseOperator):
+    """The base of the operators in `airflow_pravega.operators.spark`, which say what the arguments mean."""
+
+    def __init__(
+        self,
+        *,
+        stream: str,
+        transform: "Callable[[DataFrame], DataFrame] | str | None" = None,
+        master: str | None = None,
+        spark_conf: Mapping[str, str] | None = None,
+        options: Mapping[str, str] | None = None,
+        pravega_conn_id: str = PravegaHook.default_conn_name,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("multiple_outputs", True)  # so that `output["…"]` works
+        super().__init__(**kwargs)
+        self.stream = stream
+        self.transform = transform
+        self.master = master
+        self.spark_conf = dict(spark_conf or {})
+        self.options = dict(options or {})
+        self.pravega_conn_id = pravega_conn_id
+        self._interrupt: Callable[[], object] | None = None
+
+    def on_kill(self) -> None:
+        """Cancel the jobs of this task."""
+        if self._interrupt is not None:
+            self._interrupt()
+
+    @contextmanager
+    def session(self, hook: PravegaHook, context: Context) -> Iterator["SparkSession"]:
+        """A Spark session whose jobs `on_kill` cancels.
+
+        Raises:
+            PravegaError: an error of the client inside Spark.
+        """
+        master = self.master or hook.spark_master() or LOCAL
+        with spark_session(consumer_name(context), master, self.spark_conf) as spark, errors_of_the_client():
+            tag = f"airflow-{uuid4()}"
+            spark.addTag(tag)
+            self._interrupt = partial(spark.interruptTag, tag)
+            try:
+                yield spark
+            finally:
+                self._interrupt = None
+                spark.removeTag(tag)
+
+    def transformed(self, frame: "DataFrame") -> "DataFrame":
+        """The frame after the user's transformation."""
+        transform = resolve_name(self.transform) if isinstance(self.transform, str) else self.transform
+        return frame if transform is None else cast("DataFrame", transform(frame))
