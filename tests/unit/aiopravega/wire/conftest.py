@@ -1,0 +1,57 @@
+"""One command of every kind, with the values that the golden frames in tests/vectors/wire.json were made of."""
+
+import uuid
+
+import pytest
+
+from aiopravega import wire
+
+WRITER = uuid.UUID("01234567-89ab-cdef-fedc-ba9876543210")
+SEGMENT = "examples/orders/3.#epoch.2"
+FAR = 1 << 40
+KEYS = (wire.TableKey(b"k1"), wire.TableKey(b""))
+ENTRIES = ((wire.TableKey(b"k1", wire.KEY_NOT_EXISTS), b"v1"), (wire.TableKey(b"k2", 5), b""))
+
+COMMANDS = [
+    wire.Hello(16, 5),
+    wire.KeepAlive(),
+    wire.SetupAppend(7, WRITER, SEGMENT, "token"),
+    wire.AppendSetup(7, SEGMENT, WRITER, -(2**63)),
+    wire.AppendBlock(WRITER, wire.event_header(3) + b"abc"),
+    wire.AppendBlockEnd(WRITER, 11, b"rest", 2, 41, 8),
+    wire.DataAppended(WRITER, 41, 39, 8, 4096),
+    wire.InvalidEventNumber(WRITER, 8, "trace", 41),
+    wire.ReadSegment(SEGMENT, FAR, 65536, "token", 9),
+    wire.SegmentRead(SEGMENT, FAR, True, False, b"some bytes", 9),
+    wire.GetStreamSegmentInfo(10, SEGMENT, "token"),
+    wire.StreamSegmentInfo(10, SEGMENT, True, False, False, 1_700_000_000_000, 8192, 4096),
+    wire.WrongHost(11, SEGMENT, "store-2:6000", "trace"),
+    wire.SegmentIsSealed(11, SEGMENT, "trace", 77),
+    wire.SegmentAlreadyExists(11, SEGMENT, "trace"),
+    wire.NoSuchSegment(11, SEGMENT, "trace", 77),
+    wire.SegmentIsTruncated(11, SEGMENT, 4096, "trace", 77),
+    wire.OperationUnsupported(11, "fly", "trace"),
+    wire.TableSegmentNotEmpty(11, SEGMENT, "trace"),
+    wire.TableKeyDoesNotExist(11, SEGMENT, "trace"),
+    wire.TableKeyBadVersion(11, SEGMENT, "trace"),
+    wire.AuthTokenCheckFailed(11, "trace", 1),
+    wire.ErrorMessage(11, SEGMENT, "why", 0),
+    wire.UpdateTableEntries(12, SEGMENT, "token", ENTRIES, -1),
+    wire.TableEntriesUpdated(12, (1, 2)),
+    wire.RemoveTableKeys(13, SEGMENT, "token", KEYS, -1),
+    wire.TableKeysRemoved(13, SEGMENT),
+    wire.ReadTable(14, SEGMENT, "token", KEYS),
+    wire.TableRead(14, SEGMENT, ENTRIES),
+    wire.ReadTableEntries(15, SEGMENT, "token", 100, b"go on", b"", b"a", b"z"),
+    wire.TableEntriesRead(15, SEGMENT, ENTRIES, b"go on"),
+]
+
+
+@pytest.fixture(params=COMMANDS, ids=lambda command: type(command).__name__)
+def command(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def commands():
+    return COMMANDS
