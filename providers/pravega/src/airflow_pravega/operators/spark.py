@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from airflow.sdk import Context
+from airflow.sdk import Context, XComArg
 
 from aiopravega import PravegaConfig, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.errors import LedgerError, NotFoundError
+from aiopravega.errors import InvalidStreamCutError, LedgerError, NotFoundError
 from aiopravega.ledger import DEFAULT_TABLE, CommitRecord
 from airflow_pravega.failures import failing_for_good
 from airflow_pravega.hooks.pravega import PravegaHook
@@ -66,7 +66,7 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
     def __init__(
         self,
         *,
-        stream_cuts: Mapping[str, str],
+        stream_cuts: Mapping[str, str] | XComArg,
         output_path: str,
         output_format: str = "parquet",
         sort_by: Sequence[str] = (),
@@ -111,6 +111,10 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
 
     def _check(self, config: PravegaConfig, stream: StreamName) -> tuple[StreamCutRange, int]:
         """The range with both ends fixed, and its bytes; Spark need not be started for one that cannot work."""
+        if not isinstance(self.stream_cuts, Mapping):
+            raise InvalidStreamCutError(
+                f"stream_cuts is {self.stream_cuts!r}, but must be a range with the texts start and end"
+            )
         with PravegaClient(config) as client:
             wanted = client.resolve(StreamCutRange.from_json(self.stream_cuts), stream)
             return wanted, sum(part.size for part in client.plan(wanted, stream))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from airflow.sdk import BaseOperator, Context
+from airflow.sdk import BaseOperator, Context, XComArg
 
 from aiopravega import PravegaClient, PravegaConfig, StreamCutRange, StreamName
 from aiopravega.loop import LoopThread
@@ -31,8 +31,8 @@ class PravegaStreamCutOperator(BaseOperator):
         self,
         *,
         stream: str,
-        start: str | Mapping[str, str] = EARLIEST,
-        end: str | Mapping[str, str] = LATEST,
+        start: str | Mapping[str, str] | XComArg = EARLIEST,
+        end: str | Mapping[str, str] | XComArg = LATEST,
         pravega_conn_id: str = PravegaHook.default_conn_name,
         **kwargs: Any,
     ) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
-from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
+from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue, XComArg
 from airflow.sdk.configuration import conf
 
 from aiopravega import PravegaClient, PravegaConfig, StreamCut, StreamCutRange, StreamName
@@ -50,8 +50,8 @@ class PravegaStreamCutSensor(BaseSensorOperator):
         self,
         *,
         stream: str,
-        since: str | Mapping[str, str] = LAST,
-        min_bytes: int | str = 1,
+        since: str | Mapping[str, str] | XComArg = LAST,
+        min_bytes: int | str | XComArg = 1,
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         record: bool = True,
         pravega_conn_id: str = PravegaHook.default_conn_name,
@@ -157,10 +157,10 @@ class _Look:
         return recorded.start == await cut_at(client, self.stream, self._since)
 
 
-def _whole_number(value: int | str) -> int:
+def _whole_number(value: object) -> int:
     """A templated number."""
     try:
-        number = int(value)
+        number = int(str(value))
     except ValueError:
         number = -1
     if number < 0:

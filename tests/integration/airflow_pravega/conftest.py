@@ -1,0 +1,160 @@
+"""A real Airflow with a database of its own, the connection to the real Pravega, and names that no other test uses."""
+
+import json
+import os
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from airflow.dag_processing.bundles.manager import DagBundlesManager
+from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
+from airflow.sdk import DAG, BaseOperator
+from airflow.utils.db import initdb
+from pyspark.sql import SparkSession
+
+from aiopravega import PravegaConfig, ScalingPolicy, StreamName
+from aiopravega.blocking import PravegaClient
+
+BUNDLE = "dags-folder"
+DAGS = Path(os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
+
+
+def connection_json(config: PravegaConfig, **extra: Any) -> str:
+    """An Airflow connection to the server of `config`, as it can stand in the environment."""
+    uri = urlsplit(config.controller_uri)
+    fields = {"conn_type": "pravega", "host": uri.hostname, "port": uri.port, "login": config.username}
+    if config.password is not None:
+        fields["password"] = config.password.get_secret_value()
+    return json.dumps(fields | {"extra": {"tls": config.tls, "ca_file": config.ca_file, **extra}})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def airflow_database() -> None:
+    """Airflow's tables, made once."""
+    DAGS.mkdir(exist_ok=True)
+    initdb()
+    DagBundlesManager().sync_bundles_to_db()
+
+
+@pytest.fixture(autouse=True)
+def pravega_default(pravega_config: PravegaConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connection that all operators use by default."""
+    monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_DEFAULT", connection_json(pravega_config))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """Spark in this process, which the Spark operators then use."""
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("tests of airflow-provider-pravega")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def client(pravega_config: PravegaConfig) -> Iterator[PravegaClient]:
+    """A blocking client of the plain server."""
+    with PravegaClient(pravega_config) as opened:
+        yield opened
+
+
+@pytest.fixture
+def scope(client: PravegaClient) -> str:
+    """A scope of the test's own."""
+    name = f"airflow-{uuid.uuid4().hex}"
+    assert client.create_scope(name)
+    return name
+
+
+@pytest.fixture
+def stream(client: PravegaClient, scope: str) -> StreamName:
+    """A stream of two segments in it."""
+    assert client.create_stream(scope, "stream", ScalingPolicy.fixed(2))
+    return StreamName(scope, "stream")
+
+
+class Run:
+    """What became of a DAG run: the states, results and tries of its tasks."""
+
+    def __init__(self, dag_run: Any) -> None:
+        self._tasks = {task.task_id: task for task in dag_run.get_task_instances()}
+
+    def state(self, task_id: str = "task") -> str:
+        return str(self._tasks[task_id].state)
+
+    def result(self, task_id: str = "task") -> Any:
+        assert self.state(task_id) == "success"
+        return self._tasks[task_id].xcom_pull(task_id)
+
+    def tries(self, task_id: str = "task") -> int:
+        return int(self._tasks[task_id].try_number)
+
+
+def run_dag(dag: DAG, logical_date: datetime | None = None, conf: dict[str, Any] | None = None) -> Run:
+    """Run a DAG in this process; the same logical date is the same run, cleared."""
+    bag = BundleDagBag(dag_folder=DAGS, bundle_path=DAGS, bundle_name=BUNDLE)
+    bag.bag_dag(dag)
+    sync_bag_to_db(bag, BUNDLE, None)
+    arguments = {} if logical_date is None else {"logical_date": logical_date}
+    return Run(dag.test(run_conf=conf, **arguments))
+
+
+@pytest.fixture
+def run() -> Callable[[DAG], Run]:
+    """`run_dag`, which tests in other modules cannot import."""
+    return run_dag
+
+
+@pytest.fixture
+def run_task() -> Callable[..., Run]:
+    """Runs one operator, given as a function from its common arguments to it, in a DAG of its own.
+
+    The task is tried twice, so that the tries tell whether a failure was for good.
+    """
+    dag_id = f"dag-{uuid.uuid4().hex}"
+
+    def runner(make: Callable[..., BaseOperator], logical_date: datetime | None = None) -> Run:
+        with DAG(dag_id, schedule=None) as dag:
+            make(task_id="task", retries=1, retry_delay=0)
+        return run_dag(dag, logical_date)
+
+    return runner
+
+
+@pytest.fixture
+def meanwhile() -> Callable[..., Any]:
+    """Runs a function in a thread while the block runs; an error in it fails the test."""
+
+    @contextmanager
+    def running(work: Callable[[], None]) -> Iterator[None]:
+        errors: list[BaseException] = []
+
+        def guarded() -> None:
+            try:
+                work()
+            except BaseException as error:  # noqa: BLE001 - raised again in the test's own thread
+                errors.append(error)
+
+        thread = threading.Thread(target=guarded)
+        thread.start()
+        try:
+            yield
+        finally:
+            thread.join(timeout=60)
+        if errors:
+            raise errors[0]
+
+    return running

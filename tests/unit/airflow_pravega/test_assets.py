@@ -1,0 +1,34 @@
+import pytest
+from airflow.sdk import Asset
+
+from aiopravega.errors import ConfigurationError
+
+
+@pytest.mark.parametrize(
+    "uri", ["pravega://examples/flights", "pravega://examples/flights/", "PRAVEGA://examples/flights"]
+)
+def test_the_uri_of_a_stream_is_an_asset(uri: str):
+    assert Asset(uri).uri == "pravega://examples/flights"
+
+
+def test_names_keep_their_case_and_their_signs():
+    assert Asset("pravega://My_Scope.1/My-stream.2").uri == "pravega://My_Scope.1/My-stream.2"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "pravega://examples",
+        "pravega://examples/",
+        "pravega:///flights",
+        "pravega://examples/flights/more",
+        "pravega://examples/-flights",
+        "pravega://exa%20mples/flights",
+        "pravega://host:9090/examples/flights",
+        "pravega://user@examples/flights",
+        "pravega://examples/flights?cut=1",
+    ],
+)
+def test_anything_else_is_refused_when_the_dag_is_parsed(uri: str):
+    with pytest.raises(ConfigurationError, match="write pravega://scope/stream"):
+        Asset(uri)

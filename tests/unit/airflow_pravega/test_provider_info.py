@@ -1,0 +1,67 @@
+import json
+from importlib import import_module, metadata
+from pathlib import Path
+from pkgutil import resolve_name
+
+import airflow
+import jsonschema  # type: ignore[import-untyped]  # it brings no types
+import pytest
+from airflow.providers_manager import ProvidersManager
+from airflow.sdk.providers_manager_runtime import ProvidersManagerTaskRuntime
+
+from airflow_pravega import get_provider_info
+
+INFO = get_provider_info()
+KINDS = ("hooks", "operators", "sensors", "triggers")
+
+
+def test_fits_the_schema_that_airflow_checks():
+    schema = json.loads((Path(airflow.__file__).parent / "provider_info.schema.json").read_text())
+    jsonschema.validate(INFO, schema)
+
+
+def test_is_plain_json():
+    assert json.loads(json.dumps(INFO)) == INFO
+
+
+def test_names_the_distribution_that_brings_it():
+    (entry,) = (
+        entry
+        for entry in metadata.entry_points(group="apache_airflow_provider")
+        if entry.value == "airflow_pravega:get_provider_info"
+    )
+    assert entry.dist is not None
+    assert entry.dist.name == INFO["package-name"]
+
+
+@pytest.mark.parametrize("name", [name for kind in KINDS for part in INFO[kind] for name in part["python-modules"]])
+def test_names_modules_that_can_be_imported(name: str):
+    import_module(name)
+
+
+def test_names_a_hook_and_a_handler_that_exist():
+    (connection,) = INFO["connection-types"]
+    hook = resolve_name(connection["hook-class-name"])
+    assert hook.conn_type == connection["connection-type"]
+    (assets,) = INFO["asset-uris"]
+    assert assets["schemes"] == ["pravega"]
+    assert callable(resolve_name(assets["handler"]))
+
+
+def test_airflow_shows_the_connection_form():
+    manager = ProvidersManager()
+    fields = {
+        name.removeprefix("extra__pravega__"): widget
+        for name, widget in manager.connection_form_widgets.items()
+        if name.startswith("extra__pravega__")
+    }
+    assert {"tls", "ca_file", "verify_hostname", "token", "scope", "spark_master"} <= fields.keys()
+    assert [name for name, widget in fields.items() if widget.is_sensitive] == ["token"]
+    assert manager.field_behaviours["pravega"]["relabeling"]["host"] == "Controller host"
+
+
+def test_a_connection_finds_its_hook():
+    hook = ProvidersManagerTaskRuntime().hooks["pravega"]
+    assert hook is not None
+    assert hook.hook_class_name == "airflow_pravega.hooks.pravega.PravegaHook"
+    assert hook.connection_testable

@@ -1,0 +1,17 @@
+import json
+from pkgutil import resolve_name
+
+from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
+
+
+def test_it_can_be_made_again_from_what_it_serializes():
+    trigger = PravegaStreamCutTrigger("examples/flights", "cut", 100, 2.5, "pravega_default")
+    name, arguments = json.loads(json.dumps(trigger.serialize()))
+    assert resolve_name(name)(**arguments).serialize() == trigger.serialize()
+
+
+def test_it_carries_the_id_of_the_connection_and_nothing_else_of_it(monkeypatch):
+    monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_SECRET", "pravega://ada:s3cret@pravega:9090")
+    trigger = PravegaStreamCutTrigger("examples/flights", "cut", 100, 2.5, "pravega_secret")
+    assert trigger.serialize()[1]["pravega_conn_id"] == "pravega_secret"
+    assert "s3cret" not in repr(trigger) + repr(vars(trigger))
