@@ -6,7 +6,7 @@ For tests of failures: each process can be killed and started again, and nothing
 import json
 import secrets
 import shutil
-import socket
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -24,13 +24,14 @@ from aiopravega.emulator.process import ServerProcess
 from aiopravega.emulator.registry import registry_problem, registry_process, registry_uri
 from aiopravega.emulator.security import Security
 from aiopravega.emulator.server import Account, PravegaServer
+from aiopravega.emulator.zookeeper import bookie_problem, zookeeper_problem
 from aiopravega.errors import EmulatorError
 
 # Short-lived servers on few cores: compiling thoroughly and collecting in parallel cost more than they bring.
 _JVM = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 _CACHE_MEGABYTES = 256
 _CONNECTION_MEGABYTES = 256
-_ANSWER_SECONDS = 5.0
+_POLL_SECONDS = 0.1
 _STATE_FOLDERS = ("zookeeper", "bookie", "storage")
 
 
@@ -62,6 +63,7 @@ class DurablePravega(Emulator):
         self._schema_registry = schema_registry
         self._tls, self._auth, self._accounts = tls, auth, tuple(accounts)
         self._token_seconds = token_seconds
+        self._places: Ports | None = None
 
     def kill(self, name: str | None = None) -> None:
         """End one process as `kill -9` does (see `restart` for the names), or all of them."""
@@ -71,13 +73,17 @@ class DurablePravega(Emulator):
             self._named(name).kill()
 
     def restart(self, name: str) -> None:
-        """Start a process again that was killed, and return at once; `wait_ready` says when the cluster works again.
+        """Start a process again that was killed; `wait_ready` says when the cluster works again.
+
+        A bookie starts when ZooKeeper has forgotten the one before it, some seconds after that was killed.
 
         Args:
             name: `zookeeper`, `bookie`, `segmentstore`, `controller` or `schema-registry`.
         """
         process = self._named(name)
         process.stop()
+        if name == "bookie" and self._places is not None:
+            self._await_forgotten_bookie(self._places)
         process.start()
 
     def wait_ready(self) -> None:
@@ -97,6 +103,7 @@ class DurablePravega(Emulator):
 
     def _launch(self, workplace: Workplace) -> PravegaServer:
         ports, fresh = self._ports_of(workplace.folder)
+        self._places = ports
         try:
             return self._launch_on(ports, workplace)
         except PortTakenError:
@@ -106,6 +113,13 @@ class DurablePravega(Emulator):
             for name in _STATE_FOLDERS:
                 shutil.rmtree(workplace.folder / name, ignore_errors=True)
             raise
+
+    def _await_forgotten_bookie(self, ports: Ports) -> None:
+        deadline = time.monotonic() + self._timeout
+        while (answer := bookie_problem(ports.zookeeper, ports.bookie)) is not None:
+            if time.monotonic() > deadline:
+                raise EmulatorError(f"the bookie cannot start after {self._timeout:.0f} s: {answer}")
+            time.sleep(_POLL_SECONDS)
 
     def _ports_of(self, folder: Path) -> tuple[Ports, bool]:
         """The ports of a data folder, and whether they were chosen just now."""
@@ -180,10 +194,11 @@ class DurablePravega(Emulator):
                 options=[*_JVM, "-Dzookeeper.admin.enableServer=false"],
             )
         )
-        self._await_ready(zookeeper, lambda: _zookeeper_problem(ports.zookeeper))
+        self._await_ready(zookeeper, lambda: zookeeper_problem(ports.zookeeper))
         if is_new:
             shell = ["org.apache.bookkeeper.bookie.BookieShell", "-conf", bookie_file, "initnewcluster"]
             workplace.process("bookie-init", shell, heap_megabytes=128, options=_JVM).run(self._timeout)
+        self._await_forgotten_bookie(ports)
         self._run(
             workplace.process(
                 "bookie",
@@ -193,13 +208,3 @@ class DurablePravega(Emulator):
                 options=_JVM,
             )
         )
-
-
-def _zookeeper_problem(port: int) -> str | None:
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=_ANSWER_SECONDS) as connection:
-            connection.sendall(b"ruok")
-            answer = connection.recv(4)
-    except OSError as error:
-        return f"ZooKeeper does not answer on port {port}: {error}"
-    return None if answer == b"imok" else f"ZooKeeper answered {answer!r}"

@@ -14,6 +14,8 @@ _MEGABYTE = 1 << 20
 _LOOPBACK = "127.0.0.1"
 # How soon a killed segment store's containers are free for its successor.
 _ZOOKEEPER_SESSION_MILLISECONDS = "4000"
+# How soon ZooKeeper forgets a killed bookie; until then another one cannot start.
+_BOOKIE_SESSION_MILLISECONDS = "5000"
 
 Settings = dict[str, str]
 
@@ -51,6 +53,7 @@ def bookie_settings(ports: Ports, folder: Path) -> Settings:
         "bookiePort": str(ports.bookie),
         "advertisedAddress": _LOOPBACK,
         "allowLoopback": "true",
+        "zkTimeout": _BOOKIE_SESSION_MILLISECONDS,
         "metadataServiceUri": f"zk://{_LOOPBACK}:{ports.zookeeper}/ledgers",
         "journalDirectories": str(folder / "bookie" / "journal"),
         "ledgerDirectories": str(folder / "bookie" / "ledgers"),

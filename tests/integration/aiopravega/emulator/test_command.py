@@ -32,7 +32,7 @@ def eventually(condition: Callable[[], bool]) -> bool:
 
 def processes_of(folder: Path) -> list[str]:
     """The processes whose command line speaks of this folder."""
-    listed = subprocess.run(["ps", "-eo", "stat=,args="], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["ps", "-wweo", "stat=,pid=,args="], capture_output=True, text=True, check=True).stdout
     return [line for line in listed.splitlines() if str(folder) in line and not line.startswith("Z")]
 
 
@@ -71,7 +71,7 @@ async def test_a_detached_server_is_up_until_it_is_taken_down(name, tmp_path):
 
     assert processes_of(tmp_path) != []
     assert call("down", "--name", name).stdout == f"{name}: ended\n"
-    assert processes_of(tmp_path) == []
+    assert eventually(lambda: processes_of(tmp_path) == [])
     call("status", "--name", name, code=1)
 
 
@@ -88,41 +88,40 @@ def test_run_without_a_server_starts_one_for_the_command(name):
     assert not Path(ca_file).exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_however_the_command_ends_no_server_is_left(name, tmp_path, number):
-    process = subprocess.Popen(
-        [*COMMAND, "up", "--name", name, "--data", str(tmp_path), *SMALL], stdout=subprocess.PIPE, text=True
-    )
-    with process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == f"{name}: Pravega 0.13.0 is ready\n"
-
-        process.send_signal(number)
-        process.wait(SECONDS)
-
-    assert eventually(lambda: processes_of(tmp_path) == [])
-    assert NamedServer(name).running() is None
-
-
-def test_a_server_that_dies_is_reported_with_its_log(name, tmp_path):
+@pytest.fixture
+def foreground(name, tmp_path):
+    """`pravega-emulator up`, ready."""
     process = subprocess.Popen(
         [*COMMAND, "up", "--name", name, "--data", str(tmp_path), *SMALL],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    with process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == f"{name}: Pravega 0.13.0 is ready\n"
-        java = subprocess.run(
-            ["ps", "-eo", "pid=,comm=,args="], capture_output=True, text=True, check=True
-        ).stdout.splitlines()
-        [pid] = [int(line.split()[0]) for line in java if line.split()[1] == "java" and str(tmp_path) in line]
+    assert process.stdout is not None
+    assert process.stdout.readline() == f"{name}: Pravega 0.13.0 is ready\n"
+    yield process
+    process.kill()
+    process.communicate()
 
-        os.kill(pid, signal.SIGKILL)
-        _, error = process.communicate(timeout=SECONDS)
 
-    assert process.returncode == 1
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_however_the_command_ends_no_server_is_left(foreground, name, tmp_path, number):
+    assert len(processes_of(tmp_path)) == 3  # the command, the keeper, the server
+
+    foreground.send_signal(number)
+    foreground.wait(SECONDS)
+
+    assert eventually(lambda: processes_of(tmp_path) == [])
+    assert NamedServer(name).running() is None
+
+
+def test_a_server_that_dies_is_reported_with_its_log(foreground, tmp_path):
+    [pid] = [int(line.split()[1]) for line in processes_of(tmp_path) if line.split()[2].endswith("java")]
+
+    os.kill(pid, signal.SIGKILL)
+    _, error = foreground.communicate(timeout=SECONDS)
+
+    assert foreground.returncode == 1
     assert "pravega ended by itself" in error
     assert str(tmp_path / "logs" / "pravega.log") in error
 

@@ -7,6 +7,7 @@ import sys
 import urllib.request
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,12 +16,14 @@ from aiopravega.emulator import PravegaEmulator
 from aiopravega.emulator.ports import is_free
 from aiopravega.errors import EmulatorError, PravegaConnectionError
 
-SMALL = {"cache_megabytes": 128, "heap_megabytes": 512}
+
+def small(**more: Any) -> PravegaEmulator:
+    return PravegaEmulator(cache_megabytes=128, heap_megabytes=512, **more)
 
 
 @pytest.fixture(scope="module")
 def emulator(tmp_path_factory):
-    with PravegaEmulator(schema_registry=True, data=tmp_path_factory.mktemp("data"), **SMALL) as running:
+    with small(schema_registry=True, data=tmp_path_factory.mktemp("data")) as running:
         yield running
 
 
@@ -90,7 +93,7 @@ def test_a_program_finds_it_by_its_environment(emulator):
 
 
 async def test_a_killed_one_answers_no_more_and_starts_again_empty():
-    emulator = PravegaEmulator(**SMALL)
+    emulator = small()
     with pytest.raises(EmulatorError, match="does not run"):
         _ = emulator.config
     with emulator:
@@ -120,7 +123,7 @@ async def test_a_killed_one_answers_no_more_and_starts_again_empty():
 
 def test_a_server_that_fails_to_start_shows_the_end_of_its_log():
     with pytest.raises(EmulatorError) as caught:
-        PravegaEmulator(settings={"pravegaservice.service.listener.port": "no number"}, **SMALL).start()
+        small(settings={"pravegaservice.service.listener.port": "no number"}).start()
 
     message = str(caught.value)
     assert "pravega ended while it started" in message
@@ -134,11 +137,11 @@ def test_a_port_that_is_taken_is_named_if_it_was_asked_for(pravega_emulator):
     assert not is_free(taken)
 
     with pytest.raises(EmulatorError, match=f"port {taken}"):
-        PravegaEmulator(port=taken, **SMALL).start()
+        small(port=taken).start()
 
 
 def test_a_server_that_loses_its_ports_again_and_again_gives_up(pravega_emulator):
     taken = pravega_emulator.controller_uri.rsplit(":", 1)[1]
 
     with pytest.raises(EmulatorError, match="ports taken 3 times"):
-        PravegaEmulator(settings={"singlenode.zk.port": taken}, **SMALL).start()
+        small(settings={"singlenode.zk.port": taken}).start()
