@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import SegmentRange, StreamCut, StreamCutRange
-from aiopravega.errors import ConfigurationError
+from aiopravega.errors import ConfigurationError, PravegaError
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.frames import find_frames
 from pyspark_pravega.read_options import NamedCut, ReadOptions
@@ -53,8 +53,13 @@ class PravegaBatchReader(DataSourceReader):
             InvalidStreamCutError: a cut does not fit the stream's segments.
             PravegaError: the cluster cannot be reached, or refuses.
         """
-        client = cluster(self._options.config).client
-        return [SegmentPartition(part) for part in client.plan(_resolve(client, self._options), self._options.stream)]
+        try:
+            client = cluster(self._options.config).client
+            parts = client.plan(_resolve(client, self._options), self._options.stream)
+        except PravegaError as error:
+            # Spark shows the traceback in front of the message, which says all: leave it short.
+            raise error.with_traceback(None) from None
+        return [SegmentPartition(part) for part in parts]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The events of one partition; called in a task."""
