@@ -1,1 +1,21 @@
 """Pravega for Dagster: resources, stream assets and an IO manager over Spark."""
+
+from importlib.metadata import version
+
+from dagster_shared.libraries import DagsterLibraryRegistry
+
+from dagster_pravega.io_manager import PravegaSparkIOManager
+from dagster_pravega.ranges import RangeConfig
+from dagster_pravega.resource import PravegaResource
+from dagster_pravega.spec import pravega_stream_spec
+from dagster_pravega.stream_read import StreamRead
+
+__all__ = [
+    "PravegaResource",
+    "PravegaSparkIOManager",
+    "RangeConfig",
+    "StreamRead",
+    "pravega_stream_spec",
+]
+
+DagsterLibraryRegistry.register("dagster-pravega", version("dagster-pravega"), is_dagster_package=False)

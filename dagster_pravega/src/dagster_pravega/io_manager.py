@@ -1,0 +1,146 @@
+"""Assets from and to streams, as Spark DataFrames: exact ranges when they are read, exactly once when written."""
+
+import time
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+from dagster import ConfigurableIOManager, InputContext, OutputContext, ResourceDependency
+from pydantic import Field
+
+from aiopravega import UNBOUNDED, StreamCut, StreamCutRange, StreamName
+from aiopravega.errors import ConfigurationError, LedgerError, NotFoundError
+from aiopravega.ledger import DEFAULT_TABLE, CommitRecord
+from dagster_pravega.failures import failing_for_good
+from dagster_pravega.measures import data_version, measures
+from dagster_pravega.ranges import RangeConfig, wanted_range
+from dagster_pravega.resource import PravegaResource
+from dagster_pravega.spark import FORMAT, as_events, spark_session
+from dagster_pravega.spec import stream_of
+from dagster_pravega.stream_read import EVENTS, StreamRead
+from dagster_pravega.written import WRITE_ID_KEY, earlier_range, note_start, write_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_LEDGER_OPTION: Final = "commit_ledger"
+
+
+class PravegaSparkIOManager(ConfigurableIOManager):
+    """Reads ranges of streams as Spark DataFrames, and writes DataFrames to streams exactly once.
+
+    An asset stands for the stream in its metadata `pravega/stream` (`scope/stream`), or else for the one that its key
+    names: scope and stream.
+
+    **Inputs.** The columns are `event`, `scope`, `stream`, `segment_id` and `offset`. The range is the first of these
+    that there is: the run config of the input (`RangeConfig`), the metadata `pravega/cuts` of the `AssetIn` or of the
+    upstream asset, what the upstream asset's latest materialization has written, the whole stream as it is now. The
+    run config needs `AssetIn(input_manager_key=…)`. Everything is checked before Spark is started. An input whose type
+    is `StreamRead` also gets the cuts, and the numbers for its metadata.
+
+    **Outputs.** A DataFrame with the columns `event` (string or binary) and, if wanted, `routing_key` (string); without
+    a column `event`, each row becomes a JSON object of all columns but `routing_key`. It is written in transactions
+    under the name of the partition, or of the run: retries and re-executions add nothing to the first success. A
+    partition is written once for good, because a stream cannot be overwritten. The materialization has the cuts
+    between which the events are, their number, bytes, events per second and the write id; its data version is the
+    cuts. If others write to the stream at the same time, their events may lie between the cuts too.
+
+    Errors that no retry can help fail the step at once, whatever its retry policy.
+    """
+
+    pravega: ResourceDependency[PravegaResource]
+    master: str = Field(default="local[*]", description="Spark's master, if the process has no session yet")
+    spark_conf: dict[str, str] = Field(
+        default={}, description="settings of a new Spark session; not for credentials, which its pages would show"
+    )
+    options: dict[str, str] = Field(
+        default={}, description="more options of the data source, such as default_num_segments or commit_ledger"
+    )
+
+    @classmethod
+    def input_config_schema(cls) -> type[RangeConfig]:
+        """What the run config of an input can say."""
+        return RangeConfig
+
+    def load_input(self, context: InputContext) -> "DataFrame | StreamRead":
+        """The range of the upstream stream that the input asks for.
+
+        Raises:
+            Failure: the stream, the range or an option cannot work.
+            PravegaError: the cluster cannot be reached.
+        """
+        with failing_for_good():
+            stream = self._upstream(context)
+            wanted = wanted_range(context)
+            cuts = self.pravega.range(str(stream), wanted.start, wanted.end)
+            size = self.pravega.client.distance(cuts.start, cuts.end)
+            context.log.info("Reading %d bytes of %s, from %s to %s", size, stream, cuts.start, cuts.end)
+            spark = spark_session(self.master, self.spark_conf)
+            source = spark.read.format(FORMAT).options(**self.options)
+            frame = source.options(**self.pravega.spark_options(str(stream), cuts)).load()
+        if context.dagster_type.typing_type is not StreamRead:
+            return frame
+        from pyspark.sql import Observation, functions
+
+        counted = Observation()
+        return StreamRead(frame.observe(counted, functions.count("*").alias(EVENTS)), stream, cuts, size, counted)
+
+    def _upstream(self, context: InputContext) -> StreamName:
+        if not context.has_asset_key:
+            raise ConfigurationError(f"input {context.name!r} is not an asset, and only assets stand for streams")
+        upstream = context.upstream_output
+        return self.pravega.stream_name(stream_of(context.asset_key, upstream.definition_metadata if upstream else {}))
+
+    def handle_output(self, context: OutputContext, obj: "DataFrame") -> None:
+        """Write a DataFrame to the stream of its asset, unless an earlier try has written it.
+
+        Raises:
+            Failure: the stream, a column or an option cannot work.
+            PravegaError: the cluster cannot be reached.
+        """
+        with failing_for_good():
+            write_id = write_name(context)
+            stream = self.pravega.stream_name(stream_of(context.asset_key, context.definition_metadata))
+            record = self._written(stream, write_id)
+            seconds = None
+            if record is None:
+                note_start(context, write_id, self._tail(stream))
+                began = time.monotonic()
+                self._write(obj, stream, write_id)
+                seconds = time.monotonic() - began
+                record = self._written(stream, write_id)
+            else:
+                context.log.warning("%s is done already: nothing is written again", record.name)
+            if record is None:
+                raise LedgerError(f"Spark has written to {stream}, but its commit ledger has no record of {write_id!r}")
+            cuts = self._landed(context, stream, write_id)
+        if cuts is not None:
+            context.step_context.set_data_version(context.asset_key, data_version(cuts))
+        numbers = measures(str(stream), cuts, record.total_events, record.total_bytes, seconds)
+        context.add_output_metadata({**numbers, WRITE_ID_KEY: write_id})
+
+    def _written(self, stream: StreamName, write_id: str) -> CommitRecord | None:
+        """The record of a write that is done; what an earlier try decided and did not finish is finished here."""
+        scope, _, table = self.options.get(_LEDGER_OPTION, f"{stream.scope}/{DEFAULT_TABLE}").partition("/")
+        ledger = self.pravega.client.commit_ledger(scope, table)
+        try:
+            found = ledger.protocol().begin(stream, write_id, uuid4())
+        except NotFoundError:
+            return None  # no stream or no ledger yet: the write makes them
+        return found if isinstance(found, CommitRecord) else None
+
+    def _write(self, frame: "DataFrame", stream: StreamName, write_id: str) -> None:
+        sink = as_events(frame).write.format(FORMAT).mode("append").options(**self.options)
+        sink.options(**self.pravega.spark_options(str(stream)), write_id=write_id).save()
+
+    def _landed(self, context: OutputContext, stream: StreamName, write_id: str) -> StreamCutRange | None:
+        """The cuts between which the events of a finished write are."""
+        client = self.pravega.client
+        found = earlier_range(context, write_id, client.tail(stream.scope, stream.stream))
+        return None if found is None else client.resolve(found, stream)
+
+    def _tail(self, stream: StreamName) -> StreamCut:
+        """Where the stream ends; a stream that the write will make begins there."""
+        try:
+            return self.pravega.client.tail(stream.scope, stream.stream)
+        except NotFoundError:
+            return UNBOUNDED

@@ -1,0 +1,30 @@
+"""What a materialization tells of a range of a stream: its cuts, its size, how fast it went, its data version."""
+
+from typing import Any, Final
+
+from dagster import DataVersion
+
+from aiopravega import StreamCutRange
+from dagster_pravega.spec import CUTS_KEY, STREAM_KEY
+
+EVENTS_KEY: Final = "pravega/events"
+BYTES_KEY: Final = "pravega/bytes"
+RATE_KEY: Final = "pravega/events_per_second"
+
+
+def measures(
+    stream: str, cuts: StreamCutRange | None, events: int, size: int, seconds: float | None = None
+) -> dict[str, Any]:
+    """Metadata of a range; `size` is in bytes, with the headers of the events. What is not known is left out."""
+    return {
+        STREAM_KEY: stream,
+        **({} if cuts is None else {CUTS_KEY: cuts.to_json()}),
+        EVENTS_KEY: events,
+        BYTES_KEY: size,
+        **({} if seconds is None else {RATE_KEY: round(events / seconds, 1)}),
+    }
+
+
+def data_version(cuts: StreamCutRange) -> DataVersion:
+    """The version of data that is a function of a range: the texts of its cuts."""
+    return DataVersion(f"{cuts.start.to_text()}..{cuts.end.to_text()}")

@@ -1,0 +1,85 @@
+"""Which range of a stream an input takes: what the run says, the asset says, or the upstream asset has written."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from dagster import AssetKey, AssetMaterialization, AssetRecordsFilter, Config, DagsterInstance, InputContext
+from pydantic import Field
+
+from aiopravega.errors import ConfigurationError, InvalidStreamCutError
+from dagster_pravega.spec import CUTS_KEY, plain
+from dagster_pravega.written import WRITE_ID_KEY
+
+_WAY_OUT: Final = "name the range in the run config of the input (start, end)"
+
+
+class RangeConfig(Config):
+    """A range of a stream: two StreamCuts, as texts, or by name. The start is included, the end is not."""
+
+    start: str | None = Field(
+        default=None, description="text of the first StreamCut, or earliest or latest; default the stream's head"
+    )
+    end: str | None = Field(
+        default=None, description="text of the second StreamCut, or earliest or latest; default the stream's tail"
+    )
+
+
+def wanted_range(context: InputContext) -> RangeConfig:
+    """The range that an input asks for.
+
+    It is the first of these that there is: the run config of the input, the metadata `pravega/cuts` of the `AssetIn`,
+    that of the upstream asset's definition, what the upstream asset's latest materialization has written, all of the
+    stream.
+
+    Raises:
+        ConfigurationError: a range is not `{"start": text, "end": text}`, or the partitions do not say which.
+        InvalidStreamCutError: the range of the latest materialization is not known.
+    """
+    configured = RangeConfig(**(context.config or {}))
+    if configured.start is not None or configured.end is not None:
+        return configured
+    upstream = context.upstream_output
+    for metadata in (context.definition_metadata, upstream.definition_metadata if upstream else {}):
+        if CUTS_KEY in metadata:
+            return _from_metadata(metadata)
+    return _written_upstream(context) if context.has_asset_key else RangeConfig()
+
+
+def _written_upstream(context: InputContext) -> RangeConfig:
+    partition = None
+    if context.has_asset_partitions:
+        partitions = context.asset_partition_keys
+        if len(partitions) != 1:
+            raise ConfigurationError(
+                f"{context.asset_key.to_user_string()}: {len(partitions)} partitions are to be read, but one range is "
+                f"read at a time: map each partition to one, or {_WAY_OUT}"
+            )
+        partition = partitions[0]
+    latest = latest_materialization(context.instance, context.asset_key, partition)
+    if latest is not None and CUTS_KEY in latest.metadata:
+        return _from_metadata(latest.metadata)
+    name = context.asset_key.to_user_string() + (f", partition {partition!r}" if partition else "")
+    if latest is not None and WRITE_ID_KEY in latest.metadata:
+        raise InvalidStreamCutError(
+            f"{name}: what its latest materialization wrote was written by an earlier run that left no record of "
+            f"where: {_WAY_OUT}"
+        )
+    if partition is not None:
+        raise ConfigurationError(f"{name}: it has not been materialized: materialize it, or {_WAY_OUT}")
+    return RangeConfig()
+
+
+def latest_materialization(
+    instance: DagsterInstance, key: AssetKey, partition: str | None
+) -> AssetMaterialization | None:
+    """The latest materialization of an asset, or of one of its partitions."""
+    wanted = AssetRecordsFilter(key, asset_partitions=None if partition is None else [partition])
+    records = instance.fetch_materializations(wanted, limit=1).records
+    return records[0].asset_materialization if records else None
+
+
+def _from_metadata(metadata: Mapping[str, Any]) -> RangeConfig:
+    cuts = plain(metadata[CUTS_KEY])
+    if not isinstance(cuts, Mapping) or not {"start", "end"} >= cuts.keys():
+        raise ConfigurationError(f'the metadata {CUTS_KEY!r} is {cuts!r}, but must be {{"start": text, "end": text}}')
+    return RangeConfig(**cuts)

@@ -1,0 +1,179 @@
+"""The resource through which assets reach a Pravega cluster.
+
+It holds one blocking client per run or step, and says the same connection in the words of Spark's data source.
+"""
+
+from typing import Any, Final
+
+from dagster import ConfigurableResource, InitResourceContext
+from pydantic import Field, PrivateAttr, SecretStr
+
+from aiopravega import UNBOUNDED, PravegaConfig, StreamCut, StreamCutRange, StreamName
+from aiopravega.blocking import PravegaClient
+from dagster_pravega.failures import failing_for_good
+
+# Dagster's own mark for fields whose values its pages hide.
+_SECRET: Final[dict[str, Any]] = {"dagster__is_secret": True}
+
+
+class PravegaResource(ConfigurableResource["PravegaResource"]):
+    """A Pravega cluster: its address, and as whom to reach it.
+
+    What is not given comes from the environment (`PRAVEGA_CONTROLLER_URI`, `PRAVEGA_USERNAME`, …). Give secrets as
+    `dagster.EnvVar`: Dagster stores the name of the variable then, not its value.
+
+    The configuration is checked when a run sets the resource up; the connection is made by the first call that needs
+    it, so that a failure belongs to the step that it concerns, and closed when the run is over.
+    """
+
+    controller_uri: str | None = Field(
+        default=None, description="tcp://host:port or tls://host:port of the controller; default tcp://localhost:9090"
+    )
+    scope: str | None = Field(default=None, description="scope of streams that are named without one")
+    username: str | None = Field(default=None, description="name for Basic authentication, together with the password")
+    password: str | None = Field(
+        default=None, description="password for Basic authentication", repr=False, json_schema_extra=_SECRET
+    )
+    token: str | None = Field(
+        default=None,
+        description="token for Bearer authentication, instead of name and password",
+        repr=False,
+        json_schema_extra=_SECRET,
+    )
+    ca_file: str | None = Field(
+        default=None, description="PEM file of the certificate authority, for tls://; default the system's authorities"
+    )
+    verify_hostname: bool | None = Field(
+        default=None, description="check that the servers' certificates bear their names; default true"
+    )
+    connect_timeout: float | None = Field(
+        default=None, description="limit for opening one connection, in seconds; default 10"
+    )
+    request_timeout: float | None = Field(
+        default=None, description="limit for the answer to one request, in seconds; default 30"
+    )
+    retry_timeout: float | None = Field(
+        default=None, description="how long failures that can pass are tried again, in seconds; default 60"
+    )
+
+    _client: PravegaClient | None = PrivateAttr(default=None)
+
+    def setup_for_execution(self, context: InitResourceContext) -> None:
+        """Check the configuration; called by Dagster.
+
+        Raises:
+            Failure: it cannot work.
+        """
+        with failing_for_good():
+            self.get_config()
+
+    def teardown_after_execution(self, context: InitResourceContext) -> None:
+        """Close the connections; called by Dagster."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections; the next call opens them again."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def get_config(self) -> PravegaConfig:
+        """The configuration of the client.
+
+        Raises:
+            ConfigurationError: it cannot work.
+        """
+        given = {name: getattr(self, name) for name in type(self).model_fields if name in PravegaConfig.model_fields}
+        return PravegaConfig(**{name: value for name, value in given.items() if value is not None})
+
+    @property
+    def client(self) -> PravegaClient:
+        """The blocking client of this run; do not close it.
+
+        Raises:
+            PravegaConnectionError: no controller answers.
+            SecurityError: the credentials or the certificate are refused.
+        """
+        if self._client is None:
+            self._client = PravegaClient(self.get_config()).__enter__()
+        return self._client
+
+    def stream_name(self, stream: str) -> StreamName:
+        """`scope/stream`, or `stream` in the default scope.
+
+        Raises:
+            ConfigurationError: it is neither.
+        """
+        return StreamName.parse(stream, self.get_config().scope)
+
+    def head(self, stream: str) -> StreamCut:
+        """The first cut of a stream that can still be read.
+
+        Raises:
+            StreamNotFoundError: there is no such stream.
+        """
+        name = self.stream_name(stream)
+        return self.client.head(name.scope, name.stream)
+
+    def tail(self, stream: str) -> StreamCut:
+        """The cut behind the last event that is written now.
+
+        Raises:
+            StreamNotFoundError: there is no such stream.
+        """
+        name = self.stream_name(stream)
+        return self.client.tail(name.scope, name.stream)
+
+    def range(self, stream: str, start: str | None = None, end: str | None = None) -> StreamCutRange:
+        """A range of a stream with both ends fixed, and checked against the stream.
+
+        `start` and `end` are texts of StreamCuts, or `earliest`, `latest` or `unbounded` as in Spark's options; None is
+        `unbounded`: the head as a start, the tail as an end.
+
+        Raises:
+            StreamNotFoundError: there is no such stream.
+            StreamTruncatedError: retention or a truncation removed a part of the range.
+            InvalidRangeError: the end lies before the start, or beyond the tail.
+            InvalidStreamCutError: a text is not a cut, or a cut of another stream.
+        """
+        name = self.stream_name(stream)
+        wanted = self.client.resolve(StreamCutRange(self._cut(stream, start), self._cut(stream, end)), name)
+        self.client.plan(wanted, name)
+        return wanted
+
+    def _cut(self, stream: str, text: str | None) -> StreamCut:
+        match (text or "unbounded").strip().lower():
+            case "unbounded":
+                return UNBOUNDED
+            case "earliest":
+                return self.head(stream)
+            case "latest":
+                return self.tail(stream)
+        return StreamCut.from_text(text or "")
+
+    def spark_options(self, stream: str | None = None, cuts: StreamCutRange | None = None) -> dict[str, str]:
+        """Options for `spark.read.format("pravega")` and `df.write.format("pravega")`: secrets are among them.
+
+        With a stream, they name it; with cuts, they bound a read.
+
+        Raises:
+            ConfigurationError: the configuration or the name of the stream cannot work.
+        """
+        config = self.get_config()
+        options = {
+            "controller": config.controller_uri,
+            "scope": config.scope,
+            "stream": None if stream is None else str(self.stream_name(stream)),
+            "username": config.username,
+            "password": _reveal(config.password),
+            "token": _reveal(config.token),
+            "ca_file": config.ca_file,
+            "verify_hostname": str(config.verify_hostname).lower(),
+            "start_stream_cut": None if cuts is None else cuts.start.to_text(),
+            "end_stream_cut": None if cuts is None else cuts.end.to_text(),
+        }
+        return {name: value for name, value in options.items() if value is not None}
+
+
+def _reveal(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()

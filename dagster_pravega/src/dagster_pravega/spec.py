@@ -1,0 +1,76 @@
+"""Streams as assets: the spec of a stream that others write to, and which stream an asset stands for."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from dagster import AssetKey, AssetSpec
+
+from aiopravega import StreamName
+from aiopravega.errors import ConfigurationError
+
+KIND: Final = "pravega"
+STREAM_KEY: Final = "pravega/stream"
+CUTS_KEY: Final = "pravega/cuts"
+_SCOPE_AND_STREAM: Final = 2  # parts of a key
+_URI_KEY: Final = "dagster/uri"  # Dagster shows it as the place of an asset
+
+
+def pravega_stream_spec(
+    stream: str,
+    *,
+    key: AssetKey | Sequence[str] | str | None = None,
+    group_name: str | None = None,
+    description: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    owners: Sequence[str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> AssetSpec:
+    """A stream that somebody else writes to, as an external asset.
+
+    Assets read it by `AssetIn(input_manager_key=…)` with a `PravegaSparkIOManager`.
+
+    Args:
+        stream: `scope/stream`.
+        key: key of the asset; by default scope and stream.
+        group_name: group of the asset.
+        description: what is in the stream.
+        tags: tags of the asset.
+        owners: owners of the asset.
+        metadata: more metadata. `pravega/cuts`, as `{"start": text, "end": text}`, bounds what assets read.
+
+    Raises:
+        ConfigurationError: the name is not `scope/stream`.
+    """
+    name = StreamName.parse(stream)
+    return AssetSpec(
+        key=key or [name.scope, name.stream],
+        group_name=group_name,
+        description=description or f"Pravega stream {name}",
+        tags=tags,
+        owners=owners,
+        kinds={KIND},
+        metadata={**(metadata or {}), STREAM_KEY: str(name), _URI_KEY: f"pravega://{name}"},
+    )
+
+
+def stream_of(key: AssetKey, metadata: Mapping[str, Any]) -> str:
+    """The stream that an asset stands for: its metadata `pravega/stream`, else its key, which is then scope and stream.
+
+    A key of one part is a stream of the resource's default scope.
+
+    Raises:
+        ConfigurationError: neither says which stream.
+    """
+    if STREAM_KEY in metadata:
+        return str(plain(metadata[STREAM_KEY]))
+    if len(key.path) > _SCOPE_AND_STREAM:
+        raise ConfigurationError(
+            f"asset {key.to_user_string()} does not say which stream it is: give it the metadata "
+            f"{STREAM_KEY!r} with scope/stream"
+        )
+    return "/".join(key.path)
+
+
+def plain(value: Any) -> Any:
+    """The value of a metadata entry, whether Dagster has wrapped it or not."""
+    return getattr(value, "value", value)
