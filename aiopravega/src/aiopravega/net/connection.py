@@ -113,6 +113,8 @@ class Connection:
             async with asyncio.timeout(timeout):
                 await self.send([wire.encode(command)])
                 return await answer
+        except PravegaError:  # a lost connection may be a TimeoutError too
+            raise
         except TimeoutError as error:
             raise PravegaTimeoutError(
                 f"{self.endpoint} did not answer {type(command).__name__} within {timeout:g} s"
