@@ -36,9 +36,8 @@ def scan_frames(buffer: bytes | bytearray | memoryview, start: int, end: int) ->
             raise MalformedEventError(
                 f"no event starts at {at}: its header reads {length:#x}. A cut inside an event, or damaged data.", at
             )
-        following = at + EVENT_HEADER + length
-        if following > end:
-            break
         append(at)
-        at = following
+        at += EVENT_HEADER + length
+    if at > end:  # only the last frame can be cut off
+        at = starts.pop()
     return starts, at
