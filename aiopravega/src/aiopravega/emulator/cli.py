@@ -18,12 +18,13 @@ from aiopravega.emulator.lifecycle import Emulator
 from aiopravega.emulator.named import NamedServer
 from aiopravega.emulator.server import Account, PravegaServer
 from aiopravega.emulator.standalone import PravegaEmulator
-from aiopravega.errors import PravegaError
+from aiopravega.errors import ConfigurationError, PravegaError
 
 DEFAULT_NAME = "default"
 READ_ONLY = "prn::*,READ"
 _POLL_SECONDS = 0.5
 _COMMAND_NOT_FOUND = 127
+_INTERRUPTED = 130
 _SERVER_OPTIONS = ("schema_registry", "tls", "auth", "durable", "data", "port", "cache", "heap")
 
 
@@ -36,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PravegaError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return _INTERRUPTED
     return code
 
 
@@ -108,7 +111,7 @@ def _emulator(options: argparse.Namespace) -> Emulator:
     if not options.durable:
         return PravegaEmulator(**common, **given)
     if given:
-        raise PravegaError("--port, --cache and --heap are not for --durable")
+        raise ConfigurationError("--port, --cache and --heap are not for --durable")
     return DurablePravega(**common)
 
 
@@ -181,7 +184,7 @@ def _status(options: argparse.Namespace, _: list[str]) -> int:
 def _run(options: argparse.Namespace, _: list[str]) -> int:
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
-        raise PravegaError("there is no command to run: pravega-emulator run -- COMMAND")
+        raise ConfigurationError("there is no command to run: pravega-emulator run -- COMMAND")
     named = NamedServer(options.name)
     running = named.running()
     if running is None:
@@ -189,7 +192,7 @@ def _run(options: argparse.Namespace, _: list[str]) -> int:
             return _run_with(emulator.server, command)
     given = [f"--{name.replace('_', '-')}" for name in _SERVER_OPTIONS if getattr(options, name)]
     if given:
-        raise PravegaError(
+        raise ConfigurationError(
             f"the emulator {named.name!r} runs already, without regard to {', '.join(given)}: leave the options out to "
             "use it as it is, or give another --name to start one for this command"
         )

@@ -32,6 +32,7 @@ _JVM = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 _CACHE_MEGABYTES = 256
 _CONNECTION_MEGABYTES = 256
 _POLL_SECONDS = 0.1
+_STATE = ("ports.json", "initialized")
 _STATE_FOLDERS = ("zookeeper", "bookie", "storage")
 
 
@@ -92,7 +93,12 @@ class DurablePravega(Emulator):
         Raises:
             EmulatorError: a process ended, or the time was up; the message has the last lines of the log.
         """
-        self._await_ready(self._named("controller"), lambda: pravega_problem(self.config))
+        try:
+            self._await_ready(self._named("controller"), lambda: pravega_problem(self.config))
+        except PortTakenError:
+            raise EmulatorError(
+                f"another program has taken the port of a process that was restarted: see {self.logs}"
+            ) from None
 
     def _named(self, name: str) -> ServerProcess:
         for process in self._processes:
@@ -109,7 +115,8 @@ class DurablePravega(Emulator):
         except PortTakenError:
             if not fresh:
                 raise
-            (workplace.folder / "ports.json").unlink()
+            for name in _STATE:
+                (workplace.folder / name).unlink(missing_ok=True)
             for name in _STATE_FOLDERS:
                 shutil.rmtree(workplace.folder / name, ignore_errors=True)
             raise
@@ -185,7 +192,7 @@ class DurablePravega(Emulator):
         folder = workplace.folder
         zookeeper_file = workplace.write_settings("zoo.cfg", zookeeper_settings(ports, folder))
         bookie_file = str(workplace.write_settings("bookie.conf", bookie_settings(ports, folder)))
-        is_new = not (folder / "bookie").exists()
+        initialized = folder / "initialized"
         zookeeper = self._run(
             workplace.process(
                 "zookeeper",
@@ -195,9 +202,10 @@ class DurablePravega(Emulator):
             )
         )
         self._await_ready(zookeeper, lambda: zookeeper_problem(ports.zookeeper))
-        if is_new:
+        if not initialized.exists():
             shell = ["org.apache.bookkeeper.bookie.BookieShell", "-conf", bookie_file, "initnewcluster"]
             workplace.process("bookie-init", shell, heap_megabytes=128, options=_JVM).run(self._timeout)
+            initialized.touch()
         self._await_forgotten_bookie(ports)
         self._run(
             workplace.process(

@@ -9,6 +9,7 @@ keeper itself be killed. It exits with the server's exit code. It lives in a ses
 terminal reaches the owner alone.
 """
 
+import contextlib
 import ctypes
 import os
 import select
@@ -22,6 +23,7 @@ from pathlib import Path
 POLL_SECONDS = 0.5
 GRACE_SECONDS = 5.0
 _PR_SET_PDEATHSIG = 1
+_MANY_SIGNALS = 1024  # one byte each
 
 
 def main() -> int:
@@ -29,6 +31,7 @@ def main() -> int:
     owner, log, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     stop_signals: list[int] = []
     wake_reader, wake_writer = os.pipe()
+    os.set_blocking(wake_reader, False)
     os.set_blocking(wake_writer, False)
     signal.set_wakeup_fd(wake_writer)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -39,9 +42,11 @@ def main() -> int:
     except OSError as error:
         print(f"failed: {error}", flush=True)
         return 1
-    print(server.pid, flush=True)
+    with contextlib.suppress(BrokenPipeError):  # the owner has died meanwhile, as the loop will notice
+        print(server.pid, flush=True)
     while server.poll() is None:
-        select.select([wake_reader], [], [], POLL_SECONDS)
+        if select.select([wake_reader], [], [], POLL_SECONDS)[0]:
+            os.read(wake_reader, _MANY_SIGNALS)
         if signal.SIGUSR1 in stop_signals:
             server.kill()
         elif stop_signals or os.getppid() != owner:

@@ -1,5 +1,6 @@
 """Start, ready, stop: what every kind of emulator has in common. Which processes there are, its subclasses say."""
 
+import os
 import shutil
 import tempfile
 import time
@@ -13,6 +14,7 @@ from typing import Self
 from aiopravega.config import PravegaConfig
 from aiopravega.emulator.fetch import ensure_jars
 from aiopravega.emulator.java import find_java, java_command
+from aiopravega.emulator.locks import try_lock
 from aiopravega.emulator.ports import PortLease
 from aiopravega.emulator.process import ServerProcess
 from aiopravega.emulator.server import PravegaServer
@@ -92,6 +94,7 @@ class Emulator(ABC):
         self._data = Path(data).absolute() if data is not None else None
         self._timeout = timeout
         self._folder: Path | None = None
+        self._lock: int | None = None
         self._ports = PortLease()
         self._processes: list[ServerProcess] = []
         self._server: PravegaServer | None = None
@@ -117,6 +120,7 @@ class Emulator(ABC):
             raise EmulatorError("the emulator runs already: stop it first")
         java, jars = find_java(), ensure_jars()
         self._folder = self._data or Path(tempfile.mkdtemp(prefix="pravega-emulator-"))
+        self._lock_folder(self._folder)
         workplace = Workplace(java, jars, self._folder)
         workplace.prepare()
         for _ in range(_START_ATTEMPTS):
@@ -127,10 +131,17 @@ class Emulator(ABC):
             except BaseException:
                 # The folder stays: the error names the log in it.
                 self._stop_processes()
+                self._unlock_folder()
                 raise
             else:
                 return self
+        self._unlock_folder()
         raise EmulatorError(f"the servers found their ports taken {_START_ATTEMPTS} times: see {workplace.logs}")
+
+    def _lock_folder(self, folder: Path) -> None:
+        self._lock = try_lock(folder / "lock")
+        if self._lock is None:
+            raise EmulatorError(f"another emulator uses the folder {folder}: end it, or choose another folder")
 
     def _run(self, process: ServerProcess) -> ServerProcess:
         self._processes.append(process)
@@ -153,6 +164,7 @@ class Emulator(ABC):
     def stop(self) -> None:
         """End the servers and remove their files, except those in the `data` folder. Safe to call again."""
         self._stop_processes()
+        self._unlock_folder()
         if self._folder and not self._data:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -182,6 +194,11 @@ class Emulator(ABC):
             else:
                 process.kill()
         self._ports.release()
+
+    def _unlock_folder(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def __enter__(self) -> Self:
         return self.start()

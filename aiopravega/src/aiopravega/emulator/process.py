@@ -52,14 +52,16 @@ class ServerProcess:
             EmulatorError: the command could not be started.
         """
         self._log_start = self.log.stat().st_size if self.log.exists() else 0
-        self._keeper = subprocess.Popen(
-            [sys.executable, "-I", str(_KEEPER), str(os.getpid()), str(self.log), *self._command],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            cwd=self._folder,
-            env=os.environ | self._environment,
-            start_new_session=True,
-        )
+        with self.log.open("ab") as log:
+            self._keeper = subprocess.Popen(
+                [sys.executable, "-I", str(_KEEPER), str(os.getpid()), str(self.log), *self._command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=self._folder,
+                env=os.environ | self._environment,
+                start_new_session=True,
+            )
         answer = self._read_line(self._keeper)
         if not answer.isdigit():
             self._end(signal.SIGUSR1)

@@ -11,7 +11,8 @@ from aiopravega.control import Access
 from aiopravega.emulator import Account, DurablePravega
 from aiopravega.errors import EmulatorError
 
-pytestmark = pytest.mark.timeout(400)  # five Java processes start, and most of them twice
+# Five Java processes start, and most of them twice; the tests share them.
+pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("emulator-durable")]
 TOKEN_SECONDS = 77
 
 
@@ -86,6 +87,6 @@ def test_a_process_that_is_not_there_is_named(cluster):
 def test_a_second_cluster_cannot_have_the_folder_of_a_running_one(cluster):
     folder = Path(cluster.logs).parent
 
-    with pytest.raises(EmulatorError, match="bound to ports"):
+    with pytest.raises(EmulatorError, match="another emulator uses the folder"):
         DurablePravega(data=folder).start()
     assert cluster.running

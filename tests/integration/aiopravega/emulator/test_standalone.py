@@ -16,6 +16,8 @@ from aiopravega.emulator import PravegaEmulator
 from aiopravega.emulator.ports import is_free
 from aiopravega.errors import EmulatorError, PravegaConnectionError
 
+pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("emulator-standalone")]  # servers start
+
 
 def small(**more: Any) -> PravegaEmulator:
     return PravegaEmulator(cache_megabytes=128, heap_megabytes=512, **more)
