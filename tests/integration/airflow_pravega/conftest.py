@@ -2,11 +2,12 @@
 
 import json
 import os
+import socket
 import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,7 +26,7 @@ BUNDLE = "dags-folder"
 DAGS = Path(os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
 
 
-def connection_json(config: PravegaConfig, **extra: Any) -> str:
+def as_connection(config: PravegaConfig, **extra: Any) -> str:
     """An Airflow connection to the server of `config`, as it can stand in the environment."""
     uri = urlsplit(config.controller_uri)
     fields = {"conn_type": "pravega", "host": uri.hostname, "port": uri.port, "login": config.username}
@@ -45,7 +46,25 @@ def airflow_database() -> None:
 @pytest.fixture(autouse=True)
 def pravega_default(pravega_config: PravegaConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """The connection that all operators use by default."""
-    monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_DEFAULT", connection_json(pravega_config))
+    monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_DEFAULT", as_connection(pravega_config))
+
+
+@pytest.fixture
+def connection_json() -> Callable[..., str]:
+    """`as_connection`, which tests in other modules cannot import."""
+    return as_connection
+
+
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The id of a connection to a port where nobody listens."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        limits = {"connect_timeout": 1, "retry_timeout": 1}
+        fields = {"conn_type": "pravega", "host": "127.0.0.1", "port": port, "extra": limits}
+        monkeypatch.setenv("AIRFLOW_CONN_NOBODY", json.dumps(fields))
+        yield "nobody"
 
 
 @pytest.fixture(scope="session")
@@ -108,8 +127,7 @@ def run_dag(dag: DAG, logical_date: datetime | None = None, conf: dict[str, Any]
     bag = BundleDagBag(dag_folder=DAGS, bundle_path=DAGS, bundle_name=BUNDLE)
     bag.bag_dag(dag)
     sync_bag_to_db(bag, BUNDLE, None)
-    arguments = {} if logical_date is None else {"logical_date": logical_date}
-    return Run(dag.test(run_conf=conf, **arguments))
+    return Run(dag.test(run_conf=conf, logical_date=logical_date or datetime.now(UTC)))
 
 
 @pytest.fixture

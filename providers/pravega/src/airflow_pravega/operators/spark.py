@@ -148,8 +148,8 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope; made if it is missing. (templated)
-        source: path of files to read, or a function from the session and the task's context to a DataFrame.
-            (templated)
+        source: path of files to read (templated), or a function from the session and the task's context to a
+            DataFrame.
         source_format: format of the files at `source`.
         transform: from the source's DataFrame to one with the columns `event` (string or binary) and, if wanted,
             `routing_key`; a function, or its dotted name.
@@ -183,7 +183,9 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.source = source
+        # Airflow calls functions that it finds in templated fields; this one is for later.
+        self.source = source if isinstance(source, str) else None
+        self._make_frame = source if callable(source) else None
         self.source_format = source_format
         self.write_id = write_id
         self.commit_ledger = commit_ledger
@@ -236,10 +238,10 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
     def _write(
         self, spark: "SparkSession", config: PravegaConfig, stream: StreamName, write_id: str, context: Context
     ) -> None:
-        if isinstance(self.source, str):
-            frame = spark.read.format(self.source_format).load(self.source)
+        if self._make_frame is not None:
+            frame = self._make_frame(spark, context)
         else:
-            frame = self.source(spark, context)
+            frame = spark.read.format(self.source_format).load(self.source)
         sink = self.transformed(frame).write.format(FORMAT).mode("append").options(**self.options)
         if self.commit_ledger:
             sink = sink.option("commit_ledger", self.commit_ledger)

@@ -124,6 +124,7 @@ class _Look:
         async with PravegaClient(self._config) as client:
             if not self._record:
                 return await self._find(client, None)
+            await client.head(self.stream.scope, self.stream.stream)  # no ledger is made for a stream that is not there
             ledger = CutLedger(client.controller, client.store, self.stream.scope)
             await ledger.create()
             while True:

@@ -1,0 +1,143 @@
+"""The trigger on an event loop, as in a triggerer: many at once, over one client."""
+
+import asyncio
+import json
+from pkgutil import resolve_name
+
+import pytest
+
+from aiopravega import PravegaClient, PravegaConfig, ScalingPolicy, StreamCut, StreamCutRange
+from airflow_pravega import clients
+from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
+
+MANY = 250
+
+
+@pytest.fixture
+async def pravega(pravega_config: PravegaConfig):
+    async with PravegaClient(pravega_config) as opened:
+        yield opened
+
+
+async def first_event(trigger: PravegaStreamCutTrigger) -> dict[str, str]:
+    """What the triggerer gets of a trigger that it made again from its serialized form."""
+    name, arguments = json.loads(json.dumps(trigger.serialize()))
+    async for event in resolve_name(name)(**arguments).run():
+        payload: dict[str, str] = event.payload
+        return payload
+    raise AssertionError("the trigger ended without an event")
+
+
+async def trigger_since_tail(pravega: PravegaClient, scope: str, stream: str, min_bytes: int = 1):
+    since = (await pravega.tail(scope, stream)).to_text()
+    return PravegaStreamCutTrigger(f"{scope}/{stream}", since, min_bytes, 0.1, "pravega_default")
+
+
+def shared():
+    return clients._shared.get(asyncio.get_running_loop(), {})
+
+
+def users() -> int:
+    return sum(entry.users for entry in shared().values())
+
+
+async def until(condition) -> None:
+    while not condition():  # noqa: ASYNC110 - nobody tells when a trigger has got so far
+        await asyncio.sleep(0)
+
+
+async def test_many_triggers_share_one_client_and_all_fire(pravega, scope):
+    for number in range(5):
+        await pravega.create_stream(scope, f"stream-{number}", ScalingPolicy.fixed(1))
+    triggers = [await trigger_since_tail(pravega, scope, f"stream-{number % 5}") for number in range(MANY)]
+    waiting = [asyncio.create_task(first_event(trigger)) for trigger in triggers]
+    async with asyncio.timeout(60):
+        await until(lambda: users() == MANY and all(entry.opening.done() for entry in shared().values()))
+        assert len(shared()) == 1
+        for number in range(5):
+            async with pravega.writer(scope, f"stream-{number}") as writer:
+                await writer.write(b"event")
+        events = await asyncio.gather(*waiting)
+    for trigger, event in zip(triggers, events, strict=True):
+        assert event["status"] == "moved"
+        found = StreamCutRange.from_json(event)
+        assert str(found.stream) == trigger.stream
+        assert [event.data async for event in pravega.read(found)] == [b"event"]
+    assert not shared()
+
+
+async def test_a_cancelled_trigger_leaves_the_client_to_the_others(pravega, scope):
+    await pravega.create_stream(scope, "stream")
+    trigger = await trigger_since_tail(pravega, scope, "stream")
+    one, other = (asyncio.create_task(first_event(trigger)) for _ in range(2))
+    async with asyncio.timeout(30):
+        await until(lambda: users() == 2)
+        one.cancel()
+        await asyncio.wait([one])
+        async with pravega.writer(scope, "stream") as writer:
+            await writer.write(b"event")
+        assert (await other)["status"] == "moved"
+    assert one.cancelled()
+    assert not shared()
+
+
+async def test_one_that_is_cancelled_while_it_connects_leaves_nothing(pravega, scope):
+    await pravega.create_stream(scope, "stream")
+    trigger = await trigger_since_tail(pravega, scope, "stream")
+    task = asyncio.create_task(first_event(trigger))
+    async with asyncio.timeout(30):
+        await until(shared)
+        task.cancel()
+        await asyncio.wait([task])
+    assert not shared()
+
+
+async def test_enough_is_counted_with_headers(pravega, scope):
+    await pravega.create_stream(scope, "stream")
+    enough = 2 * (8 + len(b"event"))
+    waiting = asyncio.create_task(first_event(await trigger_since_tail(pravega, scope, "stream", enough)))
+    async with pravega.writer(scope, "stream") as writer:
+        await writer.write(b"event")
+        await writer.flush()
+        async with asyncio.timeout(30):
+            await until(shared)
+        assert not waiting.done()
+        await writer.write(b"event")
+    async with asyncio.timeout(30):
+        assert (await waiting)["status"] == "moved"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "error"),
+    [
+        (lambda pravega, scope: pravega.delete_stream(scope, "stream"), "StreamNotFoundError"),
+        (lambda pravega, scope: pravega.seal_stream(scope, "stream"), "StreamSealedError"),
+    ],
+)
+async def test_a_stream_that_will_never_move_ends_the_waiting(pravega, scope, spoil, error):
+    await pravega.create_stream(scope, "stream")
+    trigger = await trigger_since_tail(pravega, scope, "stream")
+    await spoil(pravega, scope)
+    async with asyncio.timeout(30):
+        event = await first_event(trigger)
+    assert event["status"] == "error"
+    assert event["error"] == error
+    assert f"{scope}/stream" in event["message"]
+
+
+async def test_a_text_that_is_no_cut_is_an_error():
+    event = await first_event(PravegaStreamCutTrigger("a/b", "rubbish", 1, 0.1, "pravega_default"))
+    assert (event["status"], event["error"]) == ("error", "InvalidStreamCutError")
+    unbounded = StreamCut.unbounded().to_text()
+    event = await first_event(PravegaStreamCutTrigger("a/b", unbounded, 1, 0.1, "pravega_default"))
+    assert (event["status"], event["error"]) == ("error", "ConfigurationError")
+
+
+async def test_a_server_that_is_not_there_is_an_error_for_all_who_wait(pravega, scope, nobody):
+    await pravega.create_stream(scope, "stream")
+    since = (await pravega.tail(scope, "stream")).to_text()
+    triggers = [PravegaStreamCutTrigger(f"{scope}/stream", since, 1, 0.1, nobody) for _ in range(3)]
+    async with asyncio.timeout(60):
+        events = await asyncio.gather(*map(first_event, triggers))
+    assert {event["error"] for event in events} == {"PravegaConnectionError"}
+    assert not shared()
