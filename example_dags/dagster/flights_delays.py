@@ -18,9 +18,9 @@ from typing import Any
 
 import dagster as dg
 from example_dags.flights import delays_per_carrier_and_day, typed_flights
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
-from dagster_pravega import PravegaResource, PravegaSparkIOManager, StreamRead, pravega_stream_spec
+from dagster_pravega import PravegaResource, PravegaSparkIOManager, StreamRead, pravega_stream_spec, spark_session
 
 FLIGHTS = os.environ.get("FLIGHTS_STREAM", "examples/flights")
 DELAYS = os.environ.get("DELAYS_STREAM", "examples/delays")
@@ -60,8 +60,7 @@ def flights_files(flights: StreamRead, folder: Folder) -> dg.MaterializeResult[N
 )
 def delays(folder: Folder) -> DataFrame:
     """The delays per carrier and day of those flights, as events."""
-    spark = SparkSession.builder.getOrCreate()
-    return delays_per_carrier_and_day(spark.read.parquet(folder.flights))
+    return delays_per_carrier_and_day(spark_session().read.parquet(folder.flights))
 
 
 def run_config(cuts: Mapping[str, str], path: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dagster_shared.libraries import DagsterLibraryRegistry
 from dagster_pravega.io_manager import PravegaSparkIOManager
 from dagster_pravega.ranges import RangeConfig
 from dagster_pravega.resource import PravegaResource
+from dagster_pravega.spark import spark_session
 from dagster_pravega.spec import pravega_stream_spec
 from dagster_pravega.stream_read import StreamRead
 
@@ -16,6 +17,7 @@ __all__ = [
     "RangeConfig",
     "StreamRead",
     "pravega_stream_spec",
+    "spark_session",
 ]
 
 DagsterLibraryRegistry.register("dagster-pravega", version("dagster-pravega"), is_dagster_package=False)

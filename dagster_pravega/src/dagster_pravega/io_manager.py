@@ -14,7 +14,7 @@ from dagster_pravega.failures import failing_for_good
 from dagster_pravega.measures import data_version, measures
 from dagster_pravega.ranges import RangeConfig, wanted_range
 from dagster_pravega.resource import PravegaResource
-from dagster_pravega.spark import FORMAT, as_events, spark_session
+from dagster_pravega.spark import FORMAT, LOCAL, as_events, spark_session
 from dagster_pravega.spec import stream_of
 from dagster_pravega.stream_read import EVENTS, StreamRead
 from dagster_pravega.written import WRITE_ID_KEY, earlier_range, note_start, write_name
@@ -48,7 +48,7 @@ class PravegaSparkIOManager(ConfigurableIOManager):
     """
 
     pravega: ResourceDependency[PravegaResource]
-    master: str = Field(default="local[*]", description="Spark's master, if the process has no session yet")
+    master: str = Field(default=LOCAL, description="Spark's master, if the process has no session yet")
     spark_conf: dict[str, str] = Field(
         default={}, description="settings of a new Spark session; not for credentials, which its pages would show"
     )

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FORMAT: Final = "pravega"
+LOCAL: Final = "local[*]"
 _EVENT: Final = "event"
 _ROUTING_KEY: Final = "routing_key"
 
 
-def spark_session(master: str, conf: Mapping[str, str]) -> "SparkSession":
+def spark_session(master: str = LOCAL, conf: Mapping[str, str] | None = None) -> "SparkSession":
     """The session of this process, which is made if there is none. It lives as long as the process.
+
+    Assets that need Spark before they have an input of it should take it from here: on this machine, it lets Spark's
+    workers use the Python of this process.
 
     Raises:
         ConfigurationError: Spark, or Pravega's data source for it, is not installed.
@@ -40,7 +44,7 @@ def spark_session(master: str, conf: Mapping[str, str]) -> "SparkSession":
         # Spark's workers take the first `python3` on the path, which may lack what this one has.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("dagster-pravega").master(master)
-    for key, value in conf.items():
+    for key, value in (conf or {}).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
