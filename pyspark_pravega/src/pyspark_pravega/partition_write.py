@@ -53,16 +53,20 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 class TransactionWriter:
-    """Writes rows into one transaction and keeps count of them."""
+    """Writes rows into one transaction and keeps count of them.
 
-    def __init__(self, transaction: Transaction, columns: SinkColumns) -> None:
+    `turn` says whose turn it is among the segments for the first rows without a key; partitions differ in it, so that
+    many small ones do not meet in one segment.
+    """
+
+    def __init__(self, transaction: Transaction, columns: SinkColumns, turn: int = 0) -> None:
         self.events = 0
         self.bytes = 0
         self._checksum = 0
         self._transaction = transaction
         self._columns = columns
         self._router = Router(transaction.segments)
-        self._next_lane = 0
+        self._next_lane = turn % self._router.lanes
 
     @property
     def checksum(self) -> str:
@@ -82,12 +86,11 @@ class TransactionWriter:
         self.events += len(frames)
         self.bytes += len(frames.whole)
         keys = self._columns.keys(batch)
-        if keys is None:
+        if keys is None or self._router.lanes == 1:
             self._write_anywhere(frames, 0, len(frames))
             return
         order, bounds = self._router.group(keys)
-        if self._router.lanes > 1 or keys.null_count:
-            frames = frames.take(order)
+        frames = frames.take(order)
         by_lane = [frames.blocks(int(bounds[i]), int(bounds[i + 1])) for i in range(self._router.lanes)]
         for blocks in zip_longest(*by_lane):  # in turn, so that no segment waits for another one's acknowledgements
             for lane, block in enumerate(blocks):
@@ -125,7 +128,7 @@ def write_in_transaction(
         return None
     transaction = client.open_transaction(stream.scope, stream.stream, lease=lease)
     try:
-        writer = TransactionWriter(transaction, columns)
+        writer = TransactionWriter(transaction, columns, turn=partition)
         wanted = min(_LARGEST_CHUNK, BLOCK_BYTES * len(transaction.segments.segments))
         for chunk in chunks(chain([first], batches), wanted):
             writer.write(chunk)

@@ -114,6 +114,14 @@ def test_rows_without_a_key_are_spread_over_the_segments(spark, write, events_in
     assert len(found) == 2
 
 
+def test_small_partitions_without_keys_do_not_meet_in_one_segment(spark, write, events_in, make_stream):
+    sink = make_stream(4)
+
+    write(spark.range(0, 400, numPartitions=4).selectExpr("cast(id as string) as event"), sink)
+
+    assert Counter(Counter(str(event.segment) for event in events_in(sink)).values()) == Counter([100] * 4)
+
+
 def test_rows_with_and_without_a_key_go_together(spark, write, contents, make_stream):
     sink = make_stream(3)
     frame = spark.range(0, 100).selectExpr(
