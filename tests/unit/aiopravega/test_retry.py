@@ -1,9 +1,11 @@
 """Retries: what can pass is tried again until the time is up, everything else at once raised."""
 
+import asyncio
+
 import pytest
 
 from aiopravega.errors import ConfigurationError, PravegaConnectionError
-from aiopravega.retry import RetryPolicy, retrying
+from aiopravega.retry import Retries, RetryPolicy, retrying
 
 IMPATIENT = RetryPolicy(initial=0.001, longest=0.002, total=0.05)
 
@@ -38,6 +40,14 @@ async def test_a_failure_that_cannot_pass_is_raised_at_once():
     with pytest.raises(ConfigurationError):
         await retrying(attempt, IMPATIENT, "a call")
     assert len(calls) == 1
+
+
+async def test_time_that_went_well_is_not_counted():
+    retries = Retries(IMPATIENT, "a call")
+    for _ in range(2):
+        await asyncio.sleep(2 * IMPATIENT.total)
+        retries.pause_after(PravegaConnectionError("lost after a long time"))
+        retries.progressed()
 
 
 def test_pauses_grow_but_not_beyond_the_longest():
