@@ -59,11 +59,6 @@ class JarList:
         """Read the text of a lock file."""
         return cls(parse_lock(text), hashlib.sha256(text.encode()).hexdigest())
 
-    @property
-    def total_size(self) -> int:
-        """Bytes of all jars together."""
-        return sum(jar.size for jar in self.jars)
-
     def folder(self) -> Path:
         """Where these jars are kept in the user's cache."""
         return cache_folder() / f"jars-{self.digest[:_FOLDER_HASH_DIGITS]}"

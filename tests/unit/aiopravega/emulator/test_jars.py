@@ -27,7 +27,7 @@ def test_a_line_is_a_coordinate_with_or_without_a_classifier_and_a_checksum_and_
 
     assert [str(jar) for jar in jars.jars] == ["org.x:a:1.0", "org.x:b:2.0:linux-x86_64"]
     assert [jar.filename for jar in jars.jars] == ["a-1.0.jar", "b-2.0-linux-x86_64.jar"]
-    assert jars.total_size == 30
+    assert [jar.size for jar in jars.jars] == [10, 20]
 
 
 def test_another_list_has_another_folder():
