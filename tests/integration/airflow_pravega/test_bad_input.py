@@ -180,7 +180,7 @@ def test_last_needs_records(fails_for_good, stream):
 @pytest.mark.usefixtures("spark")
 def test_secrets_are_in_no_log(run_task, stream, pravega_config, connection_json, monkeypatch, tmp_path, capfd, caplog):
     caplog.set_level(logging.DEBUG)
-    # At DEBUG it prints all that Python says to Spark's JVM; in a task's log, Airflow masks a connection's secrets there.
+    # At DEBUG it prints all that Python says to Spark's JVM; in a task's log Airflow masks a connection's secrets.
     caplog.set_level(logging.INFO, "py4j")
     connection = json.loads(connection_json(pravega_config)) | {"login": "ada", "password": "s3cret"}
     monkeypatch.setenv("AIRFLOW_CONN_SECRET", json.dumps(connection))
