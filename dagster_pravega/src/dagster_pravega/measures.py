@@ -1,5 +1,6 @@
 """What a materialization tells of a range of a stream: its cuts, its size, how fast it went, its data version."""
 
+import hashlib
 from typing import Any, Final
 
 from dagster import DataVersion
@@ -10,6 +11,8 @@ from dagster_pravega.spec import CUTS_KEY, STREAM_KEY
 EVENTS_KEY: Final = "pravega/events"
 BYTES_KEY: Final = "pravega/bytes"
 RATE_KEY: Final = "pravega/events_per_second"
+# Dagster keeps versions in an index, whose rows have at most 2,704 bytes in PostgreSQL, the asset's key among them.
+_LONGEST_VERSION: Final = 1024
 
 
 def measures(
@@ -26,5 +29,8 @@ def measures(
 
 
 def data_version(cuts: StreamCutRange) -> DataVersion:
-    """The version of data that is a function of a range: the texts of its cuts."""
-    return DataVersion(f"{cuts.start.to_text()}..{cuts.end.to_text()}")
+    """The version of data that is a function of a range: the texts of its cuts, or their digest if they are long."""
+    version = f"{cuts.start.to_text()}..{cuts.end.to_text()}"
+    if len(version) > _LONGEST_VERSION:
+        version = f"sha256:{hashlib.sha256(version.encode()).hexdigest()}"
+    return DataVersion(version)
