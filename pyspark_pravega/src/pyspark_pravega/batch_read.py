@@ -5,6 +5,7 @@ copies to the tasks. A partition is a range of bytes of one segment.
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Final
 
 import pyarrow as pa
@@ -20,8 +21,12 @@ from pyspark_pravega.read_options import NamedCut, ReadOptions
 from pyspark_pravega.rows import RowMaker
 from pyspark_pravega.source import READ_SCHEMA
 
-# Bytes that become a batch. Spark's JVM and Python work on neighbouring batches at the same time.
-_BLOCK_BYTES: Final = 8 * 1024 * 1024
+# Bytes that become a batch: smaller ones cost more time in Spark, larger ones more memory in the worker.
+_BLOCK_BYTES: Final = 4 * 1024 * 1024
+# Requests under way: as many as fill the block that is waited for, so that only one more is begun.
+_REQUESTS: Final = 4
+# Buffers beyond this are for events of megabytes.
+_ORDINARY_BYTES: Final = 5 * 1024 * 1024
 
 
 class SegmentPartition(InputPartition):
@@ -67,9 +72,15 @@ class PravegaBatchReader(DataSourceReader):
             return
         reader = cluster(self._options.config).reader
         rows = RowMaker(partition.part.segment)
-        blocks = reader.read(partition.part, scan=find_frames, allocate=_arrow_buffer, block_bytes=_BLOCK_BYTES)
-        for block in blocks:
-            yield from rows.batches(block)
+        blocks = reader.read(
+            partition.part,
+            scan=find_frames,
+            allocate=_arrow_buffer,
+            block_bytes=_BLOCK_BYTES,
+            requests=_REQUESTS,
+        )
+        # Not by a loop, whose variable would hold a block while its batches are sent.
+        yield from chain.from_iterable(map(rows.batches, blocks))
 
 
 def _resolve(client: PravegaClient, options: ReadOptions) -> StreamCutRange:
@@ -90,6 +101,9 @@ def _resolve(client: PravegaClient, options: ReadOptions) -> StreamCutRange:
 
 def _arrow_buffer(size: int) -> memoryview:
     """Of Arrow's pool, which uses memory again without asking the system for it."""
+    if size > _ORDINARY_BYTES:
+        # These are all of other sizes, so that what the pool keeps of earlier ones would add up.
+        pa.default_memory_pool().release_unused()
     return memoryview(pa.allocate_buffer(size))
 
 

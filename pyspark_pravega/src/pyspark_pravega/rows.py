@@ -4,7 +4,6 @@ No event is touched one by one: Arrow gets the frames as they are, cuts off thei
 same in every row are made once. Nothing here knows servers or Spark.
 """
 
-from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -40,13 +39,15 @@ class RowMaker:
         self._segment = segment
         self._constants: list[pa.Array] = self._make_constants(0)
 
-    def batches(self, block: EventBlock[Positions]) -> Iterator[pa.RecordBatch]:
-        """The events of a block in batches of up to `LARGEST_BATCH_ROWS` rows."""
+    def batches(self, block: EventBlock[Positions]) -> list[pa.RecordBatch]:
+        """The events of a block in batches of up to `LARGEST_BATCH_ROWS` rows; they do not need the block any more."""
         # Arrow's offsets have one more: the end of the last value.
         borders = np.append(block.frames, np.int32(len(block.data)))
         data = pa.py_buffer(block.data)
-        for first in range(0, len(block.frames), LARGEST_BATCH_ROWS):
-            yield self._batch(borders[first : first + LARGEST_BATCH_ROWS + 1], data, block.offset)
+        return [
+            self._batch(borders[first : first + LARGEST_BATCH_ROWS + 1], data, block.offset)
+            for first in range(0, len(block.frames), LARGEST_BATCH_ROWS)
+        ]
 
     def _batch(self, borders: Positions, data: pa.Buffer, base: int) -> pa.RecordBatch:
         rows = len(borders) - 1

@@ -4,10 +4,13 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
+
+Read = Callable[..., DataFrame]
+Fill = Callable[..., list[bytes]]
 
 
 @pytest.fixture(scope="session")
@@ -50,3 +53,29 @@ def make_stream(client: PravegaClient, scope: str) -> Callable[..., StreamName]:
         return StreamName(scope, name)
 
     return make
+
+
+@pytest.fixture
+def read(spark, pravega_config) -> Read:
+    """A DataFrame of a stream, with options."""
+
+    def read(stream: StreamName, **options: object) -> DataFrame:
+        named = {"controller": pravega_config.controller_uri, "scope": stream.scope, "stream": stream.stream}
+        texts = {name: str(value) for name, value in options.items()}
+        frame: DataFrame = spark.read.format("pravega").options(**named | texts).load()
+        return frame
+
+    return read
+
+
+@pytest.fixture
+def fill(client) -> Fill:
+    """Writes events `name-0 …`, each with a key of its own, and returns them."""
+
+    def fill(stream: StreamName, count: int, name: str = "event") -> list[bytes]:
+        events = [f"{name}-{number}".encode() for number in range(count)]
+        with client.writer(stream.scope, stream.stream) as writer:
+            writer.write_many(events, [str(number) for number in range(count)])
+        return events
+
+    return fill

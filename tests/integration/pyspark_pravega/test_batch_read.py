@@ -4,50 +4,18 @@ import hashlib
 import json
 import subprocess
 import sys
-import uuid
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from aiopravega import UNBOUNDED, StreamCut, StreamCutRange, StreamName
-from aiopravega.names import SegmentId
 
-Read = Callable[..., DataFrame]
-Fill = Callable[..., list[bytes]]
 LARGEST = 8 * 1024 * 1024
 COLUMNS = ["event", "scope", "stream", "segment_id", "offset"]
-
-
-@pytest.fixture
-def read(spark, pravega_config) -> Read:
-    """A DataFrame of a stream, with options."""
-
-    def read(stream: StreamName, **options: object) -> DataFrame:
-        named = {"controller": pravega_config.controller_uri, "scope": stream.scope, "stream": stream.stream}
-        texts = {name: str(value) for name, value in options.items()}
-        frame: DataFrame = spark.read.format("pravega").options(**named | texts).load()
-        return frame
-
-    return read
-
-
-@pytest.fixture
-def fill(client) -> Fill:
-    """Writes events `name-0 …`, each with a key of its own, and returns them."""
-
-    def fill(stream: StreamName, count: int, name: str = "event") -> list[bytes]:
-        events = [f"{name}-{number}".encode() for number in range(count)]
-        with client.writer(stream.scope, stream.stream) as writer:
-            writer.write_many(events, [str(number) for number in range(count)])
-        return events
-
-    return fill
 
 
 def contents(frame: DataFrame) -> Counter[bytes]:
@@ -216,130 +184,6 @@ def test_a_truncated_stream_is_read_from_its_head(read, fill, client, make_strea
     assert contents(read(stream, start_stream_cut="unbounded")) == Counter(kept)
 
 
-# --- what cannot work is said when the job is planned -------------------------------------------------------
-
-
-def refused(frame: DataFrame) -> str:
-    """What Spark says about a job that it does not start."""
-    with pytest.raises(AnalysisException) as raised:
-        frame.collect()
-    return str(raised.value)
-
-
-def test_a_cut_that_a_truncation_removed_is_refused(read, fill, client, make_stream):
-    stream = make_stream(2)
-    start = client.head(stream.scope, stream.stream)
-    fill(stream, 100)
-    client.truncate_stream(tail(client, stream))
-
-    said = refused(read(stream, start_stream_cut=start.to_text()))
-
-    assert "aiopravega.errors.StreamTruncatedError" in said
-    assert str(stream) in said
-    assert "Start from the head" in said
-
-
-def test_a_cut_whose_segments_are_gone_is_refused(read, fill, client, make_stream):
-    stream = make_stream(1)
-    start = client.head(stream.scope, stream.stream)
-    fill(stream, 10)
-    client.scale_stream(stream.scope, stream.stream, 2)
-    client.truncate_stream(tail(client, stream))
-
-    said = refused(read(stream, start_stream_cut=start.to_text()))
-
-    assert "aiopravega.errors.StreamTruncatedError" in said
-
-
-def test_an_end_before_the_start_is_refused(read, fill, client, make_stream):
-    stream = make_stream(1)
-    first = tail(client, stream).to_text()
-    fill(stream, 10)
-    second = tail(client, stream).to_text()
-
-    assert "InvalidRangeError: the range ends before it starts" in refused(
-        read(stream, start_stream_cut=second, end_stream_cut=first)
-    )
-    assert "InvalidRangeError" in refused(read(stream, start_stream_cut="latest", end_stream_cut=first))
-
-
-def test_an_end_before_the_start_across_a_scaling_is_refused(read, fill, client, make_stream):
-    stream = make_stream(1)
-    first = tail(client, stream).to_text()
-    fill(stream, 10)
-    client.scale_stream(stream.scope, stream.stream, 2)
-    fill(stream, 10)
-
-    said = refused(read(stream, start_stream_cut="latest", end_stream_cut=first))
-
-    assert "InvalidRangeError" in said
-
-
-def test_an_end_behind_the_tail_is_refused(read, fill, make_stream):
-    stream = make_stream(1)
-    fill(stream, 10)
-    beyond = StreamCut(stream, {SegmentId(stream, 0, 0): 10_000_000})
-
-    assert "InvalidRangeError" in refused(read(stream, end_stream_cut=beyond.to_text()))
-
-
-def test_a_cut_inside_an_event_fails_with_its_place(read, fill, make_stream):
-    stream = make_stream(1)
-    fill(stream, 10)
-    inside = StreamCut(stream, {SegmentId(stream, 0, 0): 12})
-
-    with pytest.raises(Exception, match=r"MalformedEventError: .*0\.#epoch\.0.*offset 12.*lie between events"):
-        read(stream, start_stream_cut=inside.to_text()).collect()
-
-
-def test_an_unknown_stream_is_refused(read, scope):
-    said = refused(read(StreamName(scope, "no-such-stream")))
-
-    assert "aiopravega.errors.StreamNotFoundError" in said
-    assert f"{scope}/no-such-stream" in said
-
-
-def test_an_unknown_scope_is_refused(read):
-    said = refused(read(StreamName("no-such-scope", "stream")))
-
-    assert "NotFoundError" in said
-    assert "no-such-scope/stream" in said
-
-
-def test_a_cut_of_another_stream_is_refused(read, client, make_stream):
-    stream, other = make_stream(1), make_stream(1, "other")
-
-    with pytest.raises(AnalysisException, match=r"InvalidStreamCutError: option 'start_stream_cut' is a cut of"):
-        read(stream, start_stream_cut=tail(client, other).to_text())
-
-
-def test_an_unknown_option_is_refused(read, make_stream):
-    with pytest.raises(
-        AnalysisException, match=r"ConfigurationError: a read .* 'start_cut': did you mean start_stream"
-    ):
-        read(make_stream(1), start_cut="earliest")
-
-
-@pytest.mark.parametrize("uri", ["http://127.0.0.1:9090", "127.0.0.1:9090", "tcp://127.0.0.1"])
-def test_a_wrong_uri_is_refused(spark, uri):
-    source = spark.read.format("pravega").options(controller=uri, scope="scope", stream="stream")
-
-    with pytest.raises(AnalysisException, match=r"ConfigurationError: .*write tcp://host:port"):
-        source.load()
-
-
-def test_a_server_that_is_not_there_is_named(spark):
-    source = spark.read.format("pravega").options(controller="tcp://127.0.0.1:1", scope="scope", stream="stream")
-
-    said = refused(source.load())
-
-    assert "aiopravega.errors.PravegaConnectionError" in said
-    assert "127.0.0.1:1" in said
-
-
-# --- on executors of their own, and with authentication -----------------------------------------------------
-
-
 @pytest.mark.timeout(400)  # three JVMs start on a machine that may be busy with other tests
 def test_executors_of_a_cluster_share_the_work(fill, make_stream, pravega_config):
     stream = make_stream(4)
@@ -358,55 +202,3 @@ def test_executors_of_a_cluster_share_the_work(fill, make_stream, pravega_config
     assert len(said["segments"]) == 4
     assert sum(segment["events"] for segment in said["segments"]) == 4000
     assert all(segment["events"] == segment["distinct"] for segment in said["segments"])
-
-
-class TestSecured:
-    """With TLS and authentication: secrets stay secret."""
-
-    @pytest.fixture
-    def stream(self, pravega_emulator_secure):
-        from aiopravega.blocking import PravegaClient
-
-        with PravegaClient(pravega_emulator_secure.config) as client:
-            name = StreamName(f"secret-{uuid.uuid4().hex}", "stream")
-            client.create_scope(name.scope)
-            client.create_stream(name.scope, name.stream)
-            with client.writer(name.scope, name.stream) as writer:
-                writer.write_many([b"event"] * 100, ["key"] * 100)
-            yield name
-
-    @pytest.fixture
-    def password(self, pravega_emulator_secure):
-        return pravega_emulator_secure.config_for("reader").password.get_secret_value()
-
-    @pytest.fixture
-    def load(self, spark, pravega_emulator_secure, stream):
-        server = pravega_emulator_secure
-
-        def load(password: str) -> DataFrame:
-            options = {"controller": server.controller_uri, "ca_file": str(server.ca_file)}
-            options |= {"scope": stream.scope, "stream": stream.stream, "username": "reader", "password": password}
-            frame: DataFrame = spark.read.format("pravega").options(**options).load()
-            return frame
-
-        return load
-
-    def test_an_account_that_may_only_read_reads(self, load, password):
-        assert load(password).count() == 100
-
-    def test_plans_and_partitions_do_not_show_the_password(self, load, password, capsys):
-        frame = load(password)
-
-        frame.explain(extended=True)
-        frame.explain(mode="formatted")
-
-        shown = capsys.readouterr().out
-        assert "pravega" in shown
-        internal = frame._jdf.queryExecution().toString() + frame.rdd.toDebugString().decode()
-        assert password not in shown + internal
-
-    def test_a_wrong_password_is_refused_and_not_shown(self, load):
-        said = refused(load("guessed-wrong"))
-
-        assert "aiopravega.errors.AuthenticationError" in said
-        assert "guessed-wrong" not in said

@@ -53,7 +53,7 @@ def test_short_events_come_in_batches_of_bounded_size(more):
     count = LARGEST_BATCH_ROWS + more
     events = [b"%d" % (number % 10) for number in range(count)]
 
-    batches = list(RowMaker(SEGMENT).batches(block_of(events, offset=5)))
+    batches = RowMaker(SEGMENT).batches(block_of(events, offset=5))
 
     assert all(batch.num_rows <= LARGEST_BATCH_ROWS for batch in batches)
     table = pa.Table.from_batches(batches)
@@ -63,7 +63,7 @@ def test_short_events_come_in_batches_of_bounded_size(more):
 
 
 def test_a_batch_survives_the_way_to_spark():
-    batches = list(RowMaker(SEGMENT).batches(block_of([b"abc"] * (LARGEST_BATCH_ROWS + 10))))
+    batches = RowMaker(SEGMENT).batches(block_of([b"abc"] * (LARGEST_BATCH_ROWS + 10)))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, SCHEMA) as stream:
         for batch in batches:

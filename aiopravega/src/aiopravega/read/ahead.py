@@ -7,7 +7,7 @@ nothing of events.
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -23,7 +23,7 @@ from aiopravega.retry import Retries, RetryPolicy
 REQUEST_BYTES: Final = 1024 * 1024
 # Enough to keep one connection busy when the data is in the server's cache.
 REQUESTS: Final = 8
-# Idle connections that are kept, for all segment stores together.
+# Idle connections that are kept for each segment store.
 _KEPT_CONNECTIONS: Final = 8
 
 Allocate = Callable[[int], memoryview | bytearray]
@@ -54,13 +54,17 @@ class BulkConnections:
             PravegaError: the owner cannot be found or reached.
         """
         endpoint, token = self._locate(segment, again=again)
-        idle = self._idle.get(endpoint)
-        while idle:
-            connection = idle.popleft()
+        while (connection := self._take_idle(endpoint)) is not None:
             if not again:
                 return connection, token
             connection.close()  # as old as the one that has just failed
         return BulkConnection.open(endpoint, self._ssl_context, self._timeout), token
+
+    def _take_idle(self, endpoint: Endpoint) -> BulkConnection | None:
+        try:
+            return self._idle[endpoint].popleft()
+        except LookupError:  # none, or another thread was faster
+            return None
 
     def release(self, connection: BulkConnection) -> None:
         """Give back a connection with nothing under way."""
@@ -72,9 +76,9 @@ class BulkConnections:
 
     def close(self) -> None:
         """Close the idle connections."""
-        for idle in self._idle.values():
-            while idle:
-                idle.pop().close()
+        for endpoint in list(self._idle):
+            while (connection := self._take_idle(endpoint)) is not None:
+                connection.close()
 
 
 @dataclass(slots=True)
@@ -140,7 +144,7 @@ class ReadAhead:
         self._head = wire.SegmentReadHead(self._segment)
         self._head_buffer = memoryview(bytearray(self._head.size))
 
-    def windows(self) -> Iterator[Window]:
+    def windows(self) -> Generator[Window, None, None]:
         """All windows of the range, filled, in order.
 
         Raises:

@@ -4,7 +4,7 @@ Frames are found by a scan that the caller may replace, and buffers come from th
 Arrow's without a copy. Only the part of an event that a block cuts off is copied, in front of the next block.
 """
 
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterator, Sized
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -38,6 +38,48 @@ class EventBlock(Generic[S]):
     frames: S
 
 
+class EventBlocks(Iterator[EventBlock[S]]):
+    """The blocks of one range, as `BulkReader.read` makes them.
+
+    It keeps nothing of a block that it has given out: the buffer lives only as long as its user wants.
+    """
+
+    def __init__(
+        self, windows: Generator[Window, None, None], wanted: SegmentRange, scan: Scan[S], allocate: Allocate
+    ) -> None:
+        self._windows = windows
+        self._wanted, self._scan, self._allocate = wanted, scan, allocate
+        self._rest = b""  # of an event that goes on in the next window
+
+    def close(self) -> None:
+        """Stop early."""
+        self._windows.close()
+
+    def __next__(self) -> EventBlock[S]:
+        for window in self._windows:
+            block = self._block(window)
+            if len(block.frames):
+                return block
+        if self._rest:
+            wanted, at = self._wanted, self._wanted.end - len(self._rest)
+            raise MalformedEventError(
+                f"{wanted.segment}: the range from {wanted.start} to {wanted.end} ends inside the event at {at}, or "
+                "starts inside one: use StreamCuts that lie between events",
+                at=at,
+            )
+        raise StopIteration
+
+    def _block(self, window: Window) -> EventBlock[S]:
+        data = _joined(self._rest, window, self._allocate)
+        offset = window.end - len(data)
+        try:
+            frames, end = self._scan(data, 0, len(data))
+        except MalformedEventError as error:
+            raise _no_event(self._wanted, offset + error.at) from error
+        self._rest = bytes(data[end:])
+        return EventBlock(self._wanted.segment, offset, data[:end], frames)
+
+
 class BulkReader:
     """Reads ranges of segments in blocks; keeps its connections for further ranges. Threads may share it.
 
@@ -62,7 +104,7 @@ class BulkReader:
         block_bytes: int = BLOCK_BYTES,
         request_bytes: int = REQUEST_BYTES,
         requests: int = REQUESTS,
-    ) -> Iterator[EventBlock[S]]:
+    ) -> "EventBlocks[S]":
         """The events of a range in blocks of about `block_bytes`, resumed where it stopped after failures that pass.
 
         Args:
@@ -89,28 +131,11 @@ class BulkReader:
             request_bytes=request_bytes,
             requests=requests,
         )
-        rest = memoryview(b"")  # of an event that goes on in the next window
-        for window in ahead.windows():
-            data = _joined(rest, window, allocate)
-            offset = window.end - len(data)
-            try:
-                frames, end = scan(data, 0, len(data))
-            except MalformedEventError as error:
-                raise _no_event(wanted, offset + error.at) from error
-            rest = data[end:]
-            if len(frames):
-                yield EventBlock(wanted.segment, offset, data[:end], frames)
-        if rest:
-            at = wanted.end - len(rest)
-            raise MalformedEventError(
-                f"{wanted.segment}: the range from {wanted.start} to {wanted.end} ends inside the event at {at}, or "
-                "starts inside one: use StreamCuts that lie between events",
-                at=at,
-            )
+        return EventBlocks(ahead.windows(), wanted, scan, allocate)
 
 
-def _joined(rest: memoryview, window: Window, allocate: Allocate) -> memoryview:
-    """The window's bytes with `rest` in front of them."""
+def _joined(rest: bytes, window: Window, allocate: Allocate) -> memoryview:
+    """The window's bytes with `rest`, the end of the window before, in front of them."""
     start = window.headroom - len(rest)
     if start >= 0:
         window.buffer[start : window.headroom] = rest

@@ -1,3 +1,4 @@
+# long because: every fault that a server can make is tried with the same few events
 """Bulk reads of one segment: whatever the server does, each event comes whole, once, and in its place."""
 
 import random
