@@ -25,7 +25,7 @@ help: ## List what make can do
 
 .PHONY: demo
 demo: setup ## Run the main job from end to end on an embedded Pravega
-	@$(BIN)/python example_dags/demo.py
+	@$(BIN)/python -m example_dags.demo
 
 .PHONY: test
 test: setup ## Run all tests (some: make test ARGS='tests/unit -k cut')

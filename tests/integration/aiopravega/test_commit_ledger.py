@@ -1,3 +1,4 @@
+# long because: every state of a write and its transactions is one test, on the fixtures that all share
 """Exactly-once commits: whatever an earlier attempt of a write left, running it again puts each event in once.
 
 What a killed attempt leaves is made here by taking its steps and stopping.

@@ -1,3 +1,4 @@
+# long because: one test per promise of the sink, on the one Spark and the helpers that all share
 """DataFrames written to streams by a real Spark: each row once, in its key's segment and order, or a clear error."""
 
 import json

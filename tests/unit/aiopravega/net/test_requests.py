@@ -1,3 +1,4 @@
+# long because: one test per kind of answer, on the scripted server that all share
 """Requests over one shared connection: each gets its own answer, or learns why there is none."""
 
 import asyncio

@@ -1,0 +1,1 @@
+"""Side by side with the peers, in one run: `make bench`."""

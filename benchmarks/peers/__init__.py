@@ -1,0 +1,1 @@
+"""Clients of others, run as programs of their own."""

@@ -1,0 +1,1 @@
+"""The whole loop on real servers: `make demo`."""

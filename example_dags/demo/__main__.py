@@ -1,0 +1,238 @@
+"""The main job from end to end, on a real Pravega that is started for it.
+
+Flights are replayed into a stream; an Airflow DAG waits for it to move, reads exactly that range with Spark, and
+writes the delays per carrier and day exactly once; the run is repeated, a range is read again, and Dagster reads it
+too. At the end everything is counted with a plain client.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from example_dags.demo import airflow_runs
+from example_dags.demo.chart import draw_delays
+from example_dags.demo.progress import Steps
+
+from aiopravega import UNBOUNDED, StreamCutRange, StreamName
+from aiopravega.blocking import PravegaClient
+from aiopravega.emulator import PravegaEmulator
+
+ROOT = Path(__file__).parents[2]
+OUTPUT = ROOT / "build" / "demo"
+FLIGHTS, DELAYS = StreamName("examples", "flights"), StreamName("examples", "delays")
+FIRST_RUN, SECOND_RUN = datetime(2013, 1, 20, tzinfo=UTC), datetime(2013, 1, 31, tzinfo=UTC)
+# The first run starts while the first days are replayed; the second one takes what has come since.
+FIRST_DAYS, LAST_DAYS = (1, 20), (21, 31)
+SOME_BYTES = 500_000
+_LINE = 70  # characters of a value that is shown
+
+
+class Demo:
+    """The steps, in their order; each leaves what the next ones need."""
+
+    def __init__(self, steps: Steps, client: PravegaClient, example: ModuleType) -> None:
+        self._steps = steps
+        self._client = client
+        self._example = example
+        self._runs: dict[datetime, dict[str, Any]] = {}
+        self._replayed = 0
+
+    def start_replay(self, days: tuple[int, int]) -> "subprocess.Popen[str]":
+        """Replay some days in a process of their own, as a source that knows nothing of the job."""
+        home = OUTPUT / f"airflow-source-{days[0]}"
+        home.mkdir()
+        uri = self._client.config.controller_uri
+        return subprocess.Popen(
+            [sys.executable, "-m", "example_dags.demo.replay", str(home), uri, *map(str, days)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=self._steps.log.open("a"),
+            text=True,
+        )
+
+    def wait_for_replay(self, source: "subprocess.Popen[str]") -> int:
+        """The number of flights that a source has written."""
+        text, _ = source.communicate(timeout=120)
+        if source.returncode:
+            raise RuntimeError(f"the replay ended with {source.returncode}; see {self._steps.log}")
+        flights = int(text.split()[-1])
+        self._replayed += flights
+        return flights
+
+    def job(self, date: datetime, min_bytes: int) -> dict[str, Any]:
+        """One run of the DAG `flights_delays`; the same date is the same run."""
+        return airflow_runs.run(self._example.flights_delays, date, output=str(OUTPUT / "airflow"), min_bytes=min_bytes)
+
+    def first_run(self) -> None:
+        """Steps 1 to 5 of the job, while flights are still coming in."""
+        with self._steps.step(
+            "Airflow: flights_delays waits (deferred) while January is replayed, reads, writes"
+        ) as say:
+            source = self.start_replay(FIRST_DAYS)
+            run = self._runs[FIRST_RUN] = self.job(FIRST_RUN, SOME_BYTES)
+            flights = self.wait_for_replay(source)
+            say.append(f"{flights:,} flights of January {FIRST_DAYS[0]} to {FIRST_DAYS[1]} replayed in the meantime")
+            say.append(_read_line(run["read"]))
+            say.append(_write_line(run["write"]))
+
+    def second_run(self) -> None:
+        """The next interval starts where the first one ended."""
+        with self._steps.step("Airflow: the next run takes the rest of January") as say:
+            self.wait_for_replay(self.start_replay(LAST_DAYS))
+            run = self._runs[SECOND_RUN] = self.job(SECOND_RUN, 1)
+            say.append(_read_line(run["read"]))
+            say.append(_write_line(run["write"]))
+            if run["wait"]["start"] != self._runs[FIRST_RUN]["wait"]["end"]:
+                raise RuntimeError("the second interval does not start where the first one ended")
+
+    def retry(self) -> None:
+        """The same interval again: the same cuts, the same bytes, nothing doubled."""
+        with self._steps.step("Airflow: the first run again, as a retry") as say:
+            before = self._client.tail(DELAYS.scope, DELAYS.stream)
+            first, again = self._runs[FIRST_RUN], self.job(FIRST_RUN, SOME_BYTES)
+            if again["wait"] != first["wait"] or again["read"]["digest"] != first["read"]["digest"]:
+                raise RuntimeError("the retry has read another range")
+            grown = self._client.distance(before, self._client.tail(DELAYS.scope, DELAYS.stream))
+            say.append(f"the same cuts; the same bytes (SHA-256 {first['read']['digest'][:16]}…)")
+            say.append(f"written again: {again['write']['written']}; the stream has grown by {grown} bytes")
+
+    def backfill(self) -> None:
+        """A past range by its two cuts."""
+        with self._steps.step("Airflow: flights_backfill reads the first range again, by its cuts") as say:
+            first = self._runs[FIRST_RUN]
+            result = airflow_runs.run(
+                self._example.flights_backfill,
+                datetime(2013, 2, 1, tzinfo=UTC),
+                output=str(OUTPUT / "airflow"),
+                **first["wait"],
+            )["read"]
+            if result["digest"] != first["read"]["digest"]:
+                raise RuntimeError("the backfill gave other bytes")
+            say.append(f"{result['events']:,} events; the same bytes (SHA-256 {result['digest'][:16]}…)")
+
+    def dagster(self) -> None:
+        """The same range as a Dagster asset."""
+        with self._steps.step("Dagster: the same range is materialized as an asset") as say:
+            import dagster as dg
+            from example_dags.dagster import flights_delays as assets
+            from pyspark.sql import SparkSession
+
+            from airflow_pravega.spark.digest import digest_of_files
+
+            first = self._runs[FIRST_RUN]
+            folder = str(OUTPUT / "dagster")
+            result = dg.materialize(
+                [assets.flights_stream, assets.flights_files],
+                resources=dict(assets.defs.resources or {}),
+                run_config=assets.run_config(first["wait"], folder),
+            )
+            (materialization,) = result.asset_materializations_for_node("flights_files")
+            metadata = {name: entry.value for name, entry in materialization.metadata.items()}
+            spark = SparkSession.active()
+            if digest_of_files(spark, str(metadata["path"])) != first["read"]["digest"]:
+                raise RuntimeError("Dagster has read other bytes")
+            say.extend(f"{name}: {_short(value)}" for name, value in metadata.items())
+            say.append(f"the same bytes (SHA-256 {first['read']['digest'][:16]}…)")
+
+    def count(self) -> None:
+        """Read both streams with a plain client, and compare."""
+        everything = StreamCutRange(UNBOUNDED, UNBOUNDED)
+        flights = [event.data for event in self._client.read(everything, FLIGHTS)]
+        delays = [json.loads(event.data) for event in self._client.read(everything, DELAYS)]
+        read = sum(run["read"]["events"] for run in self._runs.values())
+        written = sum(run["write"]["events"] for run in self._runs.values())
+        duplicates = len(delays) - written
+        draw_delays(delays, OUTPUT / "delays.png")
+        self._steps.table(
+            "What went through",
+            {
+                "flights replayed (rows in)": f"{self._replayed:,}",
+                f"events in {FLIGHTS}": f"{len(flights):,}",
+                "events read, both intervals": f"{read:,}",
+                "events written by the job": f"{written:,}",
+                f"events in {DELAYS}": f"{len(delays):,}",
+                "flights in them": f"{sum(row['flights'] for row in delays):,}",
+                "duplicates": f"{duplicates}",
+                "chart": str((OUTPUT / "delays.png").relative_to(ROOT)),
+                "files": str(OUTPUT.relative_to(ROOT)),
+            },
+        )
+        self._steps.table("Time", {what: f"{seconds:.1f} s" for what, seconds in self._steps.seconds.items()})
+        counted = sum(row["flights"] for row in delays)
+        if duplicates or not self._replayed == len(flights) == read == counted:
+            raise RuntimeError("the numbers do not agree: something was lost or doubled")
+
+
+def _read_line(result: Mapping[str, Any]) -> str:
+    return f"{result['events']:,} events ({result['bytes']:,} bytes) read into Parquet in {result['seconds']:.1f} s"
+
+
+def _write_line(result: Mapping[str, Any]) -> str:
+    return f"{result['events']:,} events written to {result['stream']} exactly once"
+
+
+def _short(value: object) -> str:
+    text = f"{value:,}" if isinstance(value, int | float) else str(value)
+    return text if len(text) <= _LINE else f"{text[:_LINE]}…"
+
+
+def _spark() -> None:
+    """One Spark for all steps: the operators and the assets use the session of their process."""
+    from pyspark.sql import SparkSession
+
+    (
+        SparkSession.builder.master("local[2]")
+        .appName("demo")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .getOrCreate()
+    )
+
+
+def main() -> None:
+    """Run all steps; ends with an error if a number is not what it must be."""
+    shutil.rmtree(OUTPUT, ignore_errors=True)
+    OUTPUT.mkdir(parents=True)
+    sys.path.insert(0, str(airflow_runs.DAGS))
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    steps = Steps(OUTPUT / "demo.log")
+    steps.console.print(f"The log of all that runs is in {steps.log.relative_to(ROOT)}")
+    try:
+        with ExitStack() as stack:
+            _run(steps, stack)
+    except Exception as error:
+        steps.console.print(f"[red]The demo failed:[/red] {error!s} (more in {steps.log.relative_to(ROOT)})")
+        raise
+
+
+def _run(steps: Steps, stack: ExitStack) -> None:
+    with steps.step("Pravega 0.13.0, Airflow and Spark start") as say:
+        server = stack.enter_context(PravegaEmulator())
+        os.environ["PRAVEGA_CONTROLLER_URI"] = server.controller_uri
+        home = OUTPUT / "airflow-home"
+        home.mkdir()
+        airflow_runs.prepare(home, server.controller_uri)
+        example = airflow_runs.example()
+        _spark()
+        say.append(f"controller at {server.controller_uri}")
+    demo = Demo(steps, stack.enter_context(PravegaClient(server.config)), example)
+    demo.first_run()
+    demo.second_run()
+    demo.retry()
+    demo.backfill()
+    demo.dagster()
+    demo.count()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Runs the example's DAGs in this process with `dag.test()`, on an Airflow database of the demo's own.
+
+Airflow reads its settings when it is first imported, so `prepare` comes before everything else of Airflow.
+"""
+
+import json
+import os
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from airflow.models.dagrun import DagRun
+    from airflow.sdk import DAG
+
+DAGS = Path(__file__).parents[1] / "airflow"
+_BUNDLE = "dags-folder"
+
+
+def prepare(home: Path, controller_uri: str) -> None:
+    """Set Airflow up in `home`, with the connection `pravega_default`."""
+    address = urlsplit(controller_uri)
+    os.environ |= {
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
+        "AIRFLOW_CONN_PRAVEGA_DEFAULT": json.dumps(
+            {"conn_type": "pravega", "host": address.hostname, "port": address.port}
+        ),
+    }
+    from airflow.dag_processing.bundles.manager import DagBundlesManager
+    from airflow.utils.db import initdb
+
+    initdb()
+    DagBundlesManager().sync_bundles_to_db()
+
+
+def example() -> "ModuleType":
+    """The module with the example's DAGs, known to Airflow's database."""
+    from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
+
+    bag = BundleDagBag(dag_folder=DAGS, bundle_path=DAGS, bundle_name=_BUNDLE)
+    sync_bag_to_db(bag, _BUNDLE, None)
+    return import_module("flights_delays")  # found where Airflow finds it: in the folder of the DAGs
+
+
+class TaskFailedError(Exception):
+    """A task of a DAG run did not succeed."""
+
+
+def run(dag: "DAG", logical_date: datetime, **conf: Any) -> dict[str, Any]:
+    """Run a DAG; the same logical date is the same run again. Returns the results of its tasks by their ids.
+
+    Raises:
+        TaskFailedError: a task failed; the log says why.
+    """
+    dag_run: DagRun = dag.test(run_conf=conf, logical_date=logical_date)
+    tasks = dag_run.get_task_instances()
+    failed = [task.task_id for task in tasks if task.state != "success"]
+    if failed:
+        raise TaskFailedError(f"{dag.dag_id}: {', '.join(failed)} failed")
+    return {task.task_id: task.xcom_pull(task.task_id) for task in tasks}
