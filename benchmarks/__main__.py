@@ -32,7 +32,7 @@ SCOPE = "benchmark"
 SEGMENTS = 4
 LOADS = (Load("1 kB", 1_000_000, 1_000), Load("100 B", 5_000_000, 100))
 # The official Python client is so slow that it gets this share of the events; its rate is what is compared.
-PYTHON_WRITE_SHARE = 50
+PYTHON_WRITE_SHARE = 200
 RESULTS = Path(__file__).parent / "results"
 
 Contenders = Mapping[str, Callable[[StreamName, Load], Measured]]
@@ -152,11 +152,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="counted rounds (default 5)")
     parser.add_argument("--warm-up", type=int, default=4, metavar="GB", help="written and read before (default 4)")
+    parser.add_argument(
+        "--share", type=float, default=1.0, help="of the events, to try the benchmark itself (default 1)"
+    )
     parser.add_argument("--only", choices=["read", "write"], help="half of it")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the JSON and the table")
     options = parser.parse_args()
     report: dict[str, Any] = {
-        "command": f"make bench (rounds={options.rounds}, warm-up={options.warm_up} GB)",
+        "command": f"make bench ARGS='--rounds {options.rounds} --warm-up {options.warm_up} --share {options.share:g}'",
         "date": datetime.now(UTC).date().isoformat(),
         "machine": _machine(),
         "tables": {},
@@ -167,7 +170,7 @@ def main() -> None:
         server = stack.enter_context(PravegaEmulator(cache_megabytes=2048, heap_megabytes=6144))
         bench = Bench(server.config, stack, logs)
         _warm_up(bench, options.warm_up)
-        for load in LOADS:
+        for load in (Load(load.name, int(load.events * options.share), load.size) for load in LOADS):
             for kind, run in (("read", bench.read_rounds), ("write", bench.write_rounds)):
                 if options.only in (None, kind):
                     rounds = run(load, options.rounds)
