@@ -1,6 +1,7 @@
 """A real Airflow with a database of its own, the connection to the real Pravega, and names that no other test uses."""
 
 import json
+import logging
 import os
 import socket
 import threading
@@ -70,6 +71,8 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Spark in this process, which the Spark operators then use."""
+    # Its last words come when the streams that Airflow's logging writes to are closed.
+    logging.getLogger("py4j").setLevel(logging.WARNING)
     session = (
         SparkSession.builder.master("local[2]")
         .appName("tests of airflow-provider-pravega")
@@ -106,20 +109,23 @@ def stream(client: PravegaClient, scope: str) -> StreamName:
 
 
 class Run:
-    """What became of a DAG run: the states, results and tries of its tasks."""
+    """What became of a DAG run: states, results and tries of its tasks. Airflow forgets a run that is repeated."""
 
     def __init__(self, dag_run: Any) -> None:
-        self._tasks = {task.task_id: task for task in dag_run.get_task_instances()}
+        tasks = dag_run.get_task_instances()
+        self._states = {task.task_id: str(task.state) for task in tasks}
+        self._results = {task.task_id: task.xcom_pull(task.task_id) for task in tasks}
+        self._tries = {task.task_id: int(task.try_number) for task in tasks}
 
     def state(self, task_id: str = "task") -> str:
-        return str(self._tasks[task_id].state)
+        return self._states[task_id]
 
     def result(self, task_id: str = "task") -> Any:
         assert self.state(task_id) == "success"
-        return self._tasks[task_id].xcom_pull(task_id)
+        return self._results[task_id]
 
     def tries(self, task_id: str = "task") -> int:
-        return int(self._tasks[task_id].try_number)
+        return self._tries[task_id]
 
 
 def run_dag(dag: DAG, logical_date: datetime | None = None, conf: dict[str, Any] | None = None) -> Run:

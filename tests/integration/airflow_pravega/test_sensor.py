@@ -1,6 +1,7 @@
 """The sensor in real DAG runs: when it waits, what it hands on, and what a repeated run gets."""
 
 import time
+import uuid
 from datetime import UTC, datetime
 from functools import partial
 
@@ -164,7 +165,7 @@ def test_another_start_for_the_same_run_is_another_range(run_task, stream, write
 def test_without_records_an_account_that_may_only_read_is_enough(
     run_task, pravega_emulator_secure, monkeypatch, connection_json
 ):
-    scope = "airflow-secured"
+    scope = f"airflow-{uuid.uuid4().hex}"
     with PravegaClient(pravega_emulator_secure.config) as owner:
         owner.create_scope(scope)
         owner.create_stream(scope, "stream", ScalingPolicy.fixed(1))

@@ -1,6 +1,8 @@
 """The Spark operators in real DAG runs, with a real Spark on this machine."""
 
 import json
+import time
+import uuid
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -9,7 +11,8 @@ import pytest
 from airflow.sdk import DAG
 from pyspark.sql import functions as sql
 
-from aiopravega import StreamCutRange, StreamName
+from aiopravega import ScalingPolicy, StreamCutRange, StreamName
+from aiopravega.blocking import PravegaClient
 from airflow_pravega.operators.spark import PravegaSparkReadOperator, PravegaSparkWriteOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 from airflow_pravega.spark.digest import digest_of_files
@@ -169,3 +172,57 @@ def test_a_transformation_can_be_named(run_task, numbers, whole, tmp_path, monke
     monkeypatch.syspath_prepend(str(tmp_path))
     read = partial(PravegaSparkReadOperator, stream=str(numbers), stream_cuts=whole, output_path=str(tmp_path / "out"))
     assert run_task(partial(read, transform="my_transformations.first_ten")).result()["rows"] == 10
+
+
+def test_a_killed_task_ends_its_jobs(run, spark, scope, numbers, whole, tmp_path, meanwhile):
+    def slow(events):
+        # A minute for the thousand rows; a task notices its end after each hundred.
+        return events.where(sql.udf(lambda _: time.sleep(0.06), "boolean")("event"))
+
+    running: list[PravegaSparkReadOperator] = []
+
+    class ReadThatTellsItself(PravegaSparkReadOperator):
+        def execute(self, context):
+            running.append(self)  # Airflow executes, and kills, a copy
+            return super().execute(context)
+
+    with DAG(f"dag-{scope}", schedule=None) as dag:
+        ReadThatTellsItself(
+            task_id="read",
+            stream=str(numbers),
+            stream_cuts=whole,
+            transform=slow,
+            output_path=str(tmp_path / "out"),
+        )
+
+    def kill() -> None:
+        deadline = time.monotonic() + 60
+        while not spark.sparkContext.statusTracker().getActiveJobsIds():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        running[0].on_kill()
+
+    with meanwhile(kill):
+        done = run(dag)
+    assert done.state("read") == "failed"
+    assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+
+
+def test_a_read_only_account_reads_over_tls_and_is_refused_to_write(
+    run_task, pravega_emulator_secure, connection_json, monkeypatch, tmp_path
+):
+    scope = f"airflow-{uuid.uuid4().hex}"
+    with PravegaClient(pravega_emulator_secure.config) as owner:
+        owner.create_scope(scope)
+        owner.create_stream(scope, "stream", ScalingPolicy.fixed(2))
+        with owner.writer(scope, "stream") as writer:
+            writer.write_many([b"one", b"two"])
+        cuts = StreamCutRange(owner.head(scope, "stream"), owner.tail(scope, "stream")).to_json()
+    monkeypatch.setenv("AIRFLOW_CONN_READER", connection_json(pravega_emulator_secure.config_for("reader")))
+    path = str(tmp_path / "out")
+    read = partial(PravegaSparkReadOperator, stream=f"{scope}/stream", stream_cuts=cuts, output_path=path)
+    assert run_task(partial(read, pravega_conn_id="reader")).result()["events"] == 2
+    write = partial(PravegaSparkWriteOperator, source=path, transform=lambda frame: frame.select("event"))
+    refused = run_task(partial(write, stream=f"{scope}/stream", pravega_conn_id="reader"))
+    assert refused.state() == "failed"
+    assert refused.tries() == 1

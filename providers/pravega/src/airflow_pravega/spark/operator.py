@@ -56,14 +56,15 @@ class PravegaSparkOperator(BaseOperator):
         """
         master = self.master or hook.spark_master() or LOCAL
         with spark_session(consumer_name(context), master, self.spark_conf) as spark, errors_of_the_client():
-            tag = f"airflow-{uuid4()}"
-            spark.addTag(tag)
-            self._interrupt = partial(spark.interruptTag, tag)
+            # A group: a tag is known only to the thread that set it, and another one kills.
+            group = f"airflow-{uuid4()}"
+            spark.sparkContext.setJobGroup(group, consumer_name(context), interruptOnCancel=True)
+            self._interrupt = partial(spark.sparkContext.cancelJobGroup, group)
             try:
                 yield spark
             finally:
                 self._interrupt = None
-                spark.removeTag(tag)
+                spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # None clears it
 
     def transformed(self, frame: "DataFrame") -> "DataFrame":
         """The frame after the user's transformation."""
