@@ -33,7 +33,12 @@ class Peer:
     def __enter__(self) -> Self:
         self._errors = self._log.open("w")
         self._process = subprocess.Popen(
-            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True
+            self._command,
+            cwd=self._log.parent,  # the jars of the Schema Registry write a log into it
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
         )
         self._answer()
         return self

@@ -7,6 +7,8 @@ from functools import cache
 from types import TracebackType
 from typing import Self
 
+import pyarrow as pa
+
 from aiopravega import UNBOUNDED, PravegaConfig, SegmentRange, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.read.bulk import BulkReader
@@ -21,9 +23,13 @@ def _reader(config: PravegaConfig) -> BulkReader:
     return BulkReader(client.locate, config)
 
 
+def _allocate(size: int) -> memoryview:
+    return memoryview(pa.allocate_buffer(size))  # not zeroed, and what Spark's readers use
+
+
 def _read_part(config: PravegaConfig, wanted: SegmentRange) -> tuple[int, int]:
     """Events, and the worker's largest memory in bytes."""
-    events = sum(len(block.frames) for block in _reader(config).read(wanted, scan=find_frames))
+    events = sum(len(block.frames) for block in _reader(config).read(wanted, scan=find_frames, allocate=_allocate))
     return events, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

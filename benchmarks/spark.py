@@ -41,6 +41,7 @@ class SparkContender:
             .appName("benchmark")
             .config("spark.ui.enabled", "false")
             .config("spark.driver.memory", "2g")
+            .config("spark.python.unix.domain.socket.enabled", "true")
             .getOrCreate()
         )
         self._spark.sparkContext.setLogLevel("ERROR")

@@ -17,6 +17,8 @@ _MEGABYTE = 1 << 20
 # four containers) a gigabyte of writes fills the heap, which ends the server.
 _CHECKPOINT_BYTES = 32 * _MEGABYTE
 _CHECKPOINT_COMMITS = 10
+# The default collector, G1, gives every block of a megabyte a region of its own, and runs out of them.
+_COLLECTOR = "-XX:+UseParallelGC"
 # Off the heap live the cache and the buffers of connections.
 _CONNECTION_MEGABYTES = 512
 
@@ -92,7 +94,7 @@ class PravegaEmulator(Emulator):
                 [_MAIN],
                 heap_megabytes=self._heap_megabytes,
                 direct_megabytes=self._cache_megabytes + _CONNECTION_MEGABYTES,
-                options=[f"-Dsinglenode.configurationFile={file}"],
+                options=[_COLLECTOR, f"-Dsinglenode.configurationFile={file}"],
             )
         )
         server = PravegaServer(
