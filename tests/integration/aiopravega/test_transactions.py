@@ -191,3 +191,16 @@ async def test_a_stream_that_scales_meanwhile_gets_the_events_behind_newer_ones(
 async def test_a_missing_stream_has_no_transactions(client, scope):
     with pytest.raises(StreamNotFoundError, match="missing"):
         await client.open_transaction(scope, "missing")
+
+
+async def test_a_commit_that_fails_stops_keeping_the_lease(client, make_stream, aborted):
+    stream = await make_stream()
+    transaction = await client.open_transaction(stream.scope, stream.stream, lease=10)
+    await transaction.write(b"event")
+    await client.attach_transaction(stream.scope, stream.stream, transaction.txn_id).abort()
+    await aborted(transaction)
+
+    with pytest.raises(TransactionError):
+        await transaction.commit()
+
+    assert [task for task in asyncio.all_tasks() if "_keep_lease" in repr(task.get_coro())] == []

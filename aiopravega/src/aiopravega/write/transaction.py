@@ -183,8 +183,10 @@ class Transaction(TransactionHandle):
 
     async def commit(self, *, wait: float | None = None) -> None:
         """Flush, then commit; see `TransactionHandle.commit`."""
-        await self.flush()
-        await self.detach()
+        try:
+            await self.flush()
+        finally:
+            await self.detach()  # after a failure too: what is not kept open ends by itself
         await super().commit(wait=wait)
 
     async def abort(self) -> None:
