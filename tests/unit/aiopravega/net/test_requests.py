@@ -28,11 +28,6 @@ def ask(connection, *commands, timeout=PATIENT):
     return [asyncio.create_task(connection.request(command, timeout)) for command in commands]
 
 
-async def answer_infos(peer):
-    while True:
-        peer.send(info_of(await peer.receive()))
-
-
 async def test_answers_out_of_order_reach_their_requests(connect):
     async def play(peer):
         requests = [await peer.receive() for _ in range(200)]
@@ -247,60 +242,3 @@ async def test_a_refused_token_of_another_request_is_found_by_its_id(connect):
     connection = await connect(play)
 
     assert (await connection.request(info(connection), PATIENT)).error_code == 0
-
-
-# --- the end ------------------------------------------------------------------------------------------------
-
-
-async def test_closing_fails_those_who_wait_and_may_be_repeated(connect):
-    asked, ended = asyncio.Event(), asyncio.Event()
-
-    async def play(peer):
-        await peer.receive()
-        asked.set()
-        await peer.closed()
-        ended.set()
-
-    connection = await connect(play)
-    (waiting,) = ask(connection, info(connection))
-    await asked.wait()
-
-    await connection.close()
-    await connection.close()
-
-    with pytest.raises(PravegaConnectionError, match="the connection was closed"):
-        await waiting
-    await ended.wait()
-
-
-async def test_keep_alives_are_sent_and_their_answers_keep_the_connection(connect):
-    enough = asyncio.Event()
-
-    async def play(peer):
-        for _ in range(5):
-            kind, _ = wire.parse_header(await peer.reader.readexactly(wire.FRAME_HEADER))
-            assert kind == wire.KeepAlive.TYPE
-            peer.send(wire.KeepAlive())
-        enough.set()
-        await answer_infos(peer)
-
-    connection = await connect(play, keep_alive=0.2)
-    await enough.wait()
-
-    assert (await connection.request(info(connection, "still here"), PATIENT)).segment == "still here"
-
-
-async def test_a_server_that_is_silent_for_long_is_gone(connect):
-    ended = asyncio.Event()
-
-    async def play(peer):
-        await peer.closed()
-        ended.set()
-
-    connection = await connect(play, keep_alive=0.02)
-
-    with pytest.raises(PravegaTimeoutError, match=r"has been silent for 0\.06 s") as gone:
-        await connection.request(info(connection), PATIENT)
-    assert gone.value.retryable
-    assert connection.closed
-    await ended.wait()
