@@ -17,6 +17,10 @@ _MEGABYTE = 1 << 20
 # four containers) a gigabyte of writes fills the heap, which ends the server.
 _CHECKPOINT_BYTES = 32 * _MEGABYTE
 _CHECKPOINT_COMMITS = 10
+# The log can be cut off only up to the oldest write that is not in the second tier yet, of any segment: a small segment
+# that waits 30 s, the server's default, keeps 30 s of everybody's writes on the heap and in the cache.
+_FLUSH_MILLISECONDS = 1000
+_FLUSH_BYTES = 16 * _MEGABYTE
 # The default collector, G1, gives every block of a megabyte a region of its own, and runs out of them.
 _COLLECTOR = "-XX:+UseParallelGC"
 # Off the heap live the cache and the buffers of connections.
@@ -82,6 +86,8 @@ class PravegaEmulator(Emulator):
             "pravegaservice.rest.listener.enable": "false",
             "durablelog.checkpoint.commit.length.total": str(_CHECKPOINT_BYTES),
             "durablelog.checkpoint.commit.count.min": str(_CHECKPOINT_COMMITS),
+            "writer.flush.threshold.milliseconds": str(_FLUSH_MILLISECONDS),
+            "writer.flush.size.bytes.max": str(_FLUSH_BYTES),
             "pravegaservice.cache.size.max": str(self._cache_megabytes * _MEGABYTE),
             "pravegaservice.service.listener.host.nameOrIp": "127.0.0.1",
             "pravegaservice.service.published.host.nameOrIp": security.host,
