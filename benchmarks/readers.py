@@ -13,7 +13,7 @@ from aiopravega import UNBOUNDED, PravegaConfig, SegmentRange, StreamCutRange, S
 from aiopravega.blocking import PravegaClient
 from aiopravega.read.bulk import BulkReader
 from benchmarks.measure import Measured, stopwatch
-from pyspark_pravega.frames import find_frames
+from pyspark_pravega.read.frames import find_frames
 
 
 @cache

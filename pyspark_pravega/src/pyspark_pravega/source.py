@@ -10,8 +10,8 @@ from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
 if TYPE_CHECKING:
-    from pyspark_pravega.batch_read import PravegaBatchReader
-    from pyspark_pravega.batch_write import PravegaBatchWriter
+    from pyspark_pravega.read.batch import PravegaBatchReader
+    from pyspark_pravega.write.batch import PravegaBatchWriter
 
 # The columns of Pravega's JVM connector, in its order.
 READ_SCHEMA = StructType(
@@ -39,7 +39,7 @@ class PravegaDataSource(DataSource):
         Raises:
             ConfigurationError: an option cannot work.
         """
-        from pyspark_pravega.read_options import ReadOptions
+        from pyspark_pravega.read.options import ReadOptions
 
         ReadOptions.parse(self.options)
         return READ_SCHEMA
@@ -50,7 +50,7 @@ class PravegaDataSource(DataSource):
         Raises:
             ConfigurationError: an option or the schema cannot work.
         """
-        from pyspark_pravega.batch_read import PravegaBatchReader
+        from pyspark_pravega.read.batch import PravegaBatchReader
 
         return PravegaBatchReader(self.options, schema)
 
@@ -60,6 +60,6 @@ class PravegaDataSource(DataSource):
         Raises:
             PravegaError: an option, a column or the stream cannot work.
         """
-        from pyspark_pravega.batch_write import PravegaBatchWriter
+        from pyspark_pravega.write.batch import PravegaBatchWriter
 
         return PravegaBatchWriter(self.options, schema, overwrite)

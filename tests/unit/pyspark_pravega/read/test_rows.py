@@ -6,8 +6,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from aiopravega import SegmentId, StreamName, wire
 from aiopravega.read.bulk import EventBlock
-from pyspark_pravega.frames import find_frames
-from pyspark_pravega.rows import LARGEST_BATCH_ROWS, SCHEMA, RowMaker
+from pyspark_pravega.read.frames import find_frames
+from pyspark_pravega.read.rows import LARGEST_BATCH_ROWS, SCHEMA, RowMaker
 from pyspark_pravega.source import READ_SCHEMA
 
 SEGMENT = SegmentId(StreamName("examples", "flüsse"), 7, 2)

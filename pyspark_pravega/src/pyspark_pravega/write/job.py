@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 from aiopravega.blocking import CommitProtocol, PravegaClient
 from aiopravega.errors import ScopeNotFoundError, StreamNotFoundError, StreamSealedError
 from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
-from pyspark_pravega.write_options import WriteOptions
+from pyspark_pravega.write.options import WriteOptions
 
 logger = logging.getLogger(__name__)
 

@@ -16,9 +16,9 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import SegmentRange, StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, PravegaError
 from pyspark_pravega.connections import cluster
-from pyspark_pravega.frames import find_frames
-from pyspark_pravega.read_options import NamedCut, ReadOptions
-from pyspark_pravega.rows import RowMaker
+from pyspark_pravega.read.frames import find_frames
+from pyspark_pravega.read.options import NamedCut, ReadOptions
+from pyspark_pravega.read.rows import RowMaker
 from pyspark_pravega.source import READ_SCHEMA
 
 # Bytes that become a batch: smaller ones cost more time in Spark, larger ones more memory in the worker.

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from aiopravega import wire
 from aiopravega.names import SegmentId
 from aiopravega.read.bulk import EventBlock
-from pyspark_pravega.frames import Positions
+from pyspark_pravega.read.frames import Positions
 
 # Of Pravega's JVM connector, in its order.
 SCHEMA: Final = pa.schema(

@@ -13,7 +13,7 @@ from aiopravega.cuts import StreamCut
 from aiopravega.errors import InvalidStreamCutError
 from aiopravega.names import StreamName
 from pyspark_pravega.options import CONNECTION_OPTIONS, STREAM_OPTIONS, Options
-from pyspark_pravega.write_options import WRITE_OPTIONS
+from pyspark_pravega.write.options import WRITE_OPTIONS
 
 _START: Final = "start_stream_cut"
 _END: Final = "end_stream_cut"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aiopravega import wire
 from aiopravega.errors import ConfigurationError, EventTooLargeError
-from pyspark_pravega.framing import frame_events
+from pyspark_pravega.write.framing import frame_events
 
 EVENTS = st.lists(st.binary(max_size=300), max_size=40)
 

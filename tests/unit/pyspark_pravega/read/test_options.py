@@ -8,8 +8,8 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 from aiopravega import SegmentId, StreamCut, StreamName
 from aiopravega.errors import ConfigurationError, InvalidStreamCutError
 from pyspark_pravega import PravegaDataSource
-from pyspark_pravega.batch_read import PravegaBatchReader
-from pyspark_pravega.read_options import NamedCut, ReadOptions
+from pyspark_pravega.read.batch import PravegaBatchReader
+from pyspark_pravega.read.options import NamedCut, ReadOptions
 from pyspark_pravega.source import READ_SCHEMA
 
 STREAM = StreamName("examples", "orders")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from aiopravega import SegmentId, StreamName
 from aiopravega.control import KeyRange
 from aiopravega.routing import SegmentMap, key_position
-from pyspark_pravega.lanes import Router
+from pyspark_pravega.write.lanes import Router
 
 KEYS = st.lists(st.none() | st.text(max_size=5) | st.sampled_from(["a", "b", "c"]), max_size=60)
 EDGES = st.lists(st.floats(0, 1, exclude_min=True, exclude_max=True), max_size=9, unique=True)

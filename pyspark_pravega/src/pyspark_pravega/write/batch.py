@@ -16,11 +16,11 @@ from pyspark.sql.types import StructType
 
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
-from pyspark_pravega import write_job
 from pyspark_pravega.connections import cluster
-from pyspark_pravega.partition_write import write_in_transaction, write_plainly
-from pyspark_pravega.sink_columns import SinkColumns
-from pyspark_pravega.write_options import WriteOptions
+from pyspark_pravega.write import job
+from pyspark_pravega.write.columns import SinkColumns
+from pyspark_pravega.write.options import WriteOptions
+from pyspark_pravega.write.partition import write_in_transaction, write_plainly
 
 # Batches of a partition that is not written; Spark's have up to 10,000 rows.
 _GLANCE: Final = 4
@@ -51,9 +51,9 @@ class PravegaBatchWriter(DataSourceArrowWriter):
         self._options = WriteOptions.parse(options)
         self._columns = SinkColumns.find(schema)
         client = cluster(self._options.config).client
-        write_job.prepare_stream(client, self._options)
+        job.prepare_stream(client, self._options)
         # None: plain writes have no ledger.
-        self._job = write_job.begin(client, self._options) if self._options.exactly_once else None
+        self._job = job.begin(client, self._options) if self._options.exactly_once else None
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one partition; called in a task."""
@@ -78,13 +78,13 @@ class PravegaBatchWriter(DataSourceArrowWriter):
         """Make the write visible as a whole; called on the driver after all tasks have succeeded."""
         if isinstance(self._job, WriteJob):
             client = cluster(self._options.config).client
-            write_job.commit(client, self._options, self._job, _parts(messages))
+            job.commit(client, self._options, self._job, _parts(messages))
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Throw the write away; called on the driver after a task or the commit has failed."""
         if isinstance(self._job, WriteJob):
             client = cluster(self._options.config).client
-            write_job.abandon(client, self._options, self._job, [part.txn_id for part in _parts(messages)])
+            job.abandon(client, self._options, self._job, [part.txn_id for part in _parts(messages)])
 
 
 def _glance(iterator: Iterator[pa.RecordBatch]) -> None:

@@ -17,9 +17,9 @@ from aiopravega.errors import PravegaError
 from aiopravega.ledger import PartitionCommit
 from aiopravega.names import StreamName
 from aiopravega.write.batch import BLOCK_BYTES
-from pyspark_pravega.framing import FramedEvents, frame_events
-from pyspark_pravega.lanes import Router
-from pyspark_pravega.sink_columns import SinkColumns
+from pyspark_pravega.write.columns import SinkColumns
+from pyspark_pravega.write.framing import FramedEvents, frame_events
+from pyspark_pravega.write.lanes import Router
 
 logger = logging.getLogger(__name__)
 

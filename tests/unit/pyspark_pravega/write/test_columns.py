@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
 from aiopravega.errors import ConfigurationError
-from pyspark_pravega.sink_columns import SinkColumns
+from pyspark_pravega.write.columns import SinkColumns
 
 TEXT, BYTES, NUMBER = StringType(), BinaryType(), LongType()
 

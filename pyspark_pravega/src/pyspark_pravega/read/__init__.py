@@ -1,0 +1,1 @@
+"""Reads: ranges of streams as rows, in batches and in micro-batches."""

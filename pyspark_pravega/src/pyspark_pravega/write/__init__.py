@@ -1,0 +1,1 @@
+"""Writes: rows as events, each once."""
