@@ -5,72 +5,85 @@ Options keep the names and defaults of Pravega's JVM connector. Nothing here tal
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final, Self
 
 from aiopravega.config import PravegaConfig
-from aiopravega.cuts import StreamCut
-from aiopravega.errors import InvalidStreamCutError
-from aiopravega.names import StreamName
-from pyspark_pravega.options import CONNECTION_OPTIONS, STREAM_OPTIONS, Options
+from aiopravega.errors import ConfigurationError
+from pyspark_pravega.decode.options import DECODE_OPTIONS, DecodeOptions
+from pyspark_pravega.options import CONNECTION_OPTIONS, RANGE_OPTIONS, STREAM_OPTIONS, Options
+from pyspark_pravega.read.sources import NamedCut, Source, is_cut_of_one_stream, parse_sources
+from pyspark_pravega.read.stream_options import STREAMING_OPTIONS, StreamingOptions
 from pyspark_pravega.write.options import WRITE_OPTIONS
 
-_START: Final = "start_stream_cut"
-_END: Final = "end_stream_cut"
-READ_OPTIONS: Final = (*CONNECTION_OPTIONS, *STREAM_OPTIONS, _START, _END)
+__all__ = ["READ_OPTIONS", "NamedCut", "ReadOptions", "Source"]
 
+_STREAMS: Final = "streams"
+_METADATA: Final = "metadata"
+_METADATA_COLUMNS: Final = "metadata_columns"
+_SPLIT_BYTES: Final = "split_bytes"
+_MIN_PARTITIONS: Final = "min_partitions"
 
-class NamedCut(Enum):
-    """A cut that is looked up when the job starts."""
-
-    HEAD = "earliest"
-    TAIL = "latest"
+READ_OPTIONS: Final = (
+    *CONNECTION_OPTIONS,
+    *STREAM_OPTIONS,
+    _STREAMS,
+    *RANGE_OPTIONS,
+    _METADATA,
+    _METADATA_COLUMNS,
+    _SPLIT_BYTES,
+    _MIN_PARTITIONS,
+    *DECODE_OPTIONS,
+    *STREAMING_OPTIONS,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """The settings of one bounded read."""
+    """The settings of one read.
+
+    `split_bytes` is the size of a task's piece of a segment: None leaves it to the number of cores, 0 forbids to
+    split segments. `min_partitions` is how many tasks are wanted at least; None stands for the number of cores.
+    `metadata_columns` are asked for in addition to the columns that a read always has.
+    """
 
     config: PravegaConfig
-    stream: StreamName
-    start: StreamCut | NamedCut
-    end: StreamCut | NamedCut
+    sources: tuple[Source, ...]
+    split_bytes: int | None
+    min_partitions: int | None
+    metadata_columns: tuple[str, ...]
+    decode: DecodeOptions
+    streaming: StreamingOptions
 
     @classmethod
-    def parse(cls, options: Mapping[str, str]) -> Self:
+    def parse(cls, options: Mapping[str, str], *, streaming: bool = False) -> Self:
         """Read Spark's options; those of writes are accepted, so that one set can serve a read and a write.
+
+        A batch reads from the earliest event to the latest by default; a streaming query from the latest one on,
+        without an end.
 
         Raises:
             ConfigurationError: an option that is unknown, missing or cannot work.
             InvalidStreamCutError: the text of a cut is none, or it is a cut of another stream.
         """
-        given = Options(options, {*READ_OPTIONS, *WRITE_OPTIONS}, "a read from Pravega")
+        cuts = {name for name in options if is_cut_of_one_stream(name)}
+        known = {*READ_OPTIONS, *WRITE_OPTIONS, *(name.lower() for name in cuts)}
+        given = Options(options, known, "a read from Pravega")
         config = given.config()
-        stream = given.stream(config)
         return cls(
             config=config,
-            stream=stream,
-            start=_cut(given, _START, stream, NamedCut.HEAD),
-            end=_cut(given, _END, stream, NamedCut.TAIL),
+            sources=parse_sources(given, config, cuts, streaming=streaming),
+            split_bytes=given.number(_SPLIT_BYTES, 0),
+            min_partitions=given.number(_MIN_PARTITIONS),
+            metadata_columns=_names(given, _METADATA_COLUMNS),
+            decode=DecodeOptions.parse(given),
+            streaming=StreamingOptions.parse(given),
         )
 
 
-def _cut(given: Options, name: str, stream: StreamName, unbounded: NamedCut) -> StreamCut | NamedCut:
-    """The cut that an option names; an absent one is unbounded."""
-    text = (given.text(name) or "unbounded").strip()
-    match text.lower():
-        case "unbounded":
-            return unbounded
-        case "earliest":
-            return NamedCut.HEAD
-        case "latest":
-            return NamedCut.TAIL
-    try:
-        cut = StreamCut.from_text(text)
-    except InvalidStreamCutError as error:
-        raise InvalidStreamCutError(f"option {name!r}: {error}; earliest, latest and unbounded work too") from error
-    if cut.stream is not None and cut.stream != stream:
-        raise InvalidStreamCutError(
-            f"option {name!r} is a cut of {cut.stream}, but {stream} is to be read: give a cut of that stream"
-        )
-    return cut
+def _names(given: Options, option: str) -> tuple[str, ...]:
+    """A list of names, separated by commas."""
+    names = tuple(name.strip().lower() for name in (given.text(option) or "").split(",") if name.strip())
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ConfigurationError(f"option {option!r} has {', '.join(twice)} more than once")
+    return names

@@ -9,7 +9,7 @@ from aiopravega import SegmentId, StreamCut, StreamName
 from aiopravega.errors import ConfigurationError, InvalidStreamCutError
 from pyspark_pravega import PravegaDataSource
 from pyspark_pravega.read.batch import PravegaBatchReader
-from pyspark_pravega.read.options import NamedCut, ReadOptions
+from pyspark_pravega.read.options import NamedCut, ReadOptions, Source
 from pyspark_pravega.source import READ_SCHEMA
 
 STREAM = StreamName("examples", "orders")
@@ -24,9 +24,8 @@ def parse(**more):
 def test_a_read_is_bounded_by_the_stream_unless_cuts_are_given():
     options = parse()
 
-    assert options.stream == STREAM
+    assert options.sources == (Source(STREAM, NamedCut.HEAD, NamedCut.TAIL),)
     assert options.config.controller_uri == "tcp://pravega:9090"
-    assert (options.start, options.end) == (NamedCut.HEAD, NamedCut.TAIL)
 
 
 @pytest.mark.parametrize(
@@ -41,22 +40,22 @@ def test_a_read_is_bounded_by_the_stream_unless_cuts_are_given():
     ],
 )
 def test_cuts_are_names_or_texts(text, start, end):
-    assert parse(start_stream_cut=text).start == start
-    assert parse(end_stream_cut=text).end == end
+    assert parse(start_stream_cut=text).sources[0].start == start
+    assert parse(end_stream_cut=text).sources[0].end == end
 
 
 def test_the_stream_may_bear_its_scope():
-    assert ReadOptions.parse({"stream": "examples/orders"}).stream == STREAM
+    assert ReadOptions.parse({"stream": "examples/orders"}).sources[0].stream == STREAM
 
 
 def test_the_scope_may_come_from_the_environment(monkeypatch):
     monkeypatch.setenv("PRAVEGA_SCOPE", "examples")
 
-    assert ReadOptions.parse({"stream": "orders"}).stream == STREAM
+    assert ReadOptions.parse({"stream": "orders"}).sources[0].stream == STREAM
 
 
 def test_the_options_of_a_write_do_not_disturb_a_read():
-    assert parse(exactly_once="true", transaction_timeout_ms="30000").stream == STREAM
+    assert parse(exactly_once="true", transaction_timeout_ms="30000").sources[0].stream == STREAM
 
 
 @pytest.mark.parametrize(

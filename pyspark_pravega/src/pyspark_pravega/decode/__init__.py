@@ -1,0 +1,1 @@
+"""Typed rows: events decoded into columns by a schema."""

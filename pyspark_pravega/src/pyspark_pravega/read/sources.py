@@ -1,0 +1,139 @@
+"""Which streams a read is of, and the cuts between which each is read, from Spark's options.
+
+Spark writes the keys of options in small letters, while names of streams may have capitals: keys are matched without
+regard to case, and refused when that leaves a doubt. Nothing here talks to a server.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from typing import Final
+
+from aiopravega.config import PravegaConfig
+from aiopravega.cuts import StreamCut
+from aiopravega.errors import ConfigurationError, InvalidStreamCutError
+from aiopravega.names import StreamName
+from pyspark_pravega.options import RANGE_OPTIONS, Options
+
+_START, _END = RANGE_OPTIONS
+_STREAMS: Final = "streams"
+_OF = "."
+
+
+class NamedCut(Enum):
+    """A cut that is looked up when the job starts; the end of a streaming query may also be none at all."""
+
+    HEAD = "earliest"
+    TAIL = "latest"
+    UNBOUNDED = "unbounded"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One stream of a read, and the cuts between which it is read."""
+
+    stream: StreamName
+    start: StreamCut | NamedCut
+    end: StreamCut | NamedCut
+
+
+def is_cut_of_one_stream(option: str) -> bool:
+    """Whether an option is of the form `start_stream_cut.<stream>` or `end_stream_cut.<stream>`."""
+    return option.lower().startswith((f"{_START}{_OF}", f"{_END}{_OF}"))
+
+
+def parse_sources(
+    given: Options, config: PravegaConfig, cuts: Collection[str], *, streaming: bool
+) -> tuple[Source, ...]:
+    """The streams of options `stream` or `streams`, in their order.
+
+    Args:
+        given: all options.
+        config: knows the default scope.
+        cuts: names of those options that are cuts of one stream.
+        streaming: whether the defaults are those of a streaming query.
+
+    Raises:
+        ConfigurationError: no stream, a stream named twice, or a cut of none of the streams.
+        InvalidStreamCutError: the text of a cut is none, or it is a cut of another stream.
+    """
+    streams = _streams(given, config)
+    own = _cuts_by_stream(cuts, streams)
+    first, last = (NamedCut.TAIL, NamedCut.UNBOUNDED) if streaming else (NamedCut.HEAD, NamedCut.TAIL)
+    unbounded_end = NamedCut.UNBOUNDED if streaming else NamedCut.TAIL
+    return tuple(
+        Source(
+            stream,
+            _cut(given, own.get((_START, stream)), _START, stream, first, NamedCut.HEAD),
+            _cut(given, own.get((_END, stream)), _END, stream, last, unbounded_end),
+        )
+        for stream in streams
+    )
+
+
+def _streams(given: Options, config: PravegaConfig) -> list[StreamName]:
+    text = given.text(_STREAMS)
+    if text is None:
+        return [given.stream(config)]
+    if given.text("stream") is not None:
+        raise ConfigurationError("options 'stream' and 'streams' exclude each other: give one of them")
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ConfigurationError(f"option 'streams' is {text!r}, but must be names separated by commas")
+    streams = [StreamName.parse(name, config.scope) for name in names]
+    twice = sorted({str(stream) for stream in streams if streams.count(stream) > 1})
+    if twice:
+        raise ConfigurationError(f"option 'streams' has {', '.join(twice)} more than once: name each stream once")
+    return streams
+
+
+def _cuts_by_stream(cuts: Collection[str], streams: list[StreamName]) -> dict[tuple[str, StreamName], str]:
+    """The option that has the start or the end of a stream, for those that have one of their own."""
+    found: dict[tuple[str, StreamName], str] = {}
+    for option in cuts:
+        kind, _, name = option.lower().partition(_OF)
+        meant = [stream for stream in streams if name in (stream.stream.lower(), str(stream).lower())]
+        if not meant:
+            names = [stream.stream for stream in streams] + [str(stream) for stream in streams]
+            close = get_close_matches(name, names, n=3) or names[: len(streams)]
+            raise ConfigurationError(
+                f"option {option!r} is for a stream that is not read: did you mean {kind}{_OF}{' or '.join(close)}?"
+            )
+        if len(meant) > 1:
+            raise ConfigurationError(
+                f"option {option!r} could be for {' or '.join(map(str, meant))} (the keys of options have no capitals): "
+                "write the scope too, or read these streams one by one"
+            )
+        if (kind, meant[0]) in found:
+            raise ConfigurationError(
+                f"options {found[kind, meant[0]]!r} and {option!r} are both for {meant[0]}: give one of them"
+            )
+        found[kind, meant[0]] = option
+    return found
+
+
+def _cut(
+    given: Options, own: str | None, option: str, stream: StreamName, default: NamedCut, unbounded: NamedCut
+) -> StreamCut | NamedCut:
+    """The start or the end of a stream: by its own option, or else by the one for all."""
+    name = own if own is not None and given.text(own.lower()) is not None else option
+    text = (given.text(name.lower()) or "").strip()
+    match text.lower():
+        case "":
+            return default
+        case "unbounded":
+            return unbounded
+        case "earliest":
+            return NamedCut.HEAD
+        case "latest":
+            return NamedCut.TAIL
+    try:
+        cut = StreamCut.from_text(text)
+    except InvalidStreamCutError as error:
+        raise InvalidStreamCutError(f"option {name!r}: {error}; earliest, latest and unbounded work too") from error
+    if cut.stream != stream:
+        raise InvalidStreamCutError(
+            f"option {name!r} is a cut of {cut.stream}, but {stream} is to be read: give a cut of that stream"
+        )
+    return cut

@@ -1,0 +1,47 @@
+"""One task: the events of a piece of a segment as record batches, for batches and micro-batches alike."""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+import pyarrow as pa
+
+from pyspark_pravega.connections import cluster
+from pyspark_pravega.read.frames import find_frames
+from pyspark_pravega.read.options import ReadOptions
+from pyspark_pravega.read.plan import SegmentPartition
+from pyspark_pravega.read.rows import RowMaker
+
+# Bytes that become a batch: smaller ones cost more time in Spark, larger ones more memory in the worker.
+_BLOCK_BYTES: Final = 4 * 1024 * 1024
+# Requests under way: as many as fill the block that is waited for, so that only one more is begun.
+_REQUESTS: Final = 4
+# Buffers beyond this are for events of megabytes.
+_ORDINARY_BYTES: Final = 5 * 1024 * 1024
+
+
+def read_partition(options: ReadOptions, partition: SegmentPartition) -> Iterator[pa.RecordBatch]:
+    """The events of one partition.
+
+    Raises:
+        PravegaError: they cannot be read.
+    """
+    reader = cluster(options.config).reader
+    rows = RowMaker(partition.part.segment)
+    blocks = reader.read(
+        partition.part,
+        scan=find_frames,
+        allocate=_arrow_buffer,
+        block_bytes=_BLOCK_BYTES,
+        requests=_REQUESTS,
+    )
+    # Not by a loop, whose variable would hold a block while its batches are sent.
+    yield from chain.from_iterable(map(rows.batches, blocks))
+
+
+def _arrow_buffer(size: int) -> memoryview:
+    """Of Arrow's pool, which uses memory again without asking the system for it."""
+    if size > _ORDINARY_BYTES:
+        # These are all of other sizes, so that what the pool keeps of earlier ones would add up.
+        pa.default_memory_pool().release_unused()
+    return memoryview(pa.allocate_buffer(size))
