@@ -23,7 +23,7 @@ from aiopravega.wire.commands import (
     TableRead,
     UpdateTableEntries,
 )
-from aiopravega.wire.event import EVENT_HEADER, MAX_EVENT, event_header, scan_frames
+from aiopravega.wire.event import EVENT_HEADER, MAX_EVENT, event_header, frame_events, scan_frames
 from aiopravega.wire.failures import (
     AuthTokenCheckFailed,
     ErrorMessage,
@@ -103,6 +103,7 @@ __all__ = [
     "encode",
     "error_for",
     "event_header",
+    "frame_events",
     "parse_header",
     "scan_frames",
 ]

@@ -5,6 +5,8 @@ header.
 """
 
 import struct
+from collections.abc import Iterable
+from itertools import chain
 from typing import Final
 
 from aiopravega.errors import MalformedEventError
@@ -17,6 +19,12 @@ _HEADER = struct.Struct(">q")
 def event_header(length: int) -> bytes:
     """The header of an event of `length` bytes."""
     return _HEADER.pack(length)
+
+
+def frame_events(events: Iterable[bytes]) -> bytes:
+    """Events with their headers, back to back."""
+    kept = list(events)
+    return b"".join(chain.from_iterable(zip(map(_HEADER.pack, map(len, kept)), kept, strict=True)))
 
 
 def scan_frames(buffer: bytes | bytearray | memoryview, start: int, end: int) -> tuple[list[int], int]:

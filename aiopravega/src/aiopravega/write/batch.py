@@ -5,7 +5,7 @@ A block is the unit that is appended, acknowledged and, after a scaling, taken a
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import islice
 
 from aiopravega import wire
 from aiopravega.errors import EventTooLargeError
@@ -44,9 +44,31 @@ def check_event(data: bytes | bytearray | memoryview) -> None:
         )
 
 
-def with_keys(events: Iterable[bytes], routing_keys: Iterable[str | None] | None) -> Iterator[tuple[bytes, str | None]]:
-    """Pair events with their keys, or with None; as many of the ones as of the others, else `ValueError`."""
-    return zip(events, repeat(None), strict=False) if routing_keys is None else zip(events, routing_keys, strict=True)
+def keyless_blocks(events: Iterable[bytes]) -> Iterator[Block]:
+    """Events without routing keys in blocks, framed many at a time.
+
+    Raises:
+        EventTooLargeError: an event has more than 8 MiB; the ones before it are in earlier blocks.
+    """
+    source = iter(events)
+    while group := list(islice(source, BLOCK_EVENTS)):
+        if sum(map(len, group)) + wire.EVENT_HEADER * len(group) <= BLOCK_BYTES:
+            yield Block(wire.frame_events(group), len(group))
+        else:
+            yield from _blocks_of_large(group)
+
+
+def _blocks_of_large(events: Sequence[bytes]) -> Iterator[Block]:
+    """Events that are too large for one block; each block has as many as fit, at least one."""
+    first, size = 0, 0
+    for number, data in enumerate(events):
+        framed = wire.EVENT_HEADER + len(data)
+        if first < number and (size + framed > BLOCK_BYTES or len(data) > wire.MAX_EVENT):
+            yield Block(wire.frame_events(events[first:number]), number - first)
+            first, size = number, 0
+        check_event(data)
+        size += framed
+    yield Block(wire.frame_events(events[first:]), len(events) - first)
 
 
 class BatchBuilder:

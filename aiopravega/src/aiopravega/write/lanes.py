@@ -4,6 +4,7 @@ Shared by the event writer, which changes lanes when the stream scales, and the 
 """
 
 import asyncio
+import random
 import uuid
 from collections.abc import Sequence
 
@@ -37,6 +38,7 @@ class Lanes:
             for segment in self.map.segments
         ]
         self.builders = [BatchBuilder() for _ in self.appenders]
+        self._turn = random.randrange(len(self.appenders))  # many small writers must not meet in one segment
 
     def add(self, data: bytes | bytearray | memoryview, position: float) -> int | None:
         """Batch one event; returns the lane whose block is full now, if any."""
@@ -46,12 +48,20 @@ class Lanes:
     def emit(self, lane: int) -> Block | None:
         """Hand the lane's batch to its appender; returns it if the appender has stopped."""
         block = self.builders[lane].take()
-        if block is not None:
-            try:
-                self.appenders[lane].enqueue(block)
-            except PravegaError:
-                return block
+        return None if block is None else self.enqueue(lane, block)
+
+    def enqueue(self, lane: int, block: Block) -> Block | None:
+        """Hand a block to a lane's appender; returns it if the appender has stopped."""
+        try:
+            self.appenders[lane].enqueue(block)
+        except PravegaError:
+            return block
         return None
+
+    def next_lane(self) -> int:
+        """The lane for a block that may go anywhere: each in turn."""
+        self._turn = (self._turn + 1) % len(self.appenders)
+        return self._turn
 
     async def drained(self) -> None:
         """Wait until all that was handed over is durable."""

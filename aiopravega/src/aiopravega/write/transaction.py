@@ -25,7 +25,7 @@ from aiopravega.errors import (
 from aiopravega.names import StreamName
 from aiopravega.routing import SegmentMap, key_position
 from aiopravega.store import SegmentStore
-from aiopravega.write.batch import Block, check_event, with_keys
+from aiopravega.write.batch import Block, check_event, keyless_blocks
 from aiopravega.write.lanes import Lanes
 
 logger = logging.getLogger(__name__)
@@ -159,7 +159,11 @@ class Transaction(TransactionHandle):
 
     async def write_many(self, events: Iterable[bytes], routing_keys: Iterable[str | None] | None = None) -> None:
         """Accept many events; like `write` for each, with less work per event."""
-        for data, key in with_keys(events, routing_keys):
+        if routing_keys is None:
+            for block in keyless_blocks(events):
+                await self.write_block(self._lanes.next_lane(), block)
+            return
+        for data, key in zip(events, routing_keys, strict=True):
             await self.write(data, key)
 
     async def write_block(self, lane: int, block: Block) -> None:

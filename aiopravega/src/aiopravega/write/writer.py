@@ -15,7 +15,7 @@ from aiopravega.errors import PravegaError, SegmentSealedError, StreamSealedErro
 from aiopravega.names import StreamName
 from aiopravega.routing import key_position
 from aiopravega.store import SegmentStore
-from aiopravega.write.batch import Block, check_event, split_block, with_keys
+from aiopravega.write.batch import Block, check_event, keyless_blocks, split_block
 from aiopravega.write.lanes import Lanes
 
 # How long an event may wait for company, in seconds.
@@ -72,7 +72,11 @@ class EventWriter:
             EventTooLargeError: an event has more than 8 MiB; the ones before it are accepted.
             ValueError: there are more events than keys, or fewer; the pairs are accepted.
         """
-        for data, key in with_keys(events, routing_keys):
+        if routing_keys is None:
+            for block in keyless_blocks(events):
+                await self._send(None, block)
+            return
+        for data, key in zip(events, routing_keys, strict=True):
             check_event(data)
             full = self._opened().add(data, random.random() if key is None else key_position(key))
             if full is not None:
@@ -140,13 +144,22 @@ class EventWriter:
 
     async def _emit(self, lane: int) -> None:
         """Send the lane's batch, and wait until there is room for more."""
+        await self._send(lane, None)
+
+    async def _send(self, lane: int | None, block: Block | None) -> None:
+        """Send a block, or by default the lane's batch, and wait until there is room for more.
+
+        Without a lane the block goes to any.
+        """
         if self._changing.locked():  # old segments are being settled: what is batched meanwhile has to wait
             async with self._changing:
                 pass
         lanes = self._opened()
-        if lane >= len(lanes.appenders):
+        if lane is None:
+            lane = lanes.next_lane()
+        elif lane >= len(lanes.appenders):
             return  # the lanes have changed while this waited; the batch has moved with them
-        rejected = lanes.emit(lane)
+        rejected = lanes.emit(lane) if block is None else lanes.enqueue(lane, block)
         try:
             if rejected is not None:
                 self._homeless.append(rejected)
