@@ -10,7 +10,7 @@ the files get the same bytes, and the stream gets nothing twice. A run of anothe
 
 `flights_backfill` reads any past range again, between two cuts, such as those that a run of the sensor returned.
 
-All of them reach Pravega by the connection `pravega_default`.
+All of them reach Pravega by the connection `pravega_default`. The root of the repository has to be on Python's path.
 """
 
 from importlib.util import find_spec
@@ -18,8 +18,7 @@ from pathlib import Path
 from tempfile import gettempdir
 
 from airflow.sdk import DAG, Param, get_current_context, task
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as sql
+from example_dags.flights import delays_per_carrier_and_day, typed_flights
 
 from aiopravega import ScalingPolicy, StreamName
 from airflow_pravega.hooks.pravega import PravegaHook
@@ -30,26 +29,6 @@ from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 FLIGHTS = Param("examples/flights", type="string", description="stream of flights")
 DELAYS = Param("examples/delays", type="string", description="stream of delays per carrier and day")
 OUTPUT = Param(f"{gettempdir()}/flights", type="string", description="folder of the Parquet files")
-
-# The time is that of the departure, on New York's clocks. A flight that was cancelled has no delay.
-FLIGHT = "departure timestamp_ntz, carrier string, flight long, origin string, dest string, dep_delay double"
-
-
-def typed_flights(events: DataFrame) -> DataFrame:
-    """The events of the stream as rows with types; where each came from stays with it."""
-    flight = sql.from_json(sql.col("event").cast("string"), FLIGHT).alias("flight")
-    return events.select(flight, "segment_id", "offset").select("flight.*", "segment_id", "offset")
-
-
-def delays_per_carrier_and_day(flights: DataFrame) -> DataFrame:
-    """One event per carrier and day. Sums, not means: a day that two ranges share can be added up."""
-    delays = flights.groupBy(sql.to_date("departure").alias("day"), "carrier").agg(
-        sql.count("*").alias("flights"),
-        sql.count("dep_delay").alias("departed"),
-        sql.coalesce(sql.sum("dep_delay"), sql.lit(0.0)).alias("delay_minutes"),
-    )
-    return delays.select(sql.to_json(sql.struct("*")).alias("event"), sql.col("carrier").alias("routing_key"))
-
 
 with DAG(
     "flights_replay",

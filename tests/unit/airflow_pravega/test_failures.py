@@ -4,7 +4,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException
 
 from aiopravega import errors
-from airflow_pravega.failures import failing_for_good, from_event, named_error, to_event
+from airflow_pravega.failures import failing_for_good, from_event, to_event
 
 HOPELESS = [
     errors.ConfigurationError,
@@ -42,6 +42,14 @@ def test_what_can_pass_is_left_to_retries(kind: type[errors.PravegaError]):
         raise kind("later")
 
 
+def test_an_error_inside_spark_is_treated_as_what_it_was():
+    hopeless = "aiopravega.errors.StreamSealedError: a/b is sealed"
+    with pytest.raises(AirflowFailException, match="^StreamSealedError: a/b is sealed$"), failing_for_good():
+        raise RuntimeError(hopeless)
+    with pytest.raises(errors.PravegaTimeoutError, match="^no answer$"), failing_for_good():
+        raise RuntimeError("aiopravega.errors.PravegaTimeoutError: no answer")
+
+
 def test_other_errors_are_nobody_elses_business():
     with pytest.raises(KeyError), failing_for_good():
         raise KeyError("x")
@@ -56,8 +64,3 @@ def test_an_error_survives_the_way_through_an_event(kind: type[errors.PravegaErr
 
 def test_an_event_without_an_error_has_none():
     assert from_event({"status": "moved", "start": "", "end": ""}) is None
-
-
-@pytest.mark.parametrize("name", ["Unheard", "__name__", "annotations"])
-def test_an_unknown_error_keeps_its_name(name: str):
-    assert str(named_error(name, "message")) == f"{name}: message"

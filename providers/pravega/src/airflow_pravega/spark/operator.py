@@ -11,7 +11,6 @@ from airflow.sdk import BaseOperator, Context
 
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name
-from airflow_pravega.spark.connector import errors_of_the_client
 from airflow_pravega.spark.session import LOCAL, spark_session
 
 if TYPE_CHECKING:
@@ -49,13 +48,9 @@ class PravegaSparkOperator(BaseOperator):
 
     @contextmanager
     def session(self, hook: PravegaHook, context: Context) -> Iterator["SparkSession"]:
-        """A Spark session whose jobs `on_kill` cancels.
-
-        Raises:
-            PravegaError: an error of the client inside Spark.
-        """
+        """A Spark session whose jobs `on_kill` cancels."""
         master = self.master or hook.spark_master() or LOCAL
-        with spark_session(consumer_name(context), master, self.spark_conf) as spark, errors_of_the_client():
+        with spark_session(consumer_name(context), master, self.spark_conf) as spark:
             # A group: a tag is known only to the thread that set it, and another one kills.
             group = f"airflow-{uuid4()}"
             spark.sparkContext.setJobGroup(group, consumer_name(context), interruptOnCancel=True)

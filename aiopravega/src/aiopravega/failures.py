@@ -1,0 +1,41 @@
+"""Errors on their way between processes, and which of them a new try of a whole job gets over.
+
+Schedulers meet errors as text: in the events of triggers, and inside Java exceptions of Spark, which hands on the
+tracebacks of Python data sources. Here they become errors of the tree again.
+"""
+
+import re
+from typing import Final
+
+from aiopravega import errors
+from aiopravega.errors import PravegaError
+
+# The last line of a traceback that ends with an error of the tree.
+_IN_A_TRACEBACK: Final = re.compile(r"^aiopravega\.errors\.(\w+): (.*)$", re.MULTILINE)
+# Hopeless for the call that met them, but a new try starts with what the other one left.
+_PASS_WITH_A_NEW_TRY: Final = (errors.WriteSupersededError, errors.TableConflictError, errors.TransactionError)
+
+
+def error_named(name: str, message: str) -> PravegaError:
+    """An error by its class's name; of the root class, with the name in the message, if there is no such class."""
+    kind = getattr(errors, name, None)
+    if isinstance(kind, type) and issubclass(kind, PravegaError):
+        return kind(message)
+    return PravegaError(f"{name}: {message}")
+
+
+def error_in(error: BaseException) -> PravegaError | None:
+    """The error that an exception is, or that stands in its text as the end of a traceback; None if there is none."""
+    if isinstance(error, PravegaError):
+        return error
+    found = _IN_A_TRACEBACK.findall(str(error))
+    return error_named(*found[-1]) if found else None
+
+
+def new_try_can_help(error: PravegaError) -> bool:
+    """Whether a new try of the whole job can succeed without anybody changing anything.
+
+    An error says with `retryable` whether the same call can succeed later. A job is more than one call: it starts
+    anew, so it also gets over a lost race or a lost lease.
+    """
+    return error.retryable or isinstance(error, _PASS_WITH_A_NEW_TRY)
