@@ -97,13 +97,30 @@ class Bench:
     def read_rounds(self, load: Load, rounds: int) -> list[dict[str, Measured]]:
         """All readers of one stream in turn."""
         stream = self.fill(load)
-        results = [_round(self.readers, lambda: stream, lambda _: None, load, number) for number in range(rounds + 1)]
+        results = [_round(self.readers, lambda: stream, load, number) for number in range(rounds + 1)]
         self.drop(stream)
         return results[1:]  # the first warms up
 
     def write_rounds(self, load: Load, rounds: int) -> list[dict[str, Measured]]:
         """All writers in turn, each into a stream of its own."""
-        return [_round(self.writers, self.new_stream, self.drop, load, number) for number in range(rounds + 1)][1:]
+        results = []
+        finished: list[StreamName] = []
+        for number in range(rounds + 1):
+            written: list[StreamName] = []
+
+            def take(written: list[StreamName] = written) -> StreamName:
+                written.append(self.new_stream())
+                return written[-1]
+
+            results.append(_round(self.writers, take, load, number))
+            # A round later: the server's writer to the second tier stumbles, and with it the cutting of the log, when
+            # a stream vanishes while transactions are merged into it.
+            for stream in finished:
+                self.drop(stream)
+            finished = written
+        for stream in finished:
+            self.drop(stream)
+        return results[1:]
 
 
 def _words(stream: StreamName) -> tuple[str, str]:
@@ -113,7 +130,6 @@ def _words(stream: StreamName) -> tuple[str, str]:
 def _round(
     contenders: Contenders,
     take: Callable[[], StreamName],
-    give_back: Callable[[StreamName], None],
     load: Load,
     number: int,
 ) -> dict[str, Measured]:
@@ -121,9 +137,7 @@ def _round(
     # Who goes first changes from round to round: it finds what the one before has left behind.
     names = list(contenders)
     for name in names[number % len(names) :] + names[: number % len(names)]:
-        stream = take()
-        results[name] = contenders[name](stream, load)
-        give_back(stream)
+        results[name] = contenders[name](take(), load)
         print(f"{load.name}, round {number}: {name}: {results[name].megabytes_per_second:,.0f} MB/s", flush=True)
     return {name: results[name] for name in names}
 

@@ -1,6 +1,7 @@
 """Our Spark format: batch reads and exactly-once batch writes."""
 
 import os
+import random
 import sys
 from pathlib import Path
 from types import TracebackType
@@ -76,7 +77,7 @@ class SparkContender:
 
     def write(self, stream: StreamName, load: Load) -> Measured:
         """Rows without routing keys, exactly once, from one task per segment."""
-        rows = self._spark.range(0, load.events, 1, 4).select(sf.lit(bytes(load.size)).alias("event"))
+        rows = self._spark.range(0, load.events, 1, 4).select(sf.lit(random.randbytes(load.size)).alias("event"))
         with stopwatch() as watch:
             (
                 rows.write.format("pravega")

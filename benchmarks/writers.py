@@ -1,6 +1,7 @@
 """Our writer, without Spark."""
 
 import asyncio
+import random
 
 from aiopravega import PravegaClient, PravegaConfig, StreamName
 from benchmarks.measure import Load, Measured, stopwatch
@@ -10,7 +11,7 @@ _EVENTS_A_CALL = 10_000
 
 
 async def _write(config: PravegaConfig, stream: StreamName, load: Load) -> Measured:
-    payload = bytes(load.size)
+    payload = random.randbytes(load.size)
     async with PravegaClient(config) as client:
         with stopwatch() as watch:
             async with client.writer(stream.scope, stream.stream) as writer:

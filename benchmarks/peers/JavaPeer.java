@@ -25,6 +25,7 @@ import java.io.InputStreamReader;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -92,8 +93,14 @@ public class JavaPeer {
         bytes.addAndGet(size);
     }
 
-    private static long[] write(ClientConfig config, String scope, String stream, int events, int size) {
+    private static byte[] payload(int size) {
         byte[] payload = new byte[size];
+        new Random().nextBytes(payload);
+        return payload;
+    }
+
+    private static long[] write(ClientConfig config, String scope, String stream, int events, int size) {
+        byte[] payload = payload(size);
         try (EventStreamClientFactory factory = EventStreamClientFactory.withScope(scope, config);
              EventStreamWriter<byte[]> writer =
                      factory.createEventWriter(stream, BYTES, EventWriterConfig.builder().build())) {
@@ -107,7 +114,7 @@ public class JavaPeer {
 
     private static long[] transactions(ClientConfig config, String scope, String stream, int events, int size, int parts)
             throws Exception {
-        byte[] payload = new byte[size];
+        byte[] payload = payload(size);
         ExecutorService pool = Executors.newFixedThreadPool(parts);
         try (EventStreamClientFactory factory = EventStreamClientFactory.withScope(scope, config)) {
             List<Future<Transaction<byte[]>>> tasks = new ArrayList<>();
