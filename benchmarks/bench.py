@@ -1,0 +1,107 @@
+"""One server with all contenders, and streams for them."""
+
+import os
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from aiopravega import ScalingPolicy, StreamName
+from aiopravega.blocking import PravegaClient
+from aiopravega.emulator import PravegaEmulator
+from aiopravega.emulator.fetch import ensure_jars
+from aiopravega.emulator.java import find_java
+from benchmarks.measure import Load
+from benchmarks.peer import Peer
+from benchmarks.readers import BulkContender
+from benchmarks.spark import SparkContender
+from benchmarks.writers import write_events
+
+SCOPE = "benchmark"
+SEGMENTS = 4
+CORES = os.cpu_count() or 1
+_WARM_UP = Load("warm-up", 1_000_000, 1_000)
+_HEAP_MEGABYTES = 6144
+# The server moves what is older than a second.
+_QUIET_SECONDS = 2.5
+
+
+def _size(folder: Path) -> int:
+    """Bytes of all files below; those that vanish meanwhile count nothing."""
+    total = 0
+    for root, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += Path(root, name).stat().st_size
+    return total
+
+
+class Bench:
+    """A server and everybody who talks to it, up for all rounds; use it with `with`.
+
+    Args:
+        cache_megabytes: of the server.
+        folder: for the second tier, the logs, and what the peers complain about.
+    """
+
+    def __init__(self, cache_megabytes: int, folder: Path) -> None:
+        self._data = folder / f"server-{cache_megabytes}"
+        self._server = PravegaEmulator(data=self._data, cache_megabytes=cache_megabytes, heap_megabytes=_HEAP_MEGABYTES)
+        self._folder = folder
+        self._streams = 0
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self.config = stack.enter_context(self._server).config
+            uri = self.config.controller_uri
+            self.client = stack.enter_context(PravegaClient(self.config))
+            self.java = stack.enter_context(Peer.java(find_java(), ensure_jars(), uri, self._folder / "java.log"))
+            self.python = stack.enter_context(Peer.python(uri, self._folder / "python.log"))
+            self.bulk = stack.enter_context(BulkContender(self.config))
+            self.spark = stack.enter_context(SparkContender(uri))
+            self.client.create_scope(SCOPE)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def new_stream(self, segments: int = SEGMENTS) -> StreamName:
+        """An empty stream that nobody else uses."""
+        self._streams += 1
+        name = f"run-{self._streams}"
+        self.client.create_stream(SCOPE, name, scaling=ScalingPolicy.fixed(segments))
+        return StreamName(SCOPE, name)
+
+    def drop(self, stream: StreamName) -> None:
+        """Remove a stream that nobody needs any more."""
+        self.client.delete_stream(stream.scope, stream.stream)
+
+    def settle(self) -> None:
+        """Wait until the server has moved everything to the second tier, so that nobody pays for the one before.
+
+        It falls behind writers that go on for long: then its log, on the heap, grows until it ends the server, and a
+        stream that is deleted before it has been moved holds it up further.
+        """
+        size = -1
+        while (grown := _size(self._data / "storage")) != size:
+            size = grown
+            time.sleep(_QUIET_SECONDS)
+
+    def fill(self, load: Load, segments: int = SEGMENTS) -> StreamName:
+        """A stream that holds a load."""
+        stream = self.new_stream(segments)
+        write_events(self.config, stream, load)
+        self.settle()
+        return stream
+
+    def warm_up(self, gigabytes: int) -> None:
+        """Write and read so much: a fresh server is three times slower than one that has moved some gigabytes."""
+        for number in range(gigabytes):
+            stream = self.fill(_WARM_UP)
+            self.bulk.read(stream, _WARM_UP.size)
+            self.drop(stream)
+            print(f"warm-up: {number + 1} of {gigabytes} GB written and read", flush=True)

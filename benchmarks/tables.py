@@ -1,0 +1,78 @@
+"""What is measured: each table has a title and a function that runs its rounds."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aiopravega import StreamName
+from benchmarks.bench import CORES, SEGMENTS, Bench
+from benchmarks.measure import Load, Measured
+from benchmarks.rounds import Contenders, Rounds, into_new_streams, of_one_stream
+from benchmarks.writers import write_events
+
+LOADS = (Load("1 kB", 1_000_000, 1_000), Load("100 B", 5_000_000, 100))
+# The official Python client is so slow that it gets this share of the events; its rate is what is compared.
+_PYTHON_WRITE_SHARE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`run` gets the server and the number of rounds."""
+
+    title: str
+    run: Callable[[Bench, int], Rounds]
+
+
+def tables(kind: str, share: float) -> list[Table]:
+    """The tables of a kind, with a share of the full number of events."""
+    loads = [Load(load.name, int(load.events * share), load.size) for load in LOADS]
+    match kind:
+        case "read":
+            return [_reads(load) for load in loads]
+        case "write":
+            return [_writes(load) for load in loads]
+        case _:
+            raise ValueError(kind)
+
+
+def _title(what: str, load: Load, segments: int = SEGMENTS) -> str:
+    return f"{what}, {load.events:,} events of {load.name}, {segments} segments"
+
+
+def _reads(load: Load) -> Table:
+    def run(bench: Bench, rounds: int) -> Rounds:
+        contenders: Contenders = {
+            f"Java BatchClientFactory, {CORES} threads": lambda s, _: bench.java.ask("read", *_words(s), CORES),
+            f"aiopravega bulk reader, {CORES} processes": lambda s, load: bench.bulk.read(s, load.size),
+            "pyspark-pravega, sum(length(event))": bench.spark.sum_length,
+            "pyspark-pravega, noop": bench.spark.noop,
+            "official Python client": lambda s, load: bench.python.ask("read", *_words(s), load.events),
+        }
+        stream = bench.fill(load)
+        results = of_one_stream(contenders, stream, load, rounds)
+        bench.drop(stream)
+        return results
+
+    return Table(_title("read", load), run)
+
+
+def _writes(load: Load) -> Table:
+    def run(bench: Bench, rounds: int) -> Rounds:
+        def java(command: str, *numbers: int) -> Callable[[StreamName, Load], Measured]:
+            return lambda s, load: bench.java.ask(command, *_words(s), load.events, load.size, *numbers)
+
+        contenders: Contenders = {
+            "Java EventStreamWriter": java("write"),
+            "Java transactions": java("txn", SEGMENTS),
+            "aiopravega writer": lambda s, load: write_events(bench.config, s, load),
+            "pyspark-pravega, exactly once": bench.spark.write,
+            "official Python client": lambda s, load: bench.python.ask(
+                "write", *_words(s), load.events // _PYTHON_WRITE_SHARE, load.size
+            ),
+        }
+        return into_new_streams(bench, contenders, load, rounds)
+
+    return Table(_title("write", load), run)
+
+
+def _words(stream: StreamName) -> tuple[str, str]:
+    return stream.scope, stream.stream
