@@ -4,25 +4,16 @@ Spark imports this in every session that looks for data sources, and a failing i
 written in Python: so all but Spark itself is imported when it is used.
 """
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource
-from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import StructType
 
 if TYPE_CHECKING:
     from pyspark_pravega.read.batch import PravegaBatchReader
+    from pyspark_pravega.read.columns import Columns
     from pyspark_pravega.write.batch import PravegaBatchWriter
-
-# The columns of Pravega's JVM connector, in its order.
-READ_SCHEMA = StructType(
-    [
-        StructField("event", BinaryType()),
-        StructField("scope", StringType()),
-        StructField("stream", StringType()),
-        StructField("segment_id", LongType()),
-        StructField("offset", LongType()),
-    ]
-)
 
 
 class PravegaDataSource(DataSource):
@@ -39,10 +30,7 @@ class PravegaDataSource(DataSource):
         Raises:
             ConfigurationError: an option cannot work.
         """
-        from pyspark_pravega.read.options import ReadOptions
-
-        ReadOptions.parse(self.options)
-        return READ_SCHEMA
+        return self._columns.schema
 
     def reader(self, schema: StructType) -> "PravegaBatchReader":
         """The reader of a batch job.
@@ -52,7 +40,7 @@ class PravegaDataSource(DataSource):
         """
         from pyspark_pravega.read.batch import PravegaBatchReader
 
-        return PravegaBatchReader(self.options, schema)
+        return PravegaBatchReader(self.options, self._columns.check(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> "PravegaBatchWriter":
         """The writer of a batch job.
@@ -63,3 +51,12 @@ class PravegaDataSource(DataSource):
         from pyspark_pravega.write.batch import PravegaBatchWriter
 
         return PravegaBatchWriter(self.options, schema, overwrite)
+
+    @cached_property
+    def _columns(self) -> "Columns":
+        """The columns of a read, found once: Spark sends the source on to the process that makes the reader."""
+        from pyspark_pravega.read.columns import Columns
+        from pyspark_pravega.read.options import ReadOptions
+
+        options = ReadOptions.parse(self.options)
+        return Columns.of(options.metadata_columns, None, options.metadata_prefix)

@@ -8,28 +8,27 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
-from pyspark.sql.types import StructType
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import StreamCut, StreamCutRange
-from aiopravega.errors import ConfigurationError, PravegaError
+from aiopravega.errors import PravegaError
 from pyspark_pravega.connections import cluster
+from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.options import NamedCut, ReadOptions, Source
 from pyspark_pravega.read.plan import SegmentPartition, SplitPolicy, plan
 from pyspark_pravega.read.task import read_partition
-from pyspark_pravega.source import READ_SCHEMA
 
 
 class PravegaBatchReader(DataSourceReader):
     """Reads the events between two cuts of each of some streams.
 
     Raises:
-        ConfigurationError: an option or the given schema cannot work.
+        ConfigurationError: an option cannot work.
     """
 
-    def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
+    def __init__(self, options: Mapping[str, str], columns: Columns) -> None:
         self._options = ReadOptions.parse(options)
-        _check_schema(schema)
+        self._columns = columns
 
     def partitions(self) -> list[InputPartition]:
         """Resolve the ranges as they are now, and check them against the streams.
@@ -53,7 +52,7 @@ class PravegaBatchReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The events of one partition; called in a task."""
         if isinstance(partition, SegmentPartition):  # Spark makes another one when there are none: nothing to read
-            yield from read_partition(self._options, partition)
+            yield from read_partition(self._options, self._columns, partition)
 
 
 def _resolve(client: PravegaClient, source: Source) -> StreamCutRange:
@@ -70,12 +69,3 @@ def _resolve(client: PravegaClient, source: Source) -> StreamCutRange:
         return known[wanted]
 
     return StreamCutRange(cut(source.start), cut(source.end))
-
-
-def _check_schema(schema: StructType) -> None:
-    given = [(field.name, field.dataType) for field in schema.fields]
-    if given != [(field.name, field.dataType) for field in READ_SCHEMA.fields]:
-        raise ConfigurationError(
-            f"a read from Pravega has the columns {READ_SCHEMA.simpleString()}, but the schema {schema.simpleString()} "
-            "was given: leave it out, and select and cast columns of the result"
-        )

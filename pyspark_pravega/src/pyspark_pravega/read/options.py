@@ -20,6 +20,7 @@ __all__ = ["READ_OPTIONS", "NamedCut", "ReadOptions", "Source"]
 _STREAMS: Final = "streams"
 _METADATA: Final = "metadata"
 _METADATA_COLUMNS: Final = "metadata_columns"
+_METADATA_PREFIX: Final = "metadata_prefix"
 _SPLIT_BYTES: Final = "split_bytes"
 _MIN_PARTITIONS: Final = "min_partitions"
 
@@ -30,6 +31,7 @@ READ_OPTIONS: Final = (
     *RANGE_OPTIONS,
     _METADATA,
     _METADATA_COLUMNS,
+    _METADATA_PREFIX,
     _SPLIT_BYTES,
     _MIN_PARTITIONS,
     *DECODE_OPTIONS,
@@ -43,7 +45,8 @@ class ReadOptions:
 
     `split_bytes` is the size of a task's piece of a segment: None leaves it to the number of cores, 0 forbids to
     split segments. `min_partitions` is how many tasks are wanted at least; None stands for the number of cores.
-    `metadata_columns` are asked for in addition to the columns that a read always has.
+    `metadata_columns` are asked for in addition to the columns that a read always has; `metadata_prefix` is put in
+    front of their names.
     """
 
     config: PravegaConfig
@@ -51,6 +54,7 @@ class ReadOptions:
     split_bytes: int | None
     min_partitions: int | None
     metadata_columns: tuple[str, ...]
+    metadata_prefix: str
     decode: DecodeOptions
     streaming: StreamingOptions
 
@@ -75,6 +79,7 @@ class ReadOptions:
             split_bytes=given.number(_SPLIT_BYTES, 0),
             min_partitions=given.number(_MIN_PARTITIONS),
             metadata_columns=_names(given, _METADATA_COLUMNS),
+            metadata_prefix=given.text(_METADATA_PREFIX) or "",
             decode=DecodeOptions.parse(given),
             streaming=StreamingOptions.parse(given),
         )

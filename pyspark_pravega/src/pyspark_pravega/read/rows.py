@@ -14,30 +14,35 @@ import pyarrow.compute as pc
 from aiopravega import wire
 from aiopravega.names import SegmentId
 from aiopravega.read.bulk import EventBlock
+from pyspark_pravega.read.columns import CORRUPT, EVENT, TIME_COLUMNS, Columns
 from pyspark_pravega.read.frames import Positions
 
-# Of Pravega's JVM connector, in its order.
-SCHEMA: Final = pa.schema(
-    [
-        ("event", pa.binary()),
-        ("scope", pa.string()),
-        ("stream", pa.string()),
-        ("segment_id", pa.int64()),
-        ("offset", pa.int64()),
-    ]
-)
 # Bounds the memory of a batch of very short events: a row is some 50 bytes apart from its event.
 LARGEST_BATCH_ROWS: Final = 100_000
 # Without an explicit end, PyArrow 26 fails to cut off the headers ("Negative buffer resize").
 _TO_THE_END: Final = 2**31 - 1
+_LONG: Final = pa.int64()
+_TIME: Final = pa.timestamp("us", tz="UTC")
 
 
 class RowMaker:
-    """Makes the rows of one segment."""
+    """Makes the rows of one segment.
 
-    def __init__(self, segment: SegmentId) -> None:
+    Args:
+        segment: that all blocks are of.
+        columns: that the rows have.
+        times: the bounds of the events' times, in microseconds since 1970; None where one is not known.
+    """
+
+    def __init__(
+        self, segment: SegmentId, columns: Columns, times: tuple[int | None, int | None] = (None, None)
+    ) -> None:
         self._segment = segment
-        self._constants: list[pa.Array] = self._make_constants(0)
+        self._columns = columns
+        self._times = times
+        self._decoder = columns.decoding.decoder() if columns.decoding else None
+        self._constants: dict[str, pa.Array] = {}
+        self._constant_rows = -1
 
     def batches(self, block: EventBlock[Positions]) -> list[pa.RecordBatch]:
         """The events of a block in batches of up to `LARGEST_BATCH_ROWS` rows; they do not need the block any more."""
@@ -50,29 +55,61 @@ class RowMaker:
         ]
 
     def _batch(self, borders: Positions, data: pa.Buffer, base: int) -> pa.RecordBatch:
-        rows = len(borders) - 1
-        frames = pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(borders), data], null_count=0)
+        count = len(borders) - 1
+        frames = pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(borders), data], null_count=0)
         events = pc.binary_slice(frames, wire.EVENT_HEADER, _TO_THE_END)
-        if rows > len(self._constants[0]):
-            self._constants = self._make_constants(rows)
-        constants = [column.slice(0, rows) for column in self._constants]
         offsets = borders[:-1].astype(np.int64)
         offsets += base
-        return pa.RecordBatch.from_arrays([events, *constants, _long_column(offsets)], schema=SCHEMA)
+        made: dict[str, pa.Array] = {EVENT: events}
+        fields: list[pa.Array] = []
+        kept = None
+        if self._decoder is not None:
+            decoded = self._decoder.decode(events, offsets, self._segment)
+            fields, kept, made[CORRUPT] = decoded.columns, decoded.kept, decoded.corrupt
+        made["offset"] = _column(offsets)
+        if "event_pointer" in self._columns.kinds:
+            made["event_pointer"] = self._pointers(made["offset"], borders)
+        if kept is not None:
+            made |= {kind: made[kind].filter(kept) for kind in ("offset", "event_pointer") if kind in made}
+        rows = len(made["offset"])
+        if rows > self._constant_rows:
+            self._constants, self._constant_rows = self._make_constants(rows), rows
+        others = [made[kind] if kind in made else self._constants[kind].slice(0, rows) for kind in self._columns.kinds]
+        return pa.RecordBatch.from_arrays([*fields, *others], schema=self._columns.arrow)
 
-    def _make_constants(self, rows: int) -> list[pa.Array]:
-        """The columns `scope`, `stream` and `segment_id`."""
-        name = self._segment.stream
-        segment_ids = np.full(rows, self._segment.to_int(), np.int64)
-        return [_repeated(name.scope, rows), _repeated(name.stream, rows), _long_column(segment_ids)]
+    def _pointers(self, offsets: pa.Array, borders: Positions) -> pa.Array:
+        """The text of each event's pointer; see `aiopravega.read.pointer`."""
+        lengths = _column(np.diff(borders).astype(np.int64))
+        places, sizes = offsets.cast(pa.string()), lengths.cast(pa.string())
+        return pc.binary_join_element_wise(_text(f"{self._segment}:"), places, _text("-"), sizes, _text(""))
+
+    def _make_constants(self, rows: int) -> dict[str, pa.Array]:
+        """The columns that are the same in all rows: those of the JVM connector, and others that are asked for."""
+        name, (lower, upper) = self._segment.stream, self._times
+        made = {
+            "scope": _repeated(name.scope, rows),
+            "stream": _repeated(name.stream, rows),
+            "segment_id": _column(np.full(rows, self._segment.to_int(), np.int64)),
+        }
+        if "segment" in self._columns.kinds:
+            made["segment"] = _repeated(str(self._segment), rows)
+        if not TIME_COLUMNS.isdisjoint(self._columns.kinds):
+            made |= {"event_time_lower": _time_column(lower, rows), "event_time_upper": _time_column(upper, rows)}
+        return made
 
 
 # Columns are made of buffers, because `pa.array` and `pa.scalar` import pandas, which costs each worker 45 MB
 # and most of a second.
 
 
-def _long_column(values: npt.NDArray[np.int64]) -> pa.Array:
-    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)], null_count=0)
+def _column(values: npt.NDArray[np.int64], kind: pa.DataType = _LONG) -> pa.Array:
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)], null_count=0)
+
+
+def _time_column(micros: int | None, rows: int) -> pa.Array:
+    if micros is None:
+        return pa.nulls(rows, _TIME)
+    return _column(np.full(rows, micros, np.int64), _TIME)
 
 
 def _repeated(text: str, rows: int) -> pa.Array:
@@ -81,3 +118,7 @@ def _repeated(text: str, rows: int) -> pa.Array:
     return pa.Array.from_buffers(
         pa.string(), rows, [None, pa.py_buffer(borders), pa.py_buffer(data * rows)], null_count=0
     )
+
+
+def _text(text: str) -> pa.Scalar:
+    return _repeated(text, 1)[0]

@@ -7,6 +7,7 @@ from typing import Final
 import pyarrow as pa
 
 from pyspark_pravega.connections import cluster
+from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.frames import find_frames
 from pyspark_pravega.read.options import ReadOptions
 from pyspark_pravega.read.plan import SegmentPartition
@@ -20,14 +21,14 @@ _REQUESTS: Final = 4
 _ORDINARY_BYTES: Final = 5 * 1024 * 1024
 
 
-def read_partition(options: ReadOptions, partition: SegmentPartition) -> Iterator[pa.RecordBatch]:
+def read_partition(options: ReadOptions, columns: Columns, partition: SegmentPartition) -> Iterator[pa.RecordBatch]:
     """The events of one partition.
 
     Raises:
         PravegaError: they cannot be read.
     """
     reader = cluster(options.config).reader
-    rows = RowMaker(partition.part.segment)
+    rows = RowMaker(partition.part.segment, columns)
     blocks = reader.read(
         partition.part,
         scan=find_frames,

@@ -3,14 +3,13 @@
 import pickle
 
 import pytest
-from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from aiopravega import SegmentId, StreamCut, StreamName
 from aiopravega.errors import ConfigurationError, InvalidStreamCutError
 from pyspark_pravega import PravegaDataSource
 from pyspark_pravega.read.batch import PravegaBatchReader
+from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.options import NamedCut, ReadOptions, Source
-from pyspark_pravega.source import READ_SCHEMA
 
 STREAM = StreamName("examples", "orders")
 CUT = StreamCut(STREAM, {SegmentId(STREAM, 0, 0): 100})
@@ -90,25 +89,16 @@ def test_a_wrong_uri_is_refused():
 
 def test_a_secret_is_in_no_text():
     options = parse(username="reader", password="swordfish")
-    reader = PravegaBatchReader(OPTIONS | {"username": "reader", "password": "swordfish"}, READ_SCHEMA)
+    reader = PravegaBatchReader(OPTIONS | {"username": "reader", "password": "swordfish"}, Columns.of())
 
     assert "swordfish" not in f"{options!r} {options} {reader!r}"
     assert options.config.authorization() is not None
 
 
 def test_a_reader_travels_to_tasks():
-    reader = pickle.loads(pickle.dumps(PravegaBatchReader(OPTIONS, READ_SCHEMA)))
+    reader = pickle.loads(pickle.dumps(PravegaBatchReader(OPTIONS, Columns.of(["all"]))))
 
     assert isinstance(reader, PravegaBatchReader)
-
-
-def test_another_schema_is_refused():
-    schema = StructType([StructField("event", StringType()), *READ_SCHEMA.fields[1:]])
-
-    with pytest.raises(ConfigurationError, match=r"columns struct<event:binary,.* but the schema struct<event:string"):
-        PravegaBatchReader(OPTIONS, schema)
-    with pytest.raises(ConfigurationError, match="leave it out"):
-        PravegaBatchReader(OPTIONS, StructType([StructField("event", BinaryType())]))
 
 
 def test_wrong_options_are_refused_when_the_source_is_loaded():

@@ -3,14 +3,18 @@
 import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import LongType, StructField, StructType
 
 from aiopravega import SegmentId, StreamName, wire
 from aiopravega.read.bulk import EventBlock
+from pyspark_pravega.decode.decoder import Decoded
+from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.frames import find_frames
-from pyspark_pravega.read.rows import LARGEST_BATCH_ROWS, SCHEMA, RowMaker
-from pyspark_pravega.source import READ_SCHEMA
+from pyspark_pravega.read.rows import LARGEST_BATCH_ROWS, RowMaker
 
 SEGMENT = SegmentId(StreamName("examples", "flüsse"), 7, 2)
+RAW = Columns.of()
+EVERYTHING = Columns.of(["all"])
 
 
 def block_of(events, offset=0):
@@ -21,16 +25,16 @@ def block_of(events, offset=0):
 
 
 def test_the_batches_fit_the_schema_that_spark_expects():
-    assert to_arrow_schema(READ_SCHEMA, timezone="UTC").equals(SCHEMA)
+    assert to_arrow_schema(EVERYTHING.schema, timezone="UTC").equals(EVERYTHING.arrow)
 
 
 def test_each_row_has_its_event_and_its_place():
     block = block_of([b"one", b"", b"three"], offset=1000)
 
-    (batch,) = RowMaker(SEGMENT).batches(block)
+    (batch,) = RowMaker(SEGMENT, RAW).batches(block)
 
     batch.validate(full=True)
-    assert batch.schema.equals(SCHEMA)
+    assert batch.schema.equals(RAW.arrow)
     common = {"scope": "examples", "stream": "flüsse", "segment_id": (2 << 32) + 7}
     assert batch.to_pylist() == [
         {"event": b"one", **common, "offset": 1000},
@@ -40,7 +44,7 @@ def test_each_row_has_its_event_and_its_place():
 
 
 def test_one_maker_serves_blocks_of_all_sizes():
-    maker = RowMaker(SEGMENT)
+    maker = RowMaker(SEGMENT, RAW)
 
     for count in (3, 1, 500, 20):
         (batch,) = maker.batches(block_of([b"x"] * count))
@@ -53,7 +57,7 @@ def test_short_events_come_in_batches_of_bounded_size(more):
     count = LARGEST_BATCH_ROWS + more
     events = [b"%d" % (number % 10) for number in range(count)]
 
-    batches = RowMaker(SEGMENT).batches(block_of(events, offset=5))
+    batches = RowMaker(SEGMENT, RAW).batches(block_of(events, offset=5))
 
     assert all(batch.num_rows <= LARGEST_BATCH_ROWS for batch in batches)
     table = pa.Table.from_batches(batches)
@@ -63,9 +67,9 @@ def test_short_events_come_in_batches_of_bounded_size(more):
 
 
 def test_a_batch_survives_the_way_to_spark():
-    batches = RowMaker(SEGMENT).batches(block_of([b"abc"] * (LARGEST_BATCH_ROWS + 10)))
+    batches = RowMaker(SEGMENT, RAW).batches(block_of([b"abc"] * (LARGEST_BATCH_ROWS + 10)))
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, SCHEMA) as stream:
+    with pa.ipc.new_stream(sink, RAW.arrow) as stream:
         for batch in batches:
             stream.write_batch(batch)
 
@@ -73,3 +77,55 @@ def test_a_batch_survives_the_way_to_spark():
 
     assert [batch.num_rows for batch in arrived] == [LARGEST_BATCH_ROWS, 10]
     assert arrived[1].equals(batches[1])
+
+
+def test_metadata_says_where_an_event_is_and_when():
+    columns = Columns.of(["all"])
+    maker = RowMaker(SEGMENT, columns, times=(1_700_000_000_000_000, None))
+
+    (batch,) = maker.batches(block_of([b"one", b"", b"three"], offset=1000))
+
+    batch.validate(full=True)
+    assert batch.schema.equals(columns.arrow)
+    assert batch.column("event_pointer").to_pylist() == [
+        "examples/flüsse/7.#epoch.2:1000-11",
+        "examples/flüsse/7.#epoch.2:1011-8",
+        "examples/flüsse/7.#epoch.2:1019-13",
+    ]
+    assert batch.column("segment").to_pylist() == ["examples/flüsse/7.#epoch.2"] * 3
+    assert batch.column("event_time_lower").cast(pa.int64()).to_pylist() == [1_700_000_000_000_000] * 3
+    assert batch.column("event_time_upper").null_count == 3
+
+
+class EvenOnly:
+    """Decodes the events as numbers, and leaves out the odd ones."""
+
+    keeps_corrupt = True
+    schema = StructType([StructField("number", LongType())])
+    arrow_schema = pa.schema([("number", pa.int64())])
+
+    def decoder(self):
+        return self
+
+    def decode(self, events, offsets, segment):
+        assert len(offsets) == len(events)
+        assert segment == SEGMENT
+        kept = pa.array([int(event.as_py()) % 2 == 0 for event in events])
+        numbers = pa.array([int(event.as_py()) for event in events]).filter(kept)
+        return Decoded([numbers], kept, pa.nulls(len(numbers), pa.binary()))
+
+
+def test_rows_that_a_decoder_drops_are_gone_from_all_columns():
+    columns = Columns.of(["offset", "event_pointer", "stream"], EvenOnly())
+
+    (batch,) = RowMaker(SEGMENT, columns).batches(block_of([b"1", b"2", b"3", b"4"]))
+
+    batch.validate(full=True)
+    pointer = "examples/flüsse/7.#epoch.2"
+    assert batch.to_pydict() == {
+        "number": [2, 4],
+        "offset": [9, 27],
+        "event_pointer": [f"{pointer}:9-9", f"{pointer}:27-9"],
+        "stream": ["flüsse", "flüsse"],
+        "_corrupt_event": [None, None],
+    }

@@ -1,0 +1,58 @@
+"""What a read expects of decoding: a plan that is made once on the driver, and a decoder in each task.
+
+The formats stand behind these interfaces; nothing here knows one of them.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from aiopravega.names import SegmentId
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The events of one batch as columns.
+
+    `columns` are those of the plan's schema, in its order. `kept` says for each event whether it has a row, None that
+    all have one; the columns hold rows only. `corrupt` has the bytes of the events that could not be decoded, and
+    nulls for all others; it is needed only where the plan has `keeps_corrupt`.
+    """
+
+    columns: list[pa.Array]
+    kept: pa.BooleanArray | None = None
+    corrupt: pa.BinaryArray | None = None
+
+
+class Decoder(Protocol):
+    """Decodes the events of one task; it may keep what it has learned from batch to batch."""
+
+    def decode(self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> Decoded:
+        """The columns of some events of a segment, of which each lies at the offset (in bytes) that is given.
+
+        Raises:
+            PravegaError: an event cannot be decoded; the message names segment and offset.
+        """
+
+
+class DecodePlan(Protocol):
+    """How the events of a read become columns; it travels to the tasks."""
+
+    @property
+    def schema(self) -> StructType:
+        """The decoded fields, as Spark's types."""
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """The same as Arrow's types: what Spark expects of the batches."""
+
+    @property
+    def keeps_corrupt(self) -> bool:
+        """Whether events that cannot be decoded become rows with their bytes in a column of their own."""
+
+    def decoder(self) -> Decoder:
+        """A decoder for one task."""

@@ -1,0 +1,139 @@
+"""The columns of a read: which there are, in which order, of which types.
+
+A raw read has the columns of Pravega's JVM connector, a decoded one the fields of its events; columns that say where
+an event is, and when, follow on request. Nothing here makes a value, see `pyspark_pravega.read.rows`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Self
+
+import pyarrow as pa
+from pyspark.sql.types import BinaryType, DataType, LongType, StringType, StructField, StructType, TimestampType
+
+from aiopravega.errors import ConfigurationError
+from pyspark_pravega.decode.decoder import DecodePlan
+
+EVENT: Final = "event"
+CORRUPT: Final = "_corrupt_event"
+ALL: Final = "all"
+# The columns of Pravega's JVM connector, in its order.
+RAW_COLUMNS: Final = (EVENT, "scope", "stream", "segment_id", "offset")
+
+_TEXT: Final = (StringType(), pa.string())
+_LONG: Final = (LongType(), pa.int64())
+_TIME: Final = (TimestampType(), pa.timestamp("us", tz="UTC"))
+_TYPES: Final[Mapping[str, tuple[DataType, pa.DataType]]] = {
+    "event_pointer": _TEXT,
+    "scope": _TEXT,
+    "stream": _TEXT,
+    "segment": _TEXT,
+    "segment_id": _LONG,
+    "offset": _LONG,
+    "event_time_lower": _TIME,
+    "event_time_upper": _TIME,
+}
+# What may be asked for, in the order of `all`.
+METADATA_COLUMNS: Final = tuple(_TYPES)
+TIME_COLUMNS: Final = frozenset({"event_time_lower", "event_time_upper"})
+_BYTES: Final = (BinaryType(), pa.binary())
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of one read, as Spark's types and as Arrow's.
+
+    The fields of decoded events come first, then for each of `kinds` the column that `RowMaker` makes: one of
+    `RAW_COLUMNS`, `METADATA_COLUMNS` or `CORRUPT`.
+    """
+
+    schema: StructType
+    arrow: pa.Schema
+    kinds: tuple[str, ...]
+    decoding: DecodePlan | None = None
+
+    @classmethod
+    def of(cls, metadata: Sequence[str] = (), decoding: DecodePlan | None = None, prefix: str = "") -> Self:
+        """The columns of a read that asks for some metadata.
+
+        Args:
+            metadata: names of `METADATA_COLUMNS`, or `all`; what a raw read has anyway is not repeated.
+            decoding: how events become columns; None: they stay as they are.
+            prefix: put in front of the metadata's names, where they would be those of decoded fields.
+
+        Raises:
+            ConfigurationError: an unknown name, or one that a decoded field has too.
+        """
+        wanted = METADATA_COLUMNS if ALL in metadata else tuple(metadata)
+        unknown = [name for name in wanted if name not in _TYPES]
+        if unknown:
+            raise ConfigurationError(
+                f"option 'metadata_columns' has {', '.join(unknown)}, but must be {ALL} or some of "
+                f"{', '.join(METADATA_COLUMNS)}"
+            )
+        if decoding is None:
+            more = tuple(name for name in wanted if name not in RAW_COLUMNS)
+            names = (*RAW_COLUMNS, *(prefix + name for name in more))
+            return cls(*_schemas(names, (*RAW_COLUMNS, *more)), (*RAW_COLUMNS, *more))
+        kinds = (*wanted, CORRUPT) if decoding.keeps_corrupt else wanted
+        names = tuple(kind if kind == CORRUPT else prefix + kind for kind in kinds)
+        _check_clashes(names, decoding.schema)
+        schema, arrow = _schemas(names, kinds)
+        return cls(
+            StructType([*decoding.schema.fields, *schema.fields]),
+            pa.schema([*decoding.arrow_schema, *arrow]),
+            kinds,
+            decoding,
+        )
+
+    def kind_of(self, column: str) -> str | None:
+        """What a column is, regardless of a prefix; None for a decoded field. Names are compared as Spark does."""
+        own = self.schema.names[-len(self.kinds) :] if self.kinds else []
+        for name, kind in zip(own, self.kinds, strict=True):
+            if name.lower() == column.lower():
+                return kind
+        return None
+
+    def check(self, given: StructType) -> Self:
+        """These columns, if a schema that the user gave is theirs; a raw read may be given a selection of them.
+
+        Raises:
+            ConfigurationError: the schema has columns of other names or types.
+        """
+        own = {field.name.lower(): position for position, field in enumerate(self.schema.fields)}
+        found = [own.get(field.name.lower(), -1) for field in given.fields]
+        fits = -1 not in found and len(set(found)) == len(found)
+        if fits and all(
+            field.dataType == self.schema.fields[at].dataType for field, at in zip(given.fields, found, strict=True)
+        ):
+            if self.decoding is None:
+                return type(self)(
+                    given, _named(self.arrow, found, given.names), tuple(self.kinds[position] for position in found)
+                )
+            if found == list(range(len(own))):
+                return self
+        raise ConfigurationError(
+            f"a read from Pravega has the columns {self.schema.simpleString()}, but the schema {given.simpleString()} "
+            "was given: leave it out, and select and cast columns of the result"
+        )
+
+
+def _schemas(names: Sequence[str], kinds: Sequence[str]) -> tuple[StructType, pa.Schema]:
+    types = [_TYPES.get(kind, _BYTES) for kind in kinds]
+    fields = [StructField(name, spark) for name, (spark, _) in zip(names, types, strict=True)]
+    return StructType(fields), pa.schema([(name, arrow) for name, (_, arrow) in zip(names, types, strict=True)])
+
+
+def _named(schema: pa.Schema, positions: Sequence[int], names: Sequence[str]) -> pa.Schema:
+    return pa.schema([(name, schema.field(position).type) for position, name in zip(positions, names, strict=True)])
+
+
+def _check_clashes(names: Sequence[str], fields: StructType) -> None:
+    taken = {name.lower() for name in fields.names}
+    clashing = [name for name in names if name.lower() in taken]
+    if clashing:
+        raise ConfigurationError(
+            f"the events have fields that are named as columns of the read: {', '.join(clashing)}. Give option "
+            "'metadata_prefix', which is put in front of the names of metadata columns, ask for fewer of them, or read "
+            "the events raw and decode them in Spark"
+        )

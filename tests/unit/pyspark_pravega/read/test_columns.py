@@ -1,0 +1,109 @@
+"""Which columns a read has: those of the JVM connector, the decoded fields, and the metadata that was asked for."""
+
+import pickle
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import LongType, StringType, StructType
+
+from aiopravega.errors import ConfigurationError
+from pyspark_pravega import PravegaDataSource
+from pyspark_pravega.read.columns import METADATA_COLUMNS, RAW_COLUMNS, Columns
+
+OPTIONS = {"controller": "tcp://pravega:9090", "scope": "examples", "stream": "orders"}
+
+
+@dataclass
+class Plan:
+    """A plan whose events have two fields."""
+
+    keeps_corrupt: bool = False
+    schema: StructType = field(default_factory=lambda: StructType().add("Id", LongType()).add("name", StringType()))
+    arrow_schema: pa.Schema = field(default_factory=lambda: pa.schema([("Id", pa.int64()), ("name", pa.string())]))
+
+    def decoder(self):
+        raise AssertionError("no task here")
+
+
+def named(*names):
+    return StructType([field for field in Columns.of(["all"]).schema.fields if field.name in names])
+
+
+def test_a_raw_read_has_the_columns_of_the_jvm_connector():
+    assert (
+        Columns.of().schema.simpleString()
+        == "struct<event:binary,scope:string,stream:string,segment_id:bigint,offset:bigint>"
+    )
+
+
+def test_metadata_follows_in_the_order_in_which_it_is_asked_for():
+    assert Columns.of(["segment", "event_pointer"]).schema.names == [*RAW_COLUMNS, "segment", "event_pointer"]
+
+
+def test_a_raw_read_repeats_no_column():
+    assert Columns.of(["offset", "segment", "stream"]).schema.names == [*RAW_COLUMNS, "segment"]
+    assert set(Columns.of(["all"]).schema.names) == {*RAW_COLUMNS, *METADATA_COLUMNS}
+
+
+def test_decoded_fields_come_first():
+    columns = Columns.of(["offset", "segment"], Plan(keeps_corrupt=True))
+
+    assert columns.schema.names == ["Id", "name", "offset", "segment", "_corrupt_event"]
+    assert to_arrow_schema(columns.schema, timezone="UTC").equals(columns.arrow)
+    assert Columns.of([], Plan()).schema.names == ["Id", "name"]
+
+
+def test_an_unknown_name_is_refused_with_those_that_there_are():
+    with pytest.raises(ConfigurationError, match="'metadata_columns' has offsets, but must be all or some of event_po"):
+        Columns.of(["offsets"])
+    with pytest.raises(ConfigurationError, match="has latency, but"):
+        PravegaDataSource(OPTIONS | {"metadata_columns": "offset,latency"}).schema()
+
+
+def test_a_clash_with_a_decoded_field_is_refused_and_a_prefix_solves_it():
+    plan = Plan(schema=StructType().add("Offset", LongType()), arrow_schema=pa.schema([("Offset", pa.int64())]))
+
+    with pytest.raises(ConfigurationError, match="named as columns of the read: offset.*'metadata_prefix'"):
+        Columns.of(["offset"], plan)
+    columns = Columns.of(["offset"], plan, "pravega_")
+
+    assert columns.schema.names == ["Offset", "pravega_offset"]
+    assert columns.kind_of("Pravega_Offset") == "offset"
+    assert columns.kind_of("offset") is None
+
+
+def test_the_options_choose_the_columns():
+    source = PravegaDataSource(OPTIONS | {"metadata_columns": "segment, Event_Pointer", "metadata_prefix": "p_"})
+
+    assert source.schema().names == [*RAW_COLUMNS, "p_segment", "p_event_pointer"]
+
+
+def test_columns_travel_to_tasks():
+    columns = Columns.of(["all"])
+
+    assert pickle.loads(pickle.dumps(columns)) == columns
+
+
+def test_a_given_schema_may_select_columns_of_a_raw_read():
+    columns = Columns.of().check(named("offset", "event"))
+
+    assert columns.kinds == ("event", "offset")
+    assert columns.arrow == pa.schema([("event", pa.binary()), ("offset", pa.int64())])
+
+
+@pytest.mark.parametrize(
+    "given", [StructType().add("event", StringType()), StructType().add("body", StringType()), named("segment")]
+)
+def test_a_given_schema_with_other_columns_is_refused(given):
+    with pytest.raises(ConfigurationError, match=r"columns struct<event:binary,.* but the schema .*leave it out"):
+        Columns.of().check(given)
+
+
+def test_a_given_schema_of_decoded_fields_must_be_theirs():
+    columns = Columns.of(["offset"], Plan())
+
+    assert columns.check(StructType(columns.schema.fields)) is columns
+    with pytest.raises(ConfigurationError, match="leave it out"):
+        columns.check(StructType(columns.schema.fields[:1]))
