@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from aiopravega.emulator.locks import try_lock
 from aiopravega.emulator.ports import PortLease
 from aiopravega.emulator.process import ServerProcess
 from aiopravega.emulator.server import PravegaServer
+from aiopravega.emulator.temporary import LOCK, new_folder
 from aiopravega.errors import EmulatorError
 
 _START_ATTEMPTS = 3
@@ -119,7 +119,7 @@ class Emulator(ABC):
         if self._processes:
             raise EmulatorError("the emulator runs already: stop it first")
         java, jars = find_java(), ensure_jars()
-        self._folder = self._data or Path(tempfile.mkdtemp(prefix="pravega-emulator-"))
+        self._folder = self._data or new_folder()
         self._lock_folder(self._folder)
         workplace = Workplace(java, jars, self._folder)
         workplace.prepare()
@@ -139,7 +139,7 @@ class Emulator(ABC):
         raise EmulatorError(f"the servers found their ports taken {_START_ATTEMPTS} times: see {workplace.logs}")
 
     def _lock_folder(self, folder: Path) -> None:
-        self._lock = try_lock(folder / "lock")
+        self._lock = try_lock(folder / LOCK)
         if self._lock is None:
             raise EmulatorError(f"another emulator uses the folder {folder}: end it, or choose another folder")
 
