@@ -25,6 +25,8 @@ _WARM_UP = Load("warm-up", 1_000_000, 1_000)
 _HEAP_MEGABYTES = 6144
 # The server moves what is older than a second.
 _QUIET_SECONDS = 2.5
+# Bytes that its own bookkeeping may write meanwhile.
+_LITTLE = 1_000_000
 
 
 def _size(folder: Path) -> int:
@@ -86,10 +88,10 @@ class Bench:
         It falls behind writers that go on for long: then its log, on the heap, grows until it ends the server, and a
         stream that is deleted before it has been moved holds it up further.
         """
-        size = -1
-        while (grown := _size(self._data / "storage")) != size:
-            size = grown
+        before, now = 0, _LITTLE + 1
+        while abs(now - before) > _LITTLE:
             time.sleep(_QUIET_SECONDS)
+            before, now = now, _size(self._data / "storage")
 
     def fill(self, load: Load, segments: int = SEGMENTS) -> StreamName:
         """A stream that holds a load."""
