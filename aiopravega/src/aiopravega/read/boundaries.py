@@ -1,0 +1,119 @@
+"""Where an event surely starts, found in the middle of a segment from the bytes alone.
+
+An event's frame begins with its length, so from any true start all later ones follow: a *chain*. In a window of bytes
+that begins nowhere in particular, every place that could be a header starts a chain; most break soon, at a place that
+cannot be a header. Two chains that meet go on as one. Since frames are not longer than the longest event allows, one
+of the candidates in the window's first half *is* a true start. So when all of their chains that reach the window's end
+have met, the last place where they are one is a true start, whatever the events contain. If they have not met,
+nothing is said. `docs/explanation/splitting.md` tells why a smaller window can be fooled.
+
+This module knows bytes only, no servers and no offsets in segments.
+"""
+
+import re
+import struct
+from bisect import bisect_right
+from functools import cached_property
+from typing import Final
+
+from aiopravega import wire
+
+_HEADER: Final = struct.Struct(">q")
+# A header starts with four zero bytes for the type, and one more because no length reaches 2**24. Written so, and not
+# with {5,}, the pattern has a literal prefix, which makes the search many times faster.
+_RUN: Final = re.compile(rb"\0\0\0\0\0\0*")
+_ZEROS: Final = bytes(5)
+# The zero bytes that are a header of their own: of an event of no bytes.
+_EMPTY_FRAMES: Final = re.compile(rb"\0\0\0\0\0\0\0\0\0*")
+# How far before the end of a run of zeros a header can start that is not of an event of no bytes.
+_BEFORE_END: Final = (7, 6, 5)
+
+
+def window_bytes(largest: int = wire.MAX_EVENT) -> int:
+    """How many bytes `find_boundary` needs: any two frames, and a header."""
+    return 2 * (largest + wire.EVENT_HEADER) + wire.EVENT_HEADER
+
+
+def find_boundary(window: bytes | bytearray, largest: int = wire.MAX_EVENT) -> int | None:
+    """A position near the end of `window` at which an event surely starts, or None in doubt.
+
+    Args:
+        window: whole and cut frames of a segment, at least `window_bytes(largest)` of them.
+        largest: bytes of the longest event that there can be.
+
+    Raises:
+        ValueError: the window is too small for an answer that is sure.
+    """
+    if len(window) < window_bytes(largest):
+        raise ValueError(f"a window of {len(window)} bytes is less than two frames of {largest} bytes")
+    return _Chains(window, largest).meeting()
+
+
+class _Chains:
+    """The chains of a window. A run of events of no bytes, which are zeros only, is gone through at once."""
+
+    def __init__(self, window: bytes | bytearray, largest: int) -> None:
+        self._window = window
+        self._largest = largest
+        self._last = len(window) - wire.EVENT_HEADER
+        # Starts of frames that have been visited, by whether their chain reaches the window's end.
+        self._alive: set[int] = set()
+        self._dead: set[int] = set()
+
+    def meeting(self) -> int | None:
+        """The last position of the one chain that all others have met."""
+        window, unpack, alive, dead = self._window, _HEADER.unpack_from, self._alive, self._dead
+        first: list[int] = []
+        one_frame = self._largest + wire.EVENT_HEADER
+        for run in _RUN.finditer(window):
+            start, end = run.span()
+            if start >= one_frame:
+                break
+            if end == len(window):  # zeros up to the end: any of them may start the next event
+                return None
+            for before in _BEFORE_END:
+                at = end - before
+                # Most that are none are told by the next header already.
+                if at < start or not window.startswith(_ZEROS, at + wire.EVENT_HEADER + unpack(window, at)[0]):
+                    continue
+                if at in alive or at in dead:
+                    continue
+                chain, met, broken = self._follow(at)
+                if broken:
+                    dead.update(chain)
+                    continue
+                if first and not met:  # another chain that could be the true one
+                    return None
+                first = first or chain
+                alive.update(chain)
+        return first[-1] if first else None
+
+    def _follow(self, at: int) -> tuple[list[int], bool, bool]:
+        """The frames from `at` on, whether they met a chain that reaches the end, and whether they broke."""
+        window, largest, last, unpack = self._window, self._largest, self._last, _HEADER.unpack_from
+        alive, dead = self._alive, self._dead
+        chain: list[int] = []
+        while at <= last:
+            if at in alive:
+                return chain, True, False
+            (length,) = unpack(window, at)
+            if length == 0:
+                at = self._behind_empty_frames(at)
+                continue
+            if not 0 < length <= largest or at in dead:
+                return chain, False, True
+            chain.append(at)
+            at += wire.EVENT_HEADER + length
+        return chain, False, False
+
+    def _behind_empty_frames(self, at: int) -> int:
+        """Where the chain that passes `at`, a header of zeros, comes to a header that has other bytes."""
+        _, end = self._empty_frames[bisect_right(self._empty_frames, (at, len(self._window))) - 1]
+        if end == len(self._window):
+            return end
+        frames = -(-(end - wire.EVENT_HEADER + 1 - at) // wire.EVENT_HEADER)
+        return at + frames * wire.EVENT_HEADER
+
+    @cached_property
+    def _empty_frames(self) -> list[tuple[int, int]]:
+        return [run.span() for run in _EMPTY_FRAMES.finditer(self._window)]

@@ -1,0 +1,122 @@
+"""Starts of events found in the middle of bytes: always true ones, or none, whatever the events contain."""
+
+import random
+import struct
+from itertools import accumulate
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aiopravega.read.boundaries import find_boundary, window_bytes
+
+MAX = 8 * 1024 * 1024
+
+
+def framed(events: list[bytes]) -> bytes:
+    return b"".join(struct.pack(">q", len(event)) + event for event in events)
+
+
+def starts(events: list[bytes]) -> set[int]:
+    return set(accumulate((8 + len(event) for event in events), initial=0))
+
+
+def found(events: list[bytes], at: int, largest: int = MAX) -> int | None:
+    """What a window that begins at `at` finds, as a position in all of the bytes."""
+    position = find_boundary(framed(events)[at : at + window_bytes(largest)], largest)
+    return None if position is None else at + position
+
+
+def repeated(event: bytes, size: int) -> list[bytes]:
+    return [event] * (size // (8 + len(event)) + 1)
+
+
+def json(number: int, size: int) -> bytes:
+    text = b'{"id": %d, "carrier": "UA", "delay": %d, "note": "' % (number, number % 97)
+    return text.ljust(size - 2, b"x") + b'"}'
+
+
+def random_events(seed: int, least: int, most: int, size: int) -> list[bytes]:
+    chance, events, total = random.Random(seed), [], 0
+    while total < size:
+        events.append(chance.randbytes(chance.randint(least, most)))
+        total += 8 + len(events[-1])
+    return events
+
+
+SIZE = window_bytes() + 5_000_000
+FRAMES_INSIDE = framed([json(number, 120) for number in range(MAX // 128)])
+ORDINARY = {
+    "JSON of 100 bytes": [json(number, 100) for number in range(SIZE // 108 + 1)],
+    "JSON of one kilobyte": [json(number, 1000) for number in range(SIZE // 1008 + 1)],
+    "random bytes": random_events(1, 0, 3000, SIZE),
+    "mixed sizes": [*random_events(2, 0, 50, SIZE // 2), *random_events(3, 0, 900_000, SIZE // 2)],
+    "the largest events": [json(1, MAX)] * 4,
+    "the largest events, full of frames, in a row": [FRAMES_INSIDE] * 4,
+    "JSON around large events with frames inside": [
+        *repeated(json(1, 100), 2_000_000),
+        FRAMES_INSIDE,
+        *repeated(json(2, 100), SIZE),
+    ],
+}
+DOUBTFUL = {
+    "the largest events, of zeros": [bytes(MAX)] * 4,
+    "events of no bytes": [b""] * (SIZE // 8),
+    "zeros": repeated(bytes(1000), SIZE),
+}
+
+
+@pytest.mark.parametrize("events", ORDINARY.values(), ids=ORDINARY)
+@pytest.mark.parametrize("at", [0, 1, 54_321, 1_999_999, 4_000_000])
+def test_an_event_start_is_found_in_what_people_write(events, at):
+    assert found(events, at) in starts(events)
+
+
+@pytest.mark.parametrize("events", DOUBTFUL.values(), ids=DOUBTFUL)
+@pytest.mark.parametrize("at", [0, 1, 54_321, 1_999_999, 4_000_000])
+def test_payloads_made_to_fool_it_give_a_true_start_or_none(events, at):
+    assert found(events, at) in starts(events) | {None}
+
+
+def test_frames_inside_an_event_are_not_taken_for_events():
+    events = [FRAMES_INSIDE, FRAMES_INSIDE, FRAMES_INSIDE, json(1, 100)]
+    inside = 8 + len(framed([json(0, 120)])) * 3  # a frame of the payload starts here
+
+    assert found(events, inside) == 2 * (8 + MAX)
+
+
+def test_a_window_that_is_too_small_for_certainty_is_refused():
+    with pytest.raises(ValueError, match="less than two frames"):
+        find_boundary(bytes(window_bytes() - 1))
+
+
+def test_bytes_that_are_no_events_have_no_start():
+    assert find_boundary(b"x" * window_bytes()) is None
+    assert find_boundary(bytes(window_bytes())) is None
+
+
+LARGEST = 60
+small = st.binary(max_size=LARGEST)
+few_values = st.lists(st.sampled_from([0, 0, 0, 0, 1, 8, 16, 20]), max_size=LARGEST).map(bytes)
+nested = st.lists(st.binary(max_size=12), max_size=3).map(framed).map(lambda data: data[:LARGEST])
+zeros = st.integers(0, LARGEST).map(bytes)
+
+
+@settings(max_examples=2000, deadline=None)
+@given(st.lists(st.one_of(small, few_values, nested, zeros), min_size=1, max_size=60), st.integers(0, 500))
+def test_a_start_that_is_found_is_a_true_one(events, at):
+    """With a smaller limit for events, so that chance reaches all that 8 MiB could hide."""
+    data = framed(events)
+    if len(data) - at < window_bytes(LARGEST):
+        events = events + [json(1, 52)] * 20 + events
+        at %= len(data)
+
+    assert found(events, at, LARGEST) in starts(events) | {None}
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.text("abcdefgh", min_size=1, max_size=LARGEST).map(str.encode), min_size=40), st.integers(0, 100))
+def test_a_start_is_always_found_between_events_of_text(events, at):
+    events = events + [b"abcdefgh" * 5] * 10
+
+    assert found(events, at, LARGEST) in starts(events)
