@@ -105,6 +105,14 @@ class TableNotFoundError(NotFoundError):
     """The key-value table does not exist."""
 
 
+class GroupNotFoundError(NotFoundError):
+    """The Schema Registry has no such group."""
+
+
+class SchemaNotFoundError(NotFoundError):
+    """A group of the Schema Registry has no such schema, version or encoding id."""
+
+
 class AlreadyExistsError(PravegaError):
     """The root of what exists already."""
 
@@ -145,6 +153,25 @@ class MalformedEventError(PravegaError):
     def __init__(self, message: str, at: int = 0) -> None:
         super().__init__(message)
         self.at = at
+
+
+# --- schemas ------------------------------------------------------------------------------------------------
+
+
+class SchemaError(PravegaError):
+    """The root of what the Schema Registry refuses."""
+
+
+class InvalidSchemaError(SchemaError, ValueError):
+    """A schema, or a request about one, that the registry cannot parse."""
+
+
+class SchemaRefusedError(SchemaError):
+    """A group's policy, format or types do not allow a schema, or the group exists already."""
+
+
+class CodecNotRegisteredError(SchemaError):
+    """A codec that the group does not allow, or that this process does not know."""
 
 
 # --- transactions and tables --------------------------------------------------------------------------------

@@ -1,0 +1,44 @@
+"""Schemas of streams: the Schema Registry's client, the header of its events, codecs.
+
+Needs the extra `schema` (httpx). Formats are not known here: who decodes events brings their libraries.
+"""
+
+from aiopravega.schema.codecs import Codec, codec_named, register_codec
+from aiopravega.schema.config import RegistryConfig
+from aiopravega.schema.encodings import EncodingCache, GroupId
+from aiopravega.schema.header import HEADER_BYTES, PROTOCOL, header, split_header
+from aiopravega.schema.model import (
+    CodecType,
+    Compatibility,
+    Encoding,
+    GroupProperties,
+    HistoryRecord,
+    SchemaFormat,
+    SchemaInfo,
+    SchemaVersion,
+    VersionInfo,
+)
+from aiopravega.schema.registry import SchemaRegistry
+
+__all__ = [
+    "HEADER_BYTES",
+    "PROTOCOL",
+    "Codec",
+    "CodecType",
+    "Compatibility",
+    "Encoding",
+    "EncodingCache",
+    "GroupId",
+    "GroupProperties",
+    "HistoryRecord",
+    "RegistryConfig",
+    "SchemaFormat",
+    "SchemaInfo",
+    "SchemaRegistry",
+    "SchemaVersion",
+    "VersionInfo",
+    "codec_named",
+    "header",
+    "register_codec",
+    "split_header",
+]
