@@ -9,11 +9,12 @@ from aiopravega.config import PravegaConfig
 from aiopravega.control import RetentionPolicy, ScalingPolicy, StreamConfiguration
 from aiopravega.cuts import UNBOUNDED, SegmentRange, StreamCut, StreamCutRange
 from aiopravega.names import SegmentId, StreamName
-from aiopravega.read import Event
+from aiopravega.read import Event, EventPointer
 
 __all__ = [
     "UNBOUNDED",
     "Event",
+    "EventPointer",
     "PravegaClient",
     "PravegaConfig",
     "RetentionPolicy",

@@ -12,7 +12,7 @@ from aiopravega.cuts import SegmentRange, StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, StreamNotFoundError
 from aiopravega.ledger import DEFAULT_TABLE, CommitLedger
 from aiopravega.names import StreamName, check_name
-from aiopravega.read import Event, Planner, read_ranges
+from aiopravega.read import Event, EventPointer, Planner, TimeBounds, fetch_event, read_ranges, time_bounds
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
 from aiopravega.write.transaction import DEFAULT_LEASE, Transaction, TransactionHandle
@@ -147,6 +147,23 @@ class PravegaClient:
         """The events of a range; those of one routing key in the order of their writing."""
         async for event in read_ranges(self.store, await self.plan(wanted, stream)):
             yield event
+
+    async def fetch(self, pointer: EventPointer | str) -> Event:
+        """The event that a pointer, or its text, points to.
+
+        Raises:
+            ConfigurationError: the text is not that of a pointer.
+            StreamNotFoundError: the stream was deleted.
+            StreamTruncatedError: retention or a truncation removed the event.
+            SegmentNotFoundError: the stream has no such segment.
+            MalformedEventError: no such event is there.
+        """
+        found = EventPointer.from_text(pointer) if isinstance(pointer, str) else pointer
+        return await fetch_event(self.controller, self.store, found)
+
+    async def time_bounds(self, wanted: StreamCutRange) -> TimeBounds:
+        """What the stream's watermarks say of the times in a range; see `aiopravega.read.watermarks.time_bounds`."""
+        return await time_bounds(self.controller, self.store, await self.resolve(wanted))
 
     # --- writes ---------------------------------------------------------------------------------------------
 

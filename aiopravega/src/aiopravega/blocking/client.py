@@ -16,7 +16,7 @@ from aiopravega.ledger import DEFAULT_TABLE
 from aiopravega.loop import LoopThread
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.net import Endpoint
-from aiopravega.read import Event
+from aiopravega.read import Event, EventPointer, TimeBounds
 from aiopravega.store import SegmentInfo
 from aiopravega.write.transaction import DEFAULT_LEASE
 
@@ -130,6 +130,14 @@ class PravegaClient:
     def read(self, wanted: StreamCutRange, stream: StreamName | None = None) -> Iterator[Event]:
         """The events of a range."""
         return self._loop.iterate(self._client.read(wanted, stream))
+
+    def fetch(self, pointer: EventPointer | str) -> Event:
+        """The event that a pointer, or its text, points to."""
+        return self._loop.run(self._client.fetch(pointer))
+
+    def time_bounds(self, wanted: StreamCutRange) -> TimeBounds:
+        """What the stream's watermarks say of the times in a range."""
+        return self._loop.run(self._client.time_bounds(wanted))
 
     def writer(self, scope: str, stream: str) -> EventWriter:
         """A writer; use it with `with`."""

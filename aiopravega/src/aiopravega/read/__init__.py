@@ -2,5 +2,16 @@
 
 from aiopravega.read.events import Event, read_ranges, read_segment
 from aiopravega.read.plan import Planner
+from aiopravega.read.pointer import EventPointer, fetch_event
+from aiopravega.read.watermarks import TimeBounds, time_bounds
 
-__all__ = ["Event", "Planner", "read_ranges", "read_segment"]
+__all__ = [
+    "Event",
+    "EventPointer",
+    "Planner",
+    "TimeBounds",
+    "fetch_event",
+    "read_ranges",
+    "read_segment",
+    "time_bounds",
+]

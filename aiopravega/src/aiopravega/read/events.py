@@ -31,7 +31,7 @@ class Event:
     offset: int
 
 
-async def _read_piece(store: SegmentStore, segment: SegmentId, start: int, end: int) -> list[bytes | memoryview]:
+async def read_bytes(store: SegmentStore, segment: SegmentId, start: int, end: int) -> list[bytes | memoryview]:
     """All bytes of `[start, end)`; the server may answer with less than asked, so this asks again."""
     parts: list[bytes | memoryview] = []
     while start < end:
@@ -51,7 +51,7 @@ async def _read_piece(store: SegmentStore, segment: SegmentId, start: int, end: 
     return parts
 
 
-async def _pieces(store: SegmentStore, wanted: SegmentRange) -> AsyncIterator[bytes]:
+async def read_pieces(store: SegmentStore, wanted: SegmentRange) -> AsyncIterator[bytes]:
     """The bytes of a range in order, with `_READ_AHEAD` requests under way."""
     starts = iter(range(wanted.start, wanted.end, _REQUEST_BYTES))
     waiting: deque[asyncio.Task[list[bytes | memoryview]]] = deque()
@@ -60,7 +60,7 @@ async def _pieces(store: SegmentStore, wanted: SegmentRange) -> AsyncIterator[by
         start = next(starts, None)
         if start is not None:
             end = min(start + _REQUEST_BYTES, wanted.end)
-            waiting.append(asyncio.create_task(_read_piece(store, wanted.segment, start, end)))
+            waiting.append(asyncio.create_task(read_bytes(store, wanted.segment, start, end)))
 
     try:
         for _ in range(_READ_AHEAD):
@@ -84,7 +84,7 @@ async def read_segment(store: SegmentStore, wanted: SegmentRange) -> AsyncIterat
     """
     carried = b""
     position = wanted.start  # of the first byte of `carried`
-    async for piece in _pieces(store, wanted):
+    async for piece in read_pieces(store, wanted):
         data = carried + piece
         try:
             frames, whole = wire.scan_frames(data, 0, len(data))

@@ -1,0 +1,116 @@
+"""Pointers to single events, and how one is fetched.
+
+The text form is that of the Java client's `EventPointer.toString()` (`EventPointerImpl` in Pravega), which its
+`fromString` reads: `scope/stream/0.#epoch.0:4096-108`, the segment, the offset of the event's frame and the frame's
+length, both in bytes.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Self
+
+from aiopravega import wire
+from aiopravega.control import Controller
+from aiopravega.cuts import StreamCut
+from aiopravega.errors import ConfigurationError, MalformedEventError, SegmentNotFoundError, StreamTruncatedError
+from aiopravega.names import SegmentId, StreamName
+from aiopravega.read.events import Event, read_bytes
+from aiopravega.store import SegmentStore
+
+_TEXT: Final = re.compile(
+    r"(?P<scope>[^/]+)/(?P<stream>[^/]+)/(?P<number>\d{1,10})\.#epoch\.(?P<epoch>\d{1,10})"
+    r":(?P<offset>\d{1,19})-(?P<length>\d{1,8})",
+    re.ASCII,
+)
+# How much of a text that is no pointer an error message quotes.
+_LONGEST_SHOWN: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class EventPointer:
+    """Where one event is: its segment, the offset of its frame there, and the frame's length (header included)."""
+
+    segment: SegmentId
+    offset: int
+    length: int
+
+    @classmethod
+    def of(cls, event: Event) -> Self:
+        """The pointer to an event that was read."""
+        return cls(event.segment, event.offset, wire.EVENT_HEADER + len(event.data))
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Read the Java client's text form.
+
+        Raises:
+            ConfigurationError: the text is not such a form.
+        """
+        found = _TEXT.fullmatch(text.strip())
+        shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+        if found is None:
+            raise ConfigurationError(
+                f"{shown!r} is not an event pointer: expected scope/stream/segment.#epoch.epoch:offset-length, as in "
+                "the column event_pointer, EventPointer.to_text() and Java's EventPointer.toString()"
+            )
+        stream = StreamName.parse(f"{found['scope']}/{found['stream']}")
+        length = int(found["length"])
+        if not wire.EVENT_HEADER <= length <= wire.EVENT_HEADER + wire.MAX_EVENT:
+            raise ConfigurationError(f"event pointer {shown!r} is of {length} bytes, which no event's frame has")
+        return cls(SegmentId(stream, int(found["number"]), int(found["epoch"])), int(found["offset"]), length)
+
+    def to_text(self) -> str:
+        """The Java client's text form."""
+        return f"{self.segment}:{self.offset}-{self.length}"
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+
+async def fetch_event(controller: Controller, store: SegmentStore, pointer: EventPointer) -> Event:
+    """The event that a pointer points to.
+
+    Raises:
+        StreamNotFoundError: the stream was deleted.
+        StreamTruncatedError: retention or a truncation removed the event.
+        SegmentNotFoundError: the stream has no such segment.
+        MalformedEventError: no event of this length starts there; `at` is the offset.
+    """
+    segment, start, end = pointer.segment, pointer.offset, pointer.offset + pointer.length
+    try:
+        info = await store.info(segment)
+        if start < info.start_offset:
+            raise StreamTruncatedError(
+                f"{pointer} cannot be fetched: {segment} starts at offset {info.start_offset}; retention or a "
+                "truncation removed the event"
+            )
+        if end > info.write_offset:
+            raise _no_event(pointer, f"the segment ends at offset {info.write_offset}")
+        frame = b"".join(await read_bytes(store, segment, start, end))
+    except SegmentNotFoundError as error:
+        raise await _missing(controller, pointer) from error
+    header, data = frame[: wire.EVENT_HEADER], frame[wire.EVENT_HEADER :]
+    if header != wire.event_header(len(data)):
+        raise _no_event(pointer, f"the bytes there are {header.hex(' ')}")
+    return Event(data, segment, start)
+
+
+def _no_event(pointer: EventPointer, found: str) -> MalformedEventError:
+    return MalformedEventError(
+        f"{pointer} points to no event: no frame of {pointer.length} bytes starts at offset {pointer.offset} of "
+        f"{pointer.segment}, {found}. Use pointers as they were given, of this stream and not of an earlier one of "
+        "its name",
+        at=pointer.offset,
+    )
+
+
+async def _missing(controller: Controller, pointer: EventPointer) -> Exception:
+    """Why a segment is not there; a stream that was deleted raises of itself."""
+    stream, segment = pointer.segment.stream, pointer.segment
+    head = await controller.head_segments(stream)
+    if any(segment.epoch < first.epoch or segment.number < first.number for first in head):
+        return StreamTruncatedError(
+            f"{pointer} cannot be fetched: {stream} starts at {StreamCut(stream, head)}; retention or a truncation "
+            "removed the event, or the stream was deleted and made again"
+        )
+    return SegmentNotFoundError(f"{pointer} cannot be fetched: {stream} has no segment {segment}")
