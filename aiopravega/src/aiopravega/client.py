@@ -1,6 +1,6 @@
 """The asyncio client: one object per cluster, from which streams are made, read and written."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from itertools import pairwise
 from types import TracebackType
 from typing import Self
@@ -13,6 +13,8 @@ from aiopravega.errors import ConfigurationError, StreamNotFoundError
 from aiopravega.ledger import DEFAULT_TABLE, CommitLedger
 from aiopravega.names import StreamName, check_name
 from aiopravega.read import Event, EventPointer, Planner, TimeBounds, fetch_event, read_ranges, time_bounds
+from aiopravega.read.parts import Divider
+from aiopravega.read.split import Splitter
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
 from aiopravega.write.transaction import DEFAULT_LEASE, Transaction, TransactionHandle
@@ -34,6 +36,7 @@ class PravegaClient:
         self.controller = Controller(self.config)
         self.store = SegmentStore(self.config, self.controller)
         self._planner = Planner(self.controller, self.store)
+        self._splitter = Splitter(self.store)
 
     async def __aenter__(self) -> Self:
         try:
@@ -138,6 +141,19 @@ class PravegaClient:
     async def plan(self, wanted: StreamCutRange, stream: StreamName | None = None) -> list[SegmentRange]:
         """The ranges of bytes between two cuts, checked against the stream; see `aiopravega.read.plan`."""
         return await self._planner.plan(wanted, stream)
+
+    async def split(self, wanted: StreamCutRange, parts: int, stream: StreamName | None = None) -> list[StreamCutRange]:
+        """Up to `parts` ranges of about equal size that together are this one, with ends between events.
+
+        Read one after another they give the events of each routing key in the order of their writing. There are fewer
+        where the range is small, or where it cannot be told for sure where an event starts.
+        """
+        resolved = await self._planner.resolve(wanted, stream)
+        return await Divider(self.controller, self._planner, self._splitter).divide(resolved, parts)
+
+    async def split_segments(self, wanted: Mapping[SegmentRange, int]) -> list[SegmentRange]:
+        """Split ranges of segments into so many pieces each, as `split` does, or fewer; they stay in order."""
+        return await self._splitter.split(wanted)
 
     async def distance(self, start: StreamCut, end: StreamCut) -> int:
         """Bytes between two cuts, event headers included, across scalings."""

@@ -1,6 +1,6 @@
 """The blocking client; see `aiopravega.client` for what the calls mean."""
 
-from collections.abc import Coroutine, Iterable, Iterator
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from uuid import UUID
@@ -122,6 +122,14 @@ class PravegaClient:
     def plan(self, wanted: StreamCutRange, stream: StreamName | None = None) -> list[SegmentRange]:
         """The ranges of bytes between two cuts, checked against the stream."""
         return self._loop.run(self._client.plan(wanted, stream))
+
+    def split(self, wanted: StreamCutRange, parts: int, stream: StreamName | None = None) -> list[StreamCutRange]:
+        """Up to `parts` ranges of about equal size that together are this one, with ends between events."""
+        return self._loop.run(self._client.split(wanted, parts, stream))
+
+    def split_segments(self, wanted: Mapping[SegmentRange, int]) -> list[SegmentRange]:
+        """Split ranges of segments into so many pieces each, or fewer; they stay in order."""
+        return self._loop.run(self._client.split_segments(wanted))
 
     def distance(self, start: StreamCut, end: StreamCut) -> int:
         """Bytes between two cuts."""

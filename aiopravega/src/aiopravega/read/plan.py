@@ -86,13 +86,19 @@ class Planner:
             InvalidRangeError: the end lies before the start, or beyond the tail.
             InvalidStreamCutError: a cut does not fit the stream's segments.
         """
-        resolved = await self.resolve(wanted, stream)
+        return [part for part in await self.ranges(await self.resolve(wanted, stream)) if part.size > 0]
+
+    async def ranges(self, resolved: StreamCutRange) -> list[SegmentRange]:
+        """What `plan` gives, with a range for every segment: empty ones too.
+
+        Raises:
+            PravegaError: as `plan` does.
+        """
         segments = set(await self._segments(resolved))
         segments.update(resolved.start.positions, resolved.end.positions)
         # A segment's epoch is that of its making, so predecessors sort first.
         ordered = sorted(segments, key=lambda segment: (segment.epoch, segment.number))
-        ranges = await asyncio.gather(*(self._segment_range(segment, resolved) for segment in ordered))
-        return [part for part in ranges if part.size > 0]
+        return list(await asyncio.gather(*(self._segment_range(segment, resolved) for segment in ordered)))
 
     async def _segments(self, wanted: StreamCutRange) -> list[SegmentId]:
         stream = wanted.start.stream
