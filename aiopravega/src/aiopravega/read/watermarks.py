@@ -28,7 +28,8 @@ _REVISION: Final = b"\x00\x00\x01\x00"
 _RECORD: Final = struct.Struct(">4si")
 _TIMES: Final = struct.Struct(">qq")
 _ENTRY: Final = struct.Struct(">4siqddq")
-_ENTRY_LENGTH: Final = _ENTRY.size - _RECORD.size
+# Of the segment with its key range; the offset stands behind the record.
+_ENTRY_LENGTH: Final = 24
 # A compact int has 1, 2 or 4 bytes, as its first two bits say; these are the bits of its value.
 _COMPACT: Final[Mapping[int, tuple[int, int]]] = {0: (1, 0x7F), 1: (1, 0x7F), 2: (2, 0x3FFF), 3: (4, 0x3FFF_FFFF)}
 # What one request brings: some hundred marks of a stream with few segments.
