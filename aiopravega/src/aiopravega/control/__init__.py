@@ -1,5 +1,12 @@
 """The controller: scopes, streams, segments, transactions and tables, over gRPC."""
 
+import os
+
+# Before gRPC is loaded: since its release 1.81, a process that has a channel often kills the children that it starts
+# (grpc/grpc#43055), such as Spark's Java gateway. It polls another way without that, and lets forked workers go on.
+os.environ.setdefault("GRPC_POLL_STRATEGY", "poll")
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "1")
+
 from aiopravega.control.controller import Controller
 from aiopravega.control.leases import hold_transaction
 from aiopravega.control.model import Access, KeyRange, PingStatus, Successor, TransactionState

@@ -1,0 +1,40 @@
+"""A program with an open client that starts other programs and forks workers; prints how many of them failed."""
+
+import os
+import signal
+import subprocess
+import sys
+
+from aiopravega import PravegaConfig
+from aiopravega.blocking import PravegaClient
+
+TIMES = 60
+
+
+def use(config: PravegaConfig, scope: str) -> None:
+    """Ask the controller with a client of this process's own."""
+    with PravegaClient(config) as client:
+        assert client.list_streams(scope) == []
+
+
+def main() -> None:
+    """Command line: the controller's URI and a scope."""
+    config, scope = PravegaConfig(controller_uri=sys.argv[1]), sys.argv[2]
+    failures = 0
+    with PravegaClient(config) as client:
+        for _ in range(TIMES):
+            client.list_streams(scope)
+            ignore = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)  # noqa: E731 - as Spark has it
+            program = subprocess.Popen(["true"], preexec_fn=ignore)  # noqa: PLW1509 - as Spark starts its Java gateway
+            failures += program.wait(30) != 0
+            if os.fork() == 0:
+                signal.alarm(30)  # a worker that hangs is a failure
+                use(config, scope)
+                os._exit(0)
+            failures += os.wait()[1] != 0
+        client.list_streams(scope)
+    print(failures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""A process with an open client can start programs and fork workers (grpc/grpc#43055 kills some of them)."""
+
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+from aiopravega import PravegaConfig
+from aiopravega.blocking import PravegaClient
+
+
+def test_children_of_a_process_with_an_open_client_live(pravega_config: PravegaConfig):
+    scope = f"forks-{uuid.uuid4().hex}"
+    with PravegaClient(pravega_config) as client:
+        client.create_scope(scope)
+    program = Path(__file__).with_name("fork_job.py")
+    done = subprocess.run(
+        [sys.executable, program, pravega_config.controller_uri, scope],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["0"], done.stderr
