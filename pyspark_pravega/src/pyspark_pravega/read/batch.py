@@ -17,6 +17,7 @@ from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.options import NamedCut, ReadOptions, Source
 from pyspark_pravega.read.plan import SegmentPartition, SplitPolicy, plan
 from pyspark_pravega.read.task import read_partition
+from pyspark_pravega.read.times import with_times
 
 
 class PravegaBatchReader(DataSourceReader):
@@ -44,7 +45,9 @@ class PravegaBatchReader(DataSourceReader):
         try:
             client = cluster(options.config).client
             ranges = [_resolve(client, source) for source in options.sources]
-            return list(plan(client, ranges, SplitPolicy(options.split_bytes, options.min_partitions)))
+            parts = plan(client, ranges, SplitPolicy(options.split_bytes, options.min_partitions))
+            with_times(client, self._columns, options.event_time_unit, ranges, parts)
+            return list(parts)
         except PravegaError as error:
             # Spark shows the traceback in front of the message, which says all: leave it short.
             raise error.with_traceback(None) from None

@@ -13,6 +13,7 @@ from pyspark_pravega.decode.options import DECODE_OPTIONS, DecodeOptions
 from pyspark_pravega.options import CONNECTION_OPTIONS, RANGE_OPTIONS, STREAM_OPTIONS, Options
 from pyspark_pravega.read.sources import NamedCut, Source, is_cut_of_one_stream, parse_sources
 from pyspark_pravega.read.stream_options import STREAMING_OPTIONS, StreamingOptions
+from pyspark_pravega.read.times import TIME_OPTIONS, TimeUnit
 from pyspark_pravega.write.options import WRITE_OPTIONS
 
 __all__ = ["READ_OPTIONS", "NamedCut", "ReadOptions", "Source"]
@@ -34,6 +35,7 @@ READ_OPTIONS: Final = (
     _METADATA_PREFIX,
     _SPLIT_BYTES,
     _MIN_PARTITIONS,
+    *TIME_OPTIONS,
     *DECODE_OPTIONS,
     *STREAMING_OPTIONS,
 )
@@ -46,7 +48,7 @@ class ReadOptions:
     `split_bytes` is the size of a task's piece of a segment: None leaves it to the number of cores, 0 forbids to
     split segments. `min_partitions` is how many tasks are wanted at least; None stands for the number of cores.
     `metadata_columns` are asked for in addition to the columns that a read always has; `metadata_prefix` is put in
-    front of their names.
+    front of their names. `event_time_unit` is what the stream's writers count their times in.
     """
 
     config: PravegaConfig
@@ -55,6 +57,7 @@ class ReadOptions:
     min_partitions: int | None
     metadata_columns: tuple[str, ...]
     metadata_prefix: str
+    event_time_unit: TimeUnit
     decode: DecodeOptions
     streaming: StreamingOptions
 
@@ -80,6 +83,7 @@ class ReadOptions:
             min_partitions=given.number(_MIN_PARTITIONS),
             metadata_columns=_names(given, _METADATA_COLUMNS),
             metadata_prefix=given.text(_METADATA_PREFIX) or "",
+            event_time_unit=TimeUnit.parse(given),
             decode=DecodeOptions.parse(given),
             streaming=StreamingOptions.parse(given),
         )

@@ -23,6 +23,8 @@ class SegmentPartition(InputPartition):
     def __init__(self, part: SegmentRange) -> None:
         super().__init__(part)
         self.part = part
+        # What the watermarks say of the batch, in microseconds; see `pyspark_pravega.read.times`.
+        self.times: tuple[int | None, int | None] = (None, None)
 
 
 def plan(client: PravegaClient, ranges: Sequence[StreamCutRange], split: SplitPolicy) -> list[SegmentPartition]:

@@ -28,7 +28,7 @@ def read_partition(options: ReadOptions, columns: Columns, partition: SegmentPar
         PravegaError: they cannot be read.
     """
     reader = cluster(options.config).reader
-    rows = RowMaker(partition.part.segment, columns)
+    rows = RowMaker(partition.part.segment, columns, partition.times)
     blocks = reader.read(
         partition.part,
         scan=find_frames,
