@@ -174,6 +174,10 @@ class CodecNotRegisteredError(SchemaError):
     """A codec that the group does not allow, or that this process does not know."""
 
 
+class SplitProofError(MalformedEventError):
+    """Two tasks that share a segment do not meet: where it was split, no event starts. Unsplit it can be read."""
+
+
 # --- transactions and tables --------------------------------------------------------------------------------
 
 

@@ -1,30 +1,75 @@
 """From ranges of streams to the pieces that tasks read; batches and micro-batches plan alike."""
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from pyspark.sql.datasource import InputPartition
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import SegmentRange, StreamCutRange
+from pyspark_pravega.read.parallelism import tasks_at_a_time
+
+# A task costs some 20 ms in any case: time in which it could read several of these.
+_LEAST_BYTES: Final = 1024 * 1024
+# What is lost when a task fails and is tried again.
+_MOST_BYTES: Final = 1024 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class SplitPolicy:
-    """How segments are split; see `ReadOptions` for both fields."""
+    """How segments are split.
+
+    Args:
+        split_bytes: the size of a piece; None leaves it to the number of tasks, 0 forbids to split.
+        min_partitions: how many tasks there are to be at least, if the range has so many megabytes; None stands for
+            as many as can run at a time.
+    """
 
     split_bytes: int | None = None
     min_partitions: int | None = None
 
+    def pieces(self, sizes: Sequence[int]) -> list[int]:
+        """Into how many pieces ranges of these sizes (in bytes, none empty) are split."""
+        if self.split_bytes == 0 or not sizes:
+            return [1] * len(sizes)
+        if self.split_bytes is not None:
+            counts = [-(-size // self.split_bytes) for size in sizes]
+            return self._at_least(self.min_partitions or 1, sizes, counts)
+        wanted = self.min_partitions or tasks_at_a_time()
+        share = min(max(sum(sizes) / wanted, _LEAST_BYTES), _MOST_BYTES)
+        # Rounded, so that segments of nearly the same size are not split for the sake of a few bytes.
+        return self._at_least(wanted, sizes, [max(1, round(size / share)) for size in sizes])
+
+    @staticmethod
+    def _at_least(wanted: int, sizes: Sequence[int], counts: list[int]) -> list[int]:
+        """Split where the pieces are largest until there are enough, or none is worth it."""
+        largest = [(-size / count, index) for index, (size, count) in enumerate(zip(sizes, counts, strict=True))]
+        heapq.heapify(largest)
+        for _ in range(wanted - sum(counts)):
+            _, index = largest[0]
+            if sizes[index] < (counts[index] + 1) * _LEAST_BYTES:
+                break
+            counts[index] += 1
+            heapq.heapreplace(largest, (-sizes[index] / counts[index], index))
+        return counts
+
 
 class SegmentPartition(InputPartition):
-    """A range of one segment; it carries no credentials."""
+    """A piece of a segment's range; it carries no credentials.
 
-    def __init__(self, part: SegmentRange) -> None:
+    Args:
+        part: what the task reads.
+        whole: the range that was split, whose start and end lie between events for certain.
+    """
+
+    def __init__(self, part: SegmentRange, whole: SegmentRange) -> None:
         super().__init__(part)
         self.part = part
         # What the watermarks say of the batch, in microseconds; see `pyspark_pravega.read.times`.
         self.times: tuple[int | None, int | None] = (None, None)
+        self.whole = whole
 
 
 def plan(client: PravegaClient, ranges: Sequence[StreamCutRange], split: SplitPolicy) -> list[SegmentPartition]:
@@ -42,5 +87,16 @@ def plan(client: PravegaClient, ranges: Sequence[StreamCutRange], split: SplitPo
         InvalidStreamCutError: a cut does not fit its stream's segments.
         PravegaError: the cluster cannot be reached, or refuses.
     """
-    parts = [part for wanted in ranges for part in client.plan(wanted)]
-    return [SegmentPartition(part) for part in parts]
+    return split_parts(client, [part for wanted in ranges for part in client.plan(wanted)], split)
+
+
+def split_parts(client: PravegaClient, parts: Sequence[SegmentRange], split: SplitPolicy) -> list[SegmentPartition]:
+    """The pieces of ranges of segments, in their order.
+
+    Raises:
+        PravegaError: the cluster cannot be reached, or refuses.
+    """
+    counts = dict(zip(parts, split.pieces([part.size for part in parts]), strict=True))
+    pieces = client.split_segments(counts)
+    wholes = {part.segment: part for part in parts}
+    return [SegmentPartition(piece, wholes[piece.segment]) for piece in pieces]

@@ -102,7 +102,7 @@ def _cuts_by_stream(cuts: Collection[str], streams: list[StreamName]) -> dict[tu
             )
         if len(meant) > 1:
             raise ConfigurationError(
-                f"option {option!r} could be for {' or '.join(map(str, meant))} (the keys of options have no capitals): "
+                f"option {option!r} could be for {' or '.join(map(str, meant))} (keys of options have no capitals): "
                 "write the scope too, or read these streams one by one"
             )
         if (kind, meant[0]) in found:

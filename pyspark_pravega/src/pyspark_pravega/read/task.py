@@ -6,9 +6,11 @@ from typing import Final
 
 import pyarrow as pa
 
+from aiopravega.errors import MalformedEventError, SplitProofError
+from aiopravega.read.bulk import EventBlock, EventBlocks
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
-from pyspark_pravega.read.frames import find_frames
+from pyspark_pravega.read.frames import Positions, find_frames
 from pyspark_pravega.read.options import ReadOptions
 from pyspark_pravega.read.plan import SegmentPartition
 from pyspark_pravega.read.rows import RowMaker
@@ -25,6 +27,7 @@ def read_partition(options: ReadOptions, columns: Columns, partition: SegmentPar
     """The events of one partition.
 
     Raises:
+        SplitProofError: the segment was split where no event starts.
         PravegaError: they cannot be read.
     """
     reader = cluster(options.config).reader
@@ -37,7 +40,31 @@ def read_partition(options: ReadOptions, columns: Columns, partition: SegmentPar
         requests=_REQUESTS,
     )
     # Not by a loop, whose variable would hold a block while its batches are sent.
-    yield from chain.from_iterable(map(rows.batches, blocks))
+    yield from chain.from_iterable(map(rows.batches, _proving(partition, blocks)))
+
+
+def _proving(partition: SegmentPartition, blocks: EventBlocks[Positions]) -> Iterator[EventBlock[Positions]]:
+    """The blocks of a piece, which prove that it begins and ends between events.
+
+    Events that follow one another from the start of the range to the start of the next piece, and from there to the
+    one after it, are all of the range's events, each once. So it is enough that every piece ends exactly where the
+    next one begins, which is what the reader of the blocks insists on.
+
+    Raises:
+        SplitProofError: it does not.
+        MalformedEventError: it does not, and that is not because of a split.
+    """
+    part, whole = partition.part, partition.whole
+    try:
+        yield from blocks
+    except MalformedEventError as error:
+        if part == whole or error.at == whole.start:
+            raise
+        raise SplitProofError(
+            f"{part.segment} was split at offsets {part.start} and {part.end}, but no events begin and "
+            f"end there: {error}. Read it again with the option split_bytes=0, which splits no segment",
+            at=error.at,
+        ) from error
 
 
 def _arrow_buffer(size: int) -> memoryview:

@@ -1,0 +1,83 @@
+"""How many tasks Spark can run at a time, as far as the process that plans a read can know.
+
+Spark tells a Python data source neither its settings nor its cores, and the process in which it plans has no
+SparkContext. That process is a child of the driver's JVM, though, and where the system has /proc the settings with
+which the JVM was started can be read off its command line.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+# Where nothing can be known: a cluster, probably, for which more tasks than cores cost less than idle cores.
+UNKNOWN: Final = 16
+# The settings that have options of their own in `spark-submit`.
+_SETTINGS: Final = {
+    "--master": "spark.master",
+    "--executor-cores": "spark.executor.cores",
+    "--num-executors": "spark.executor.instances",
+    "--total-executor-cores": "spark.cores.max",
+}
+_LOCAL: Final = re.compile(r"local(?:\[(?P<cores>\d+|\*)(?:,\d+)?])?")
+_LOCAL_CLUSTER: Final = re.compile(r"local-cluster\[\s*(?P<executors>\d+)\s*,\s*(?P<cores>\d+)\s*,\s*\d+\s*]")
+_LONGEST_LINEAGE: Final = 8
+
+
+def tasks_at_a_time(proc: Path = Path("/proc")) -> int:
+    """The number of cores of the Spark whose driver is a parent of this process, or `UNKNOWN`."""
+    for arguments in _command_lines(proc, os.getpid()):
+        if any(argument.startswith("org.apache.spark.") for argument in arguments):
+            return cores(settings(arguments))
+    return UNKNOWN
+
+
+def settings(arguments: Sequence[str]) -> dict[str, str]:
+    """Spark's settings on the command line of a JVM."""
+    found: dict[str, str] = {}
+    for argument, following in pairwise([*arguments, ""]):
+        if argument.startswith("-Dspark."):
+            name, _, value = argument.removeprefix("-D").partition("=")
+        elif argument in ("--conf", "-c"):
+            name, _, value = following.partition("=")
+        elif argument in _SETTINGS:
+            name, value = _SETTINGS[argument], following
+        else:
+            continue
+        found[name] = value
+    return found
+
+
+def cores(found: Mapping[str, str]) -> int:
+    """How many tasks these settings let run at a time, or `UNKNOWN`."""
+    if (parallelism := _number(found, "spark.default.parallelism")) is not None:
+        return parallelism
+    master = found.get("spark.master", "")
+    if local := _LOCAL.fullmatch(master):
+        return (os.cpu_count() or 1) if local["cores"] == "*" else int(local["cores"] or 1)
+    if cluster := _LOCAL_CLUSTER.fullmatch(master):
+        return int(cluster["executors"]) * int(cluster["cores"])
+    if (most := _number(found, "spark.cores.max")) is not None:
+        return most
+    executors = _number(found, "spark.dynamicAllocation.maxExecutors") or _number(found, "spark.executor.instances")
+    if executors is None:
+        return UNKNOWN
+    return executors * (_number(found, "spark.executor.cores") or 1)
+
+
+def _number(found: Mapping[str, str], name: str) -> int | None:
+    text = found.get(name, "")
+    return int(text) if text.isdecimal() and int(text) else None
+
+
+def _command_lines(proc: Path, process: int) -> Iterator[Sequence[str]]:
+    """Those of a process, its parent, and so on."""
+    for _ in range(_LONGEST_LINEAGE):
+        try:
+            yield (proc / str(process) / "cmdline").read_text(errors="replace").split("\0")
+            # The name, in brackets, may contain anything; behind it come the state and the parent.
+            process = int((proc / str(process) / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            return
