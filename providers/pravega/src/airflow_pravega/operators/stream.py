@@ -1,5 +1,6 @@
 """Operators that make and delete scopes and streams. They may run again: what is there, or gone, already is success."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -29,9 +30,9 @@ class _PravegaOperator(BaseOperator):
         with failing_for_good(), PravegaHook(self.pravega_conn_id).get_client() as client:
             return self.work(client)
 
+    @abstractmethod
     def work(self, client: PravegaClient) -> Any:
         """What the operator does; its result goes to XCom."""
-        raise NotImplementedError
 
 
 class PravegaCreateScopeOperator(_PravegaOperator):
