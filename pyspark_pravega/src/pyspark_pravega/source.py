@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 if TYPE_CHECKING:
     from pyspark_pravega.read.batch import PravegaBatchReader
     from pyspark_pravega.read.columns import Columns
+    from pyspark_pravega.read.metadata import MetadataTable, PravegaMetadataReader
     from pyspark_pravega.write.batch import PravegaBatchWriter
 
 
@@ -30,17 +31,20 @@ class PravegaDataSource(DataSource):
         Raises:
             ConfigurationError: an option cannot work.
         """
-        return self._columns.schema
+        return self._columns.schema if self._metadata is None else self._metadata.schema
 
-    def reader(self, schema: StructType) -> "PravegaBatchReader":
+    def reader(self, schema: StructType) -> "PravegaBatchReader | PravegaMetadataReader":
         """The reader of a batch job.
 
         Raises:
             ConfigurationError: an option or the schema cannot work.
         """
         from pyspark_pravega.read.batch import PravegaBatchReader
+        from pyspark_pravega.read.metadata import PravegaMetadataReader
 
-        return PravegaBatchReader(self.options, self._columns.check(schema))
+        if self._metadata is not None:
+            return PravegaMetadataReader(self.options, schema)
+        return PravegaBatchReader(self.options, self._columns_given(schema).check(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> "PravegaBatchWriter":
         """The writer of a batch job.
@@ -52,11 +56,27 @@ class PravegaDataSource(DataSource):
 
         return PravegaBatchWriter(self.options, schema, overwrite)
 
+    @property
+    def _metadata(self) -> "MetadataTable | None":
+        """The table of metadata that is to be read, if it is not a stream."""
+        from pyspark_pravega.options import METADATA_OPTION
+        from pyspark_pravega.read.metadata import MetadataTable
+
+        names = [text for option, text in self.options.items() if option.lower() == METADATA_OPTION and text]
+        return MetadataTable.named(names[0]) if names else None
+
     @cached_property
     def _columns(self) -> "Columns":
         """The columns of a read, found once: Spark sends the source on to the process that makes the reader."""
-        from pyspark_pravega.read.columns import Columns
+        from pyspark_pravega.read.decoded import read_columns
+        from pyspark_pravega.read.options import ReadOptions
+
+        return read_columns(ReadOptions.parse(self.options))
+
+    def _columns_given(self, schema: StructType) -> "Columns":
+        """The same where they follow from the options, else those of a schema that the user gave to the reader."""
+        from pyspark_pravega.read.decoded import read_columns
         from pyspark_pravega.read.options import ReadOptions
 
         options = ReadOptions.parse(self.options)
-        return Columns.of(options.metadata_columns, None, options.metadata_prefix)
+        return read_columns(options, schema) if options.decode.takes_schema_of_reader else self._columns

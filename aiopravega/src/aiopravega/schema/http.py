@@ -118,9 +118,9 @@ class RegistryHttp:
         except httpx.ConnectError as error:
             if isinstance(_root(error), ssl.SSLError):
                 raise TlsError(f"{target}: {_root(error)}: give the authority's certificate with ca_file") from None
-            raise PravegaConnectionError(f"{target}: {error or 'no connection'}: is it running there?") from None
+            raise PravegaConnectionError(f"{target}: {error}: is it running there?") from None
         except httpx.TransportError as error:
-            lost = PravegaConnectionError(f"{target}: the connection was lost: {error or type(error).__name__}")
+            lost = PravegaConnectionError(f"{target}: the connection was lost: {error!r}")
             raise (lost if method == "GET" else _final(lost)) from None
         if response.is_success:
             return Answer(response.status_code, response.text)

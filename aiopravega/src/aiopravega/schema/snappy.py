@@ -83,6 +83,15 @@ def compress(data: bytes) -> bytes:
     return bytes(out + data)
 
 
+def content_size(data: bytes) -> int:
+    """How long a block says that its content is.
+
+    Raises:
+        MalformedEventError: it does not say.
+    """
+    return _length(data)[0]
+
+
 def _length(data: bytes) -> tuple[int, int]:
     """The length that a block says it has, and where its content begins."""
     size = 0

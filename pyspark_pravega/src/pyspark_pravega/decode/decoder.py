@@ -38,6 +38,9 @@ class Decoder(Protocol):
             PravegaError: an event cannot be decoded; the message names segment and offset.
         """
 
+    def finish(self, segment: SegmentId) -> None:
+        """Say in the log what the task did with events that could not be decoded."""
+
 
 class DecodePlan(Protocol):
     """How the events of a read become columns; it travels to the tasks."""

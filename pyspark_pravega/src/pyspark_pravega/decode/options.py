@@ -1,29 +1,143 @@
-"""What a user may say about decoding: read once, on the driver."""
+"""What a user may say about decoding: Spark's options, read once and checked before any work starts.
+
+Nothing here reads a schema or talks to a registry.
+"""
 
 from dataclasses import dataclass
-from typing import Final, Self
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, Self, TypeVar
+
+from pydantic import SecretStr
 
 from aiopravega.errors import ConfigurationError
 from pyspark_pravega.options import Options
 
-RAW: Final = "raw"
-DECODE_OPTIONS: Final = ("decode",)
+
+class Format(StrEnum):
+    """How events become columns; `AUTO` leaves it to the registry's group."""
+
+    RAW = "raw"
+    JSON = "json"
+    AVRO = "avro"
+    PROTOBUF = "protobuf"
+    AUTO = "auto"
+
+
+class OnError(StrEnum):
+    """What becomes of an event that cannot be decoded."""
+
+    FAIL = "fail"
+    NULL = "null"
+    DROP = "drop"
+
+
+C = TypeVar("C", bound=StrEnum)
+
+_DECODE: Final = "decode"
+_ON_ERROR: Final = "on_error"
+_SCHEMA: Final = "schema_text"
+_SCHEMA_FILE: Final = "schema_file"
+_TYPE: Final = "schema_type"
+_VERSION: Final = "schema_version"
+_URI: Final = "schema_registry_uri"
+_GROUP: Final = "schema_registry_group"
+_NAMESPACE: Final = "schema_registry_namespace"
+_USERNAME: Final = "schema_registry_username"
+_PASSWORD: Final = "schema_registry_password"
+_TOKEN: Final = "schema_registry_token"
+_CA_FILE: Final = "schema_registry_ca_file"
+_REGISTRY: Final = (_URI, _GROUP, _NAMESPACE, _USERNAME, _PASSWORD, _TOKEN, _CA_FILE)
+DECODE_OPTIONS: Final = (_DECODE, _ON_ERROR, _SCHEMA, _SCHEMA_FILE, _TYPE, _VERSION, *_REGISTRY)
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryOptions:
+    """How the registry is reached; what is not given is as for the cluster."""
+
+    uri: str | None = None
+    group: str | None = None
+    namespace: str | None = None
+    username: str | None = None
+    password: SecretStr | None = None
+    token: SecretStr | None = None
+    ca_file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DecodeOptions:
-    """How events become columns."""
+    """How events become columns.
 
-    format: str = RAW
+    `schema` is one that the user gave: a text for JSON and Avro, a descriptor set for Protobuf; `registry` is None if
+    no option speaks of one.
+    """
+
+    format: Format = Format.RAW
+    on_error: OnError = OnError.FAIL
+    schema: bytes | None = None
+    type: str | None = None
+    version: int | None = None
+    registry: RegistryOptions | None = None
 
     @classmethod
     def parse(cls, given: Options) -> Self:
         """Read the options of decoding.
 
         Raises:
-            ConfigurationError: one cannot work.
+            ConfigurationError: one cannot work, or has no use.
         """
-        wanted = (given.text("decode") or RAW).lower()
-        if wanted != RAW:
-            raise ConfigurationError(f"option 'decode' is {wanted!r}, but must be {RAW}")
-        return cls(wanted)
+        form = _choice(given, _DECODE, Format, Format.RAW)
+        idle = [name for name in DECODE_OPTIONS if name != _DECODE and given.text(name)]
+        if form is Format.RAW:
+            if idle:
+                raise ConfigurationError(
+                    f"option {idle[0]!r} is for decoded events, but they are read raw: give option 'decode' "
+                    f"({', '.join(Format)}), or leave it out"
+                )
+            return cls()
+        schema = _schema(given)
+        if form is Format.AUTO and schema is not None:
+            raise ConfigurationError("decode=auto takes format and schema from the registry: say which format it is")
+        registry = None
+        if any(given.text(name) for name in _REGISTRY):
+            registry = RegistryOptions(
+                given.text(_URI),
+                given.text(_GROUP),
+                given.text(_NAMESPACE),
+                given.text(_USERNAME),
+                _secret(given, _PASSWORD),
+                _secret(given, _TOKEN),
+                given.text(_CA_FILE),
+            )
+        on_error = _choice(given, _ON_ERROR, OnError, OnError.FAIL)
+        return cls(form, on_error, schema, given.text(_TYPE), given.number(_VERSION, 0), registry)
+
+    @property
+    def takes_schema_of_reader(self) -> bool:
+        """Whether the columns are those that the user gives to Spark's reader, since no option says them."""
+        return self.format is Format.JSON and self.schema is None and self.registry is None
+
+
+def _choice(given: Options, name: str, kinds: type[C], default: C) -> C:
+    text = (given.text(name) or default).lower()
+    try:
+        return kinds(text)
+    except ValueError:
+        raise ConfigurationError(f"option {name!r} is {text!r}, but must be one of {', '.join(kinds)}") from None
+
+
+def _secret(given: Options, name: str) -> SecretStr | None:
+    text = given.text(name)
+    return None if text is None else SecretStr(text)
+
+
+def _schema(given: Options) -> bytes | None:
+    text, file = given.text(_SCHEMA), given.text(_SCHEMA_FILE)
+    if text and file:
+        raise ConfigurationError(f"give either option {_SCHEMA!r} or option {_SCHEMA_FILE!r}")
+    if file is None:
+        return None if text is None else text.encode()
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise ConfigurationError(f"option {_SCHEMA_FILE!r}: cannot read {file}: {error.strerror}") from None

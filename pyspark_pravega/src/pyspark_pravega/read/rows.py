@@ -54,6 +54,11 @@ class RowMaker:
             for first in range(0, len(block.frames), LARGEST_BATCH_ROWS)
         ]
 
+    def finish(self) -> None:
+        """Say that there are no more blocks."""
+        if self._decoder is not None:
+            self._decoder.finish(self._segment)
+
     def _batch(self, borders: Positions, data: pa.Buffer, base: int) -> pa.RecordBatch:
         count = len(borders) - 1
         frames = pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(borders), data], null_count=0)

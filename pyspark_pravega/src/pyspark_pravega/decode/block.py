@@ -1,0 +1,75 @@
+"""Decoding a block of payloads of one schema: what went well as columns, what did not as reasons.
+
+Decoders that fail as a whole get here a way to find out which event it was. Formats and registries are not known.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Decoded payloads: columns of those that could be, in order, and for all others their row and why not."""
+
+    columns: list[pa.Array]
+    bad: dict[int, str] = field(default_factory=dict)
+
+
+class PayloadDecoder(Protocol):
+    """Decodes payloads that were all written with one schema."""
+
+    def decode(self, payloads: pa.BinaryArray) -> Block:
+        """The columns of some payloads."""
+
+    def trim(self, payload: bytes) -> bytes:
+        """A payload without the zero bytes that Java's codecs leave at its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undecodable:
+    """Stands for a schema whose events cannot be read at all."""
+
+    reason: str
+    types: tuple[pa.DataType, ...]
+
+    def decode(self, payloads: pa.BinaryArray) -> Block:
+        """No rows."""
+        return Block([pa.nulls(0, kind) for kind in self.types], dict.fromkeys(range(len(payloads)), self.reason))
+
+    def trim(self, payload: bytes) -> bytes:
+        """The same."""
+        return payload
+
+
+class BlockError(Exception):
+    """Some payload of a block cannot be decoded; the text says why, but not always which."""
+
+
+def decode_or_search(payloads: pa.BinaryArray, decode: Callable[[pa.BinaryArray], list[pa.Array]]) -> Block:
+    """Decode all at once; if that fails, halve until the bad ones stand alone.
+
+    Args:
+        payloads: what to decode.
+        decode: raises `BlockError` if any payload is bad.
+    """
+    try:
+        return Block(decode(payloads))
+    except BlockError as error:
+        if len(payloads) == 1:
+            return Block(decode(payloads.slice(0, 0)), {0: str(error)})
+    half = len(payloads) // 2
+    first = decode_or_search(payloads.slice(0, half), decode)
+    second = decode_or_search(payloads.slice(half), decode)
+    columns = [pa.concat_arrays(both) for both in zip(first.columns, second.columns, strict=True)]
+    return Block(columns, first.bad | {half + row: why for row, why in second.bad.items()})
+
+
+def good_rows(count: int, bad: dict[int, str]) -> "np.typing.NDArray[np.int64]":
+    """The rows of a block of `count` payloads that are not bad."""
+    good = np.ones(count, np.bool_)
+    good[list(bad)] = False
+    return np.flatnonzero(good)

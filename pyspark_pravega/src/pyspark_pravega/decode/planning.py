@@ -1,0 +1,188 @@
+"""From options to a plan, on the driver: the schema is found, in the options or in the registry, and made columns."""
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
+from pyspark.sql.types import StructType
+
+from aiopravega.config import PravegaConfig
+from aiopravega.errors import ConfigurationError, GroupNotFoundError
+from aiopravega.names import StreamName
+from pyspark_pravega.decode.options import DecodeOptions, Format, RegistryOptions
+from pyspark_pravega.decode.targets import AvroTarget, JsonTarget, ProtobufTarget, Target, nullable
+from pyspark_pravega.decode.typed import Registered, TypedPlan
+
+if TYPE_CHECKING:
+    from aiopravega.schema import RegistryConfig, SchemaVersion
+
+
+def decode_plan(
+    options: DecodeOptions,
+    config: PravegaConfig,
+    streams: Collection[StreamName],
+    given: StructType | None = None,
+) -> TypedPlan | None:
+    """How the events of some streams become columns; None for raw reads.
+
+    Args:
+        options: of the read.
+        config: of the cluster, whose credentials the registry gets if it has none of its own.
+        streams: that are read.
+        given: the columns of events that the user gave to Spark's reader.
+
+    Raises:
+        ConfigurationError: no schema is given, or it cannot become columns.
+        GroupNotFoundError: the registry has no group for a stream.
+        PravegaError: the registry cannot be asked.
+    """
+    if options.format is Format.RAW:
+        return None
+    if options.takes_schema_of_reader:
+        if given is None:
+            raise ConfigurationError(
+                "decode=json needs the columns: give them with .schema(…) on the reader, with option 'schema_text' as "
+                "Spark's DDL or as a JSON Schema, or with option 'schema_registry_uri'"
+            )
+        return TypedPlan(JsonTarget(_of_user(given)), options.on_error)
+    if options.schema is None or options.registry is not None:
+        return _registered(options, config, streams)
+    return TypedPlan(_target(options.format, options.schema, options.type), options.on_error)
+
+
+def _of_user(given: StructType) -> StructType:
+    """What the user gave, which Spark will hold the rows against."""
+    if given != nullable(given):
+        raise ConfigurationError(
+            f"the columns {given.simpleString()} may not be NOT NULL: a field that an event lacks is null"
+        )
+    return given
+
+
+def _target(form: Format, schema: bytes, message: str | None) -> Target:
+    if form is Format.PROTOBUF:
+        return ProtobufTarget.of(schema, message)
+    try:
+        text = schema.decode()
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"the schema for decode={form} is not text") from None
+    return AvroTarget.of(text) if form is Format.AVRO else JsonTarget(_json_columns(text))
+
+
+def _json_columns(text: str) -> StructType:
+    """The columns of a JSON Schema, or of Spark's own schema as DDL or as JSON."""
+    from pyspark_pravega.decode.json_schema import columns_of
+
+    if not text.lstrip().startswith("{"):
+        try:
+            ddl = StructType.fromDDL(text)
+        except PySparkException as error:
+            raise ConfigurationError(f"the schema {text!r} is neither JSON nor Spark's DDL: {error}") from None
+        columns = nullable(ddl)
+    elif '"fields"' in text and '"properties"' not in text:
+        import json
+
+        columns = nullable(StructType.fromJson(json.loads(text)))
+    else:
+        return columns_of(text)
+    assert isinstance(columns, StructType)
+    return columns
+
+
+def _registered(options: DecodeOptions, config: PravegaConfig, streams: Collection[StreamName]) -> TypedPlan:
+    """A plan for events with headers; their group's newest schema is the target, unless one is given."""
+    from aiopravega.schema import GroupId
+    from pyspark_pravega.decode.registries import registry_of
+
+    asked = options.registry or RegistryOptions()
+    address = _registry_config(asked, config)
+    registry = registry_of(address)
+    groups: dict[StreamName, GroupId] = {}
+    target, type_name = None, ""
+    for stream in streams:
+        group, namespace = _group(address, asked, stream)
+        history = registry.history(group, namespace)
+        groups[stream] = GroupId.of(group, namespace, history)
+        if target is None:
+            chosen = _choose(registry.versions(group, namespace), options, group)
+            target, type_name = _target_of(chosen, options), chosen.schema_info.type
+    if target is None:
+        raise ConfigurationError("a read needs a stream")
+    return TypedPlan(target, options.on_error, Registered(address, groups, type_name))
+
+
+def _registry_config(asked: RegistryOptions, config: PravegaConfig) -> "RegistryConfig":
+    from aiopravega.schema import RegistryConfig
+
+    beside = RegistryConfig.beside(config, asked.uri)
+    if asked.username is None and asked.token is None and asked.ca_file is None:
+        return beside
+    own = asked.username is not None or asked.token is not None
+    return RegistryConfig(
+        uri=beside.uri,
+        username=asked.username if own else beside.username,
+        password=asked.password if own else beside.password,
+        token=asked.token if own else beside.token,
+        ca_file=asked.ca_file or beside.ca_file,
+        verify_hostname=beside.verify_hostname,
+    )
+
+
+def _group(address: "RegistryConfig", asked: RegistryOptions, stream: StreamName) -> tuple[str, str]:
+    """Name and namespace of a stream's group.
+
+    Pravega's Flink connector uses the scope as the namespace, while serializers use none unless they are told.
+    """
+    from pyspark_pravega.decode.registries import registry_of
+
+    name = asked.group or stream.stream
+    if asked.namespace is not None:
+        registry_of(address).group(name, asked.namespace)
+        return name, asked.namespace
+    for namespace in (stream.scope, ""):
+        try:
+            registry_of(address).group(name, namespace)
+        except GroupNotFoundError:
+            continue
+        return name, namespace
+    raise GroupNotFoundError(
+        f"the Schema Registry at {address.uri} has no group {name!r} for {stream}, neither in namespace "
+        f"{stream.scope!r} nor in the default one: say with options 'schema_registry_group' and "
+        "'schema_registry_namespace' where it is"
+    )
+
+
+def _choose(versions: Sequence["SchemaVersion"], options: DecodeOptions, group: str) -> "SchemaVersion":
+    """The schema to read with: of the wanted type, and of the wanted version or the newest."""
+    form = options.format
+    fitting = [
+        version
+        for version in versions
+        if version.schema_info.format.lower() in ([form] if form is not Format.AUTO else [*Format])
+        and options.type in (None, version.schema_info.type)
+    ]
+    if not fitting:
+        wanted = f" of type {options.type}" if options.type else ""
+        found = ", ".join(sorted({f"{one.schema_info.type} ({one.schema_info.format})" for one in versions})) or "none"
+        raise ConfigurationError(
+            f"the registry's group {group!r} has no schema{wanted} for decode={form}; it has {found}"
+        )
+    kinds = sorted({f"{one.schema_info.type} ({one.schema_info.format})" for one in fitting})
+    if len(kinds) > 1:
+        raise ConfigurationError(
+            f"the registry's group {group!r} has schemas of several types: {', '.join(kinds)}. Choose one with options "
+            "'schema_type' and 'decode'; events of the others count as errors, which on_error=drop leaves out"
+        )
+    if options.version is None:
+        return max(fitting, key=lambda one: one.version_info.version)
+    for one in fitting:
+        if one.version_info.version == options.version:
+            return one
+    known = ", ".join(str(one.version_info.version) for one in fitting)
+    raise ConfigurationError(f"{kinds[0]} has no version {options.version} in group {group!r}; it has {known}")
+
+
+def _target_of(chosen: "SchemaVersion", options: DecodeOptions) -> Target:
+    info = chosen.schema_info
+    form = Format(info.format.lower())
+    return _target(form, options.schema or info.schema_data, info.type)
