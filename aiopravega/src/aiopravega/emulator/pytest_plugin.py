@@ -46,8 +46,11 @@ def _shared(request: pytest.FixtureRequest, kind: str, *arguments: str) -> Prave
 
 @pytest.fixture(scope="session")
 def pravega_emulator(request: pytest.FixtureRequest) -> PravegaServer:
-    """A running Pravega for the whole test session. Others use it too: make scopes with names of your own in it."""
-    return _shared(request, "plain")
+    """A running Pravega with a Schema Registry for the whole test session.
+
+    Others use it too: make scopes and groups with names of your own in it.
+    """
+    return _shared(request, "plain", "--schema-registry")
 
 
 @pytest.fixture(scope="session")
@@ -58,8 +61,8 @@ def pravega_config(pravega_emulator: PravegaServer) -> PravegaConfig:
 
 @pytest.fixture(scope="session")
 def pravega_emulator_secure(request: pytest.FixtureRequest) -> PravegaServer:
-    """A running Pravega with TLS and authentication; `config_for("reader")` may read everything, but write nothing."""
-    return _shared(request, "secure", "--tls", "--auth")
+    """The same with TLS and authentication; `config_for("reader")` may read everything, but write nothing."""
+    return _shared(request, "secure", "--tls", "--auth", "--schema-registry")
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ string cannot hold a new line, and behind `}` an object can begin at the top onl
 there are as many rows as events, each event is one.
 """
 
+import re
 from typing import Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from pyspark_pravega.decode.block import Block, BlockError, decode_or_search
 _FIELD: Final = "event"
 _OPEN: Final = f'{{"{_FIELD}":'.encode()
 _CLOSE: Final = b"}\n"
+_OTHER_TYPE: Final = re.compile(rf"Column\(/{_FIELD}(.*)\) changed from (\w+) to (\w+)")
 
 
 class JsonDecoder:
@@ -66,8 +68,10 @@ def _size(one: pa.BinaryArray) -> int:
 
 def _reason(error: pa.ArrowException) -> str:
     """What the reader says, without its own counting and the object around the event."""
-    said = str(error).split(" in row ")[0].removeprefix("JSON parse error: ")
-    said = said.replace(f"Column(/{_FIELD})", "the event").replace(f"Column(/{_FIELD}/", "Column(")
-    if "invalid UTF8" in said or "Invalid UTF8" in said:
+    said = str(error).split(" in row ")[0].removeprefix("JSON parse error: ").rstrip(".")
+    if "UTF8" in said:
         return "it is not UTF-8"
-    return said.rstrip(".")
+    if wrong := _OTHER_TYPE.search(said):
+        field, wanted, found = wrong.groups()
+        return f"{field.lstrip('/') or 'it'} is of type {found}, but read as {wanted}"
+    return said

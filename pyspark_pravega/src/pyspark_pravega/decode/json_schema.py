@@ -25,16 +25,12 @@ _SIMPLE: dict[str, type[DataType]] = {
 }
 
 
-def columns_of(text: str) -> StructType:
+def columns_of(document: Any) -> StructType:
     """The columns of a JSON Schema of objects.
 
     Raises:
         ConfigurationError: it is no JSON Schema of an object with properties, or has what cannot be a column.
     """
-    try:
-        document = json.loads(text)
-    except ValueError as error:
-        raise ConfigurationError(f"the JSON Schema is not JSON: {error}") from None
     if not isinstance(document, dict):
         raise ConfigurationError("the JSON Schema is not an object")
     columns = _Reader(document).type_of(document, "")

@@ -1,5 +1,6 @@
 """From options to a plan, on the driver: the schema is found, in the options or in the registry, and made columns."""
 
+import json
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
@@ -41,8 +42,8 @@ def decode_plan(
     if options.takes_schema_of_reader:
         if given is None:
             raise ConfigurationError(
-                "decode=json needs the columns: give them with .schema(…) on the reader, with option 'schema_text' as "
-                "Spark's DDL or as a JSON Schema, or with option 'schema_registry_uri'"
+                "decode=json needs the columns: give them with .schema(…) on the reader, with option 'schema_text' "
+                "as a JSON Schema, or with option 'schema_registry_uri'"
             )
         return TypedPlan(JsonTarget(_of_user(given)), options.on_error)
     if options.schema is None or options.registry is not None:
@@ -70,21 +71,25 @@ def _target(form: Format, schema: bytes, message: str | None) -> Target:
 
 
 def _json_columns(text: str) -> StructType:
-    """The columns of a JSON Schema, or of Spark's own schema as DDL or as JSON."""
+    """The columns of a JSON Schema, or of Spark's own schema as its JSON.
+
+    Spark plans data sources in a process without a JVM, which alone understands DDL.
+    """
     from pyspark_pravega.decode.json_schema import columns_of
 
-    if not text.lstrip().startswith("{"):
-        try:
-            ddl = StructType.fromDDL(text)
-        except PySparkException as error:
-            raise ConfigurationError(f"the schema {text!r} is neither JSON nor Spark's DDL: {error}") from None
-        columns = nullable(ddl)
-    elif '"fields"' in text and '"properties"' not in text:
-        import json
-
-        columns = nullable(StructType.fromJson(json.loads(text)))
-    else:
-        return columns_of(text)
+    try:
+        document = json.loads(text)
+    except ValueError:
+        raise ConfigurationError(
+            f"the schema for decode=json is not JSON: {text[:200]!r}. Give a JSON Schema, what schema.json() of a "
+            "DataFrame says, or columns in Spark's DDL with .schema(…) on the reader"
+        ) from None
+    if not isinstance(document, dict) or document.get("type") != "struct":
+        return columns_of(document)
+    try:
+        columns = nullable(StructType.fromJson(document))
+    except (PySparkException, KeyError, TypeError, ValueError) as error:
+        raise ConfigurationError(f"the schema for decode=json is not one of Spark's: {error!r}") from None
     assert isinstance(columns, StructType)
     return columns
 

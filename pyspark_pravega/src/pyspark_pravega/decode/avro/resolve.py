@@ -54,9 +54,7 @@ def top_node(writer: AvroType, reader: AvroType) -> compound.Fields:
     try:
         node = _node(writer, reader, "")
     except _MismatchError as mismatch:
-        raise ConfigurationError(
-            f"the Avro schema of the events does not fit the one to read with: {mismatch}"
-        ) from None
+        raise ConfigurationError(f"its Avro schema does not fit the one that is read with: {mismatch}") from None
     if not isinstance(node, compound.Fields):
         raise ConfigurationError("its Avro schema is not a record, as the one that is read with")
     return node

@@ -1,0 +1,112 @@
+"""What the client makes of answers, and of none: over real sockets, with a server that says what it is told."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from aiopravega.errors import (
+    AuthenticationError,
+    GroupNotFoundError,
+    PermissionDeniedError,
+    PravegaConnectionError,
+    PravegaTimeoutError,
+    SchemaRefusedError,
+    ServerError,
+)
+from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry
+
+GROUP = b'{"serializationFormat":{"serializationFormat":"Avro"},"compatibility":{"policy":"AllowAny"}}'
+
+
+def answer(status: int, body: bytes = b"") -> bytes:
+    return b"HTTP/1.1 %d Whatever\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(body)) + body
+
+
+@asynccontextmanager
+async def saying(*answers: bytes | None) -> AsyncIterator[tuple[SchemaRegistry, list[bytes]]]:
+    """A registry's client, and the requests that its server got; None as an answer is none at all."""
+    got: list[bytes] = []
+    script = iter(answers)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        got.append(await reader.readuntil(b"\r\n\r\n"))
+        said = next(script)
+        if said is None:
+            await reader.read()  # until the client goes
+        else:
+            writer.write(said)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    config = RegistryConfig(uri=f"http://127.0.0.1:{port}", request_timeout=0.5, retry_timeout=5)
+    async with server, SchemaRegistry(config) as registry:
+        yield registry, got
+
+
+async def test_a_group_is_read_with_its_namespace():
+    async with saying(answer(200, GROUP)) as (registry, got):
+        group = await registry.group("a/b ä", "ns")
+
+    assert group.format is SchemaFormat.AVRO
+    assert got[0].startswith(b"GET /v1/groups/a%2Fb%20%C3%A4?namespace=ns ")
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (401, AuthenticationError),
+        (403, PermissionDeniedError),
+        (404, GroupNotFoundError),
+        (409, SchemaRefusedError),
+        (500, ServerError),
+    ],
+)
+async def test_every_status_is_an_error_of_ours_at_once(status, error):
+    async with saying(answer(status, b"because")) as (registry, got):
+        with pytest.raises(error, match=f"orders.*status {status}: because"):
+            await registry.group("orders")
+
+    assert len(got) == 1
+
+
+async def test_a_server_that_is_not_ready_is_asked_again():
+    async with saying(answer(503), answer(502), answer(200, GROUP)) as (registry, got):
+        await registry.group("orders")
+
+    assert len(got) == 3
+
+
+async def test_a_request_that_is_never_answered_ends_and_is_not_sent_again():
+    async with saying(None) as (registry, got):
+        with pytest.raises(PravegaTimeoutError, match="no answer within 0.5 s"):
+            await registry.group("orders")
+
+    assert len(got) == 1
+
+
+async def test_a_change_whose_answer_is_lost_is_not_sent_again():
+    schema = SchemaInfo.of(SchemaFormat.AVRO, "A", '"int"')
+
+    async with saying(b"") as (registry, got):
+        with pytest.raises(PravegaConnectionError, match="the connection was lost"):
+            await registry.add_schema("orders", schema)
+
+    assert len(got) == 1
+
+
+async def test_an_answer_that_is_none_of_the_registrys_is_an_error():
+    for body in (b"<html>", b'{"a": 1}'):
+        async with saying(answer(200, body)) as (registry, _):
+            with pytest.raises(ServerError, match="answered with no"):
+                await registry.group("orders")
+
+
+async def test_a_registry_that_is_not_there_is_an_error_that_says_so(unused_tcp_port_factory: Callable[[], int]):
+    config = RegistryConfig(uri=f"http://127.0.0.1:{unused_tcp_port_factory()}", retry_timeout=0)
+
+    async with SchemaRegistry(config) as registry:
+        with pytest.raises(PravegaConnectionError, match="is it running there"):
+            await registry.group("orders")
