@@ -13,8 +13,10 @@ from aiopravega.errors import ConfigurationError, StreamNotFoundError
 from aiopravega.ledger import DEFAULT_TABLE, CommitLedger
 from aiopravega.names import StreamName, check_name
 from aiopravega.read import Event, EventPointer, Planner, TimeBounds, fetch_event, read_ranges, time_bounds
+from aiopravega.read.advance import Advancer
 from aiopravega.read.parts import Divider
 from aiopravega.read.split import Splitter
+from aiopravega.read.subscribers import Subscribers
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
 from aiopravega.write.transaction import DEFAULT_LEASE, Transaction, TransactionHandle
@@ -37,6 +39,7 @@ class PravegaClient:
         self.store = SegmentStore(self.config, self.controller)
         self._planner = Planner(self.controller, self.store)
         self._splitter = Splitter(self.store)
+        self._subscribers = Subscribers(self.controller, self.store, self._planner)
 
     async def __aenter__(self) -> Self:
         try:
@@ -155,6 +158,15 @@ class PravegaClient:
         """Split ranges of segments into so many pieces each, as `split` does, or fewer; they stay in order."""
         return await self._splitter.split(wanted)
 
+    async def next_cut(self, start: StreamCut, max_bytes: int, end: StreamCut | None = None) -> StreamCut:
+        """A cut between events about `max_bytes` ahead of `start`, but not beyond `end` (None: the tail).
+
+        See `aiopravega.read.advance.Advancer.next_cut`.
+        """
+        return await Advancer(self.controller, self.store, self._planner, self._splitter).next_cut(
+            start, max_bytes, end
+        )
+
     async def distance(self, start: StreamCut, end: StreamCut) -> int:
         """Bytes between two cuts, event headers included, across scalings."""
         return sum(part.size for part in await self.plan(StreamCutRange(start, end)))
@@ -180,6 +192,24 @@ class PravegaClient:
     async def time_bounds(self, wanted: StreamCutRange) -> TimeBounds:
         """What the stream's watermarks say of the times in a range; see `aiopravega.read.watermarks.time_bounds`."""
         return await time_bounds(self.controller, self.store, await self.resolve(wanted))
+
+    # --- subscribers: see aiopravega.read.subscribers -------------------------------------------------------
+
+    async def subscribe(self, scope: str, stream: str, name: str, cut: StreamCut | None = None) -> None:
+        """Have retention wait for a subscriber that needs nothing before `cut` (None: the head). Safe to repeat."""
+        await self._subscribers.subscribe(StreamName(scope, stream), name, cut)
+
+    async def report(self, scope: str, stream: str, name: str, cut: StreamCut) -> None:
+        """Tell that a subscriber needs nothing before `cut` any more, so that retention may remove it."""
+        await self._subscribers.report(StreamName(scope, stream), name, cut)
+
+    async def subscribers(self, scope: str, stream: str) -> list[str]:
+        """The names of a stream's subscribers."""
+        return await self._subscribers.names(StreamName(scope, stream))
+
+    async def unsubscribe(self, scope: str, stream: str, name: str) -> bool:
+        """End a subscription; returns False if there was none."""
+        return await self._subscribers.unsubscribe(StreamName(scope, stream), name)
 
     # --- writes ---------------------------------------------------------------------------------------------
 

@@ -101,6 +101,10 @@ class SegmentNotFoundError(NotFoundError):
     """The segment does not exist (any more): deleted, wholly truncated, or its transaction has ended."""
 
 
+class SubscriberNotFoundError(NotFoundError):
+    """The stream has no such subscriber."""
+
+
 class TableNotFoundError(NotFoundError):
     """The key-value table does not exist."""
 

@@ -131,6 +131,10 @@ class PravegaClient:
         """Split ranges of segments into so many pieces each, or fewer; they stay in order."""
         return self._loop.run(self._client.split_segments(wanted))
 
+    def next_cut(self, start: StreamCut, max_bytes: int, end: StreamCut | None = None) -> StreamCut:
+        """A cut between events about `max_bytes` ahead of `start`, but not beyond `end` (None: the tail)."""
+        return self._loop.run(self._client.next_cut(start, max_bytes, end))
+
     def distance(self, start: StreamCut, end: StreamCut) -> int:
         """Bytes between two cuts."""
         return self._loop.run(self._client.distance(start, end))
@@ -146,6 +150,22 @@ class PravegaClient:
     def time_bounds(self, wanted: StreamCutRange) -> TimeBounds:
         """What the stream's watermarks say of the times in a range."""
         return self._loop.run(self._client.time_bounds(wanted))
+
+    def subscribe(self, scope: str, stream: str, name: str, cut: StreamCut | None = None) -> None:
+        """Have retention wait for a subscriber that needs nothing before `cut` (None: the head)."""
+        self._loop.run(self._client.subscribe(scope, stream, name, cut))
+
+    def report(self, scope: str, stream: str, name: str, cut: StreamCut) -> None:
+        """Tell that a subscriber needs nothing before `cut` any more."""
+        self._loop.run(self._client.report(scope, stream, name, cut))
+
+    def subscribers(self, scope: str, stream: str) -> list[str]:
+        """The names of a stream's subscribers."""
+        return self._loop.run(self._client.subscribers(scope, stream))
+
+    def unsubscribe(self, scope: str, stream: str, name: str) -> bool:
+        """End a subscription; returns False if there was none."""
+        return self._loop.run(self._client.unsubscribe(scope, stream, name))
 
     def writer(self, scope: str, stream: str) -> EventWriter:
         """A writer; use it with `with`."""

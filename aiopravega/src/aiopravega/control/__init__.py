@@ -11,12 +11,14 @@ from aiopravega.control.controller import Controller
 from aiopravega.control.leases import hold_transaction
 from aiopravega.control.model import Access, KeyRange, PingStatus, Successor, TransactionState
 from aiopravega.control.policies import RetentionPolicy, ScalingPolicy, StreamConfiguration
+from aiopravega.control.subscribers import ReaderGroup
 
 __all__ = [
     "Access",
     "Controller",
     "KeyRange",
     "PingStatus",
+    "ReaderGroup",
     "RetentionPolicy",
     "ScalingPolicy",
     "StreamConfiguration",

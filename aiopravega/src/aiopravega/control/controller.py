@@ -5,11 +5,12 @@ from aiopravega.control.rpc import Rpc
 from aiopravega.control.scaling import ScalingCalls
 from aiopravega.control.scopes import ScopeCalls
 from aiopravega.control.streams import StreamCalls
+from aiopravega.control.subscribers import SubscriberCalls
 from aiopravega.control.tables import TableCalls
 from aiopravega.control.transactions import TransactionCalls
 
 
-class Controller(ScopeCalls, StreamCalls, ScalingCalls, TransactionCalls, TableCalls):
+class Controller(ScopeCalls, StreamCalls, ScalingCalls, SubscriberCalls, TransactionCalls, TableCalls):
     """Calls to a controller. Every one has a time limit and is repeated while its failure can pass.
 
     It connects on the first call, and may be used from any event loop of the process that made that call.

@@ -98,7 +98,7 @@ class Planner:
         segments.update(resolved.start.positions, resolved.end.positions)
         # A segment's epoch is that of its making, so predecessors sort first.
         ordered = sorted(segments, key=lambda segment: (segment.epoch, segment.number))
-        return list(await asyncio.gather(*(self._segment_range(segment, resolved) for segment in ordered)))
+        return list(await asyncio.gather(*(self.segment_range(segment, resolved) for segment in ordered)))
 
     async def _segments(self, wanted: StreamCutRange) -> list[SegmentId]:
         stream = wanted.start.stream
@@ -106,7 +106,8 @@ class Planner:
             return list(wanted.start.positions)
         return await self._controller.segments_between(stream, wanted.start.positions, wanted.end.positions)
 
-    async def _segment_range(self, segment: SegmentId, wanted: StreamCutRange) -> SegmentRange:
+    async def segment_range(self, segment: SegmentId, wanted: StreamCutRange) -> SegmentRange:
+        """The part of one segment that lies between two cuts, if the segment does; see `ranges`."""
         start = wanted.start.positions.get(segment, 0)
         end = wanted.end.positions.get(segment, END_OF_SEGMENT)
         if start == END_OF_SEGMENT:

@@ -76,7 +76,7 @@ class Splitter:
                 if known is None or target - known > _WINDOW:
                     known = await self._by_window(part, target)
                 else:
-                    known = await self._by_following(part.segment, known, target)
+                    known = await self.follow(part.segment, known, target)
                 if known is None:
                     _LOG.warning(
                         "%s: no start of an event before offset %d can be told for sure, so it is not split there",
@@ -89,13 +89,13 @@ class Splitter:
     async def _by_window(self, part: SegmentRange, target: int) -> int | None:
         start = target - _WINDOW
         if start < part.start:  # after a doubt, where no known start is near
-            return await self._by_following(part.segment, part.start, target)
+            return await self.follow(part.segment, part.start, target)
         pieces = [piece async for piece in read_pieces(self._store, SegmentRange(part.segment, start, target))]
         # In a thread, because it takes a tenth of a second and more where events are short.
         position = await asyncio.to_thread(find_boundary, b"".join(pieces))
         return None if position is None else start + position
 
-    async def _by_following(self, segment: SegmentId, start: int, target: int) -> int | None:
+    async def follow(self, segment: SegmentId, start: int, target: int) -> int | None:
         """The last start of an event up to `target`, from `start` on, which is one; None if it is none."""
         position, cut_off = start, b""
         async for piece in read_pieces(self._store, SegmentRange(segment, start, target)):

@@ -462,6 +462,148 @@ class TimestampResponse(_message.Message):
     result: TimestampResponse.Status
     def __init__(self, result: _Optional[_Union[TimestampResponse.Status, str]] = ...) -> None: ...
 
+class ReaderGroupConfiguration(_message.Message):
+    __slots__ = ("scope", "readerGroupName", "groupRefreshTimeMillis", "automaticCheckpointIntervalMillis", "maxOutstandingCheckpointRequest", "retentionType", "generation", "readerGroupId", "startingStreamCuts", "endingStreamCuts", "rolloverSizeBytes")
+    class RetentionType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        NONE: _ClassVar[ReaderGroupConfiguration.RetentionType]
+        MANUAL: _ClassVar[ReaderGroupConfiguration.RetentionType]
+        AUTOMATIC: _ClassVar[ReaderGroupConfiguration.RetentionType]
+    NONE: ReaderGroupConfiguration.RetentionType
+    MANUAL: ReaderGroupConfiguration.RetentionType
+    AUTOMATIC: ReaderGroupConfiguration.RetentionType
+    SCOPE_FIELD_NUMBER: _ClassVar[int]
+    READERGROUPNAME_FIELD_NUMBER: _ClassVar[int]
+    GROUPREFRESHTIMEMILLIS_FIELD_NUMBER: _ClassVar[int]
+    AUTOMATICCHECKPOINTINTERVALMILLIS_FIELD_NUMBER: _ClassVar[int]
+    MAXOUTSTANDINGCHECKPOINTREQUEST_FIELD_NUMBER: _ClassVar[int]
+    RETENTIONTYPE_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    READERGROUPID_FIELD_NUMBER: _ClassVar[int]
+    STARTINGSTREAMCUTS_FIELD_NUMBER: _ClassVar[int]
+    ENDINGSTREAMCUTS_FIELD_NUMBER: _ClassVar[int]
+    ROLLOVERSIZEBYTES_FIELD_NUMBER: _ClassVar[int]
+    scope: str
+    readerGroupName: str
+    groupRefreshTimeMillis: int
+    automaticCheckpointIntervalMillis: int
+    maxOutstandingCheckpointRequest: int
+    retentionType: int
+    generation: int
+    readerGroupId: str
+    startingStreamCuts: _containers.RepeatedCompositeFieldContainer[StreamCut]
+    endingStreamCuts: _containers.RepeatedCompositeFieldContainer[StreamCut]
+    rolloverSizeBytes: int
+    def __init__(self, scope: _Optional[str] = ..., readerGroupName: _Optional[str] = ..., groupRefreshTimeMillis: _Optional[int] = ..., automaticCheckpointIntervalMillis: _Optional[int] = ..., maxOutstandingCheckpointRequest: _Optional[int] = ..., retentionType: _Optional[int] = ..., generation: _Optional[int] = ..., readerGroupId: _Optional[str] = ..., startingStreamCuts: _Optional[_Iterable[_Union[StreamCut, _Mapping]]] = ..., endingStreamCuts: _Optional[_Iterable[_Union[StreamCut, _Mapping]]] = ..., rolloverSizeBytes: _Optional[int] = ...) -> None: ...
+
+class CreateReaderGroupResponse(_message.Message):
+    __slots__ = ("status", "config")
+    class Status(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        SUCCESS: _ClassVar[CreateReaderGroupResponse.Status]
+        FAILURE: _ClassVar[CreateReaderGroupResponse.Status]
+        SCOPE_NOT_FOUND: _ClassVar[CreateReaderGroupResponse.Status]
+        INVALID_RG_NAME: _ClassVar[CreateReaderGroupResponse.Status]
+    SUCCESS: CreateReaderGroupResponse.Status
+    FAILURE: CreateReaderGroupResponse.Status
+    SCOPE_NOT_FOUND: CreateReaderGroupResponse.Status
+    INVALID_RG_NAME: CreateReaderGroupResponse.Status
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_FIELD_NUMBER: _ClassVar[int]
+    status: CreateReaderGroupResponse.Status
+    config: ReaderGroupConfiguration
+    def __init__(self, status: _Optional[_Union[CreateReaderGroupResponse.Status, str]] = ..., config: _Optional[_Union[ReaderGroupConfiguration, _Mapping]] = ...) -> None: ...
+
+class ReaderGroupInfo(_message.Message):
+    __slots__ = ("scope", "readerGroup", "readerGroupId", "generation")
+    SCOPE_FIELD_NUMBER: _ClassVar[int]
+    READERGROUP_FIELD_NUMBER: _ClassVar[int]
+    READERGROUPID_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    scope: str
+    readerGroup: str
+    readerGroupId: str
+    generation: int
+    def __init__(self, scope: _Optional[str] = ..., readerGroup: _Optional[str] = ..., readerGroupId: _Optional[str] = ..., generation: _Optional[int] = ...) -> None: ...
+
+class ReaderGroupConfigResponse(_message.Message):
+    __slots__ = ("config", "status")
+    class Status(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        SUCCESS: _ClassVar[ReaderGroupConfigResponse.Status]
+        FAILURE: _ClassVar[ReaderGroupConfigResponse.Status]
+        RG_NOT_FOUND: _ClassVar[ReaderGroupConfigResponse.Status]
+    SUCCESS: ReaderGroupConfigResponse.Status
+    FAILURE: ReaderGroupConfigResponse.Status
+    RG_NOT_FOUND: ReaderGroupConfigResponse.Status
+    CONFIG_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    config: ReaderGroupConfiguration
+    status: ReaderGroupConfigResponse.Status
+    def __init__(self, config: _Optional[_Union[ReaderGroupConfiguration, _Mapping]] = ..., status: _Optional[_Union[ReaderGroupConfigResponse.Status, str]] = ...) -> None: ...
+
+class DeleteReaderGroupStatus(_message.Message):
+    __slots__ = ("status",)
+    class Status(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        SUCCESS: _ClassVar[DeleteReaderGroupStatus.Status]
+        FAILURE: _ClassVar[DeleteReaderGroupStatus.Status]
+        RG_NOT_FOUND: _ClassVar[DeleteReaderGroupStatus.Status]
+    SUCCESS: DeleteReaderGroupStatus.Status
+    FAILURE: DeleteReaderGroupStatus.Status
+    RG_NOT_FOUND: DeleteReaderGroupStatus.Status
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    status: DeleteReaderGroupStatus.Status
+    def __init__(self, status: _Optional[_Union[DeleteReaderGroupStatus.Status, str]] = ...) -> None: ...
+
+class SubscribersResponse(_message.Message):
+    __slots__ = ("subscribers", "status")
+    class Status(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        SUCCESS: _ClassVar[SubscribersResponse.Status]
+        FAILURE: _ClassVar[SubscribersResponse.Status]
+        STREAM_NOT_FOUND: _ClassVar[SubscribersResponse.Status]
+    SUCCESS: SubscribersResponse.Status
+    FAILURE: SubscribersResponse.Status
+    STREAM_NOT_FOUND: SubscribersResponse.Status
+    SUBSCRIBERS_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    subscribers: _containers.RepeatedScalarFieldContainer[str]
+    status: SubscribersResponse.Status
+    def __init__(self, subscribers: _Optional[_Iterable[str]] = ..., status: _Optional[_Union[SubscribersResponse.Status, str]] = ...) -> None: ...
+
+class SubscriberStreamCut(_message.Message):
+    __slots__ = ("subscriber", "generation", "readerGroupId", "streamCut")
+    SUBSCRIBER_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    READERGROUPID_FIELD_NUMBER: _ClassVar[int]
+    STREAMCUT_FIELD_NUMBER: _ClassVar[int]
+    subscriber: str
+    generation: int
+    readerGroupId: str
+    streamCut: StreamCut
+    def __init__(self, subscriber: _Optional[str] = ..., generation: _Optional[int] = ..., readerGroupId: _Optional[str] = ..., streamCut: _Optional[_Union[StreamCut, _Mapping]] = ...) -> None: ...
+
+class UpdateSubscriberStatus(_message.Message):
+    __slots__ = ("status",)
+    class Status(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        SUCCESS: _ClassVar[UpdateSubscriberStatus.Status]
+        FAILURE: _ClassVar[UpdateSubscriberStatus.Status]
+        STREAM_NOT_FOUND: _ClassVar[UpdateSubscriberStatus.Status]
+        SUBSCRIBER_NOT_FOUND: _ClassVar[UpdateSubscriberStatus.Status]
+        STREAM_CUT_NOT_VALID: _ClassVar[UpdateSubscriberStatus.Status]
+        GENERATION_MISMATCH: _ClassVar[UpdateSubscriberStatus.Status]
+    SUCCESS: UpdateSubscriberStatus.Status
+    FAILURE: UpdateSubscriberStatus.Status
+    STREAM_NOT_FOUND: UpdateSubscriberStatus.Status
+    SUBSCRIBER_NOT_FOUND: UpdateSubscriberStatus.Status
+    STREAM_CUT_NOT_VALID: UpdateSubscriberStatus.Status
+    GENERATION_MISMATCH: UpdateSubscriberStatus.Status
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    status: UpdateSubscriberStatus.Status
+    def __init__(self, status: _Optional[_Union[UpdateSubscriberStatus.Status, str]] = ...) -> None: ...
+
 class TxnId(_message.Message):
     __slots__ = ("highBits", "lowBits")
     HIGHBITS_FIELD_NUMBER: _ClassVar[int]

@@ -1,0 +1,197 @@
+"""The cut that is about so many bytes ahead of another one: how far a bounded step through a stream goes.
+
+All segments of a cut advance by the same number of bytes, as far as each of them goes, so that none falls behind. Where
+a scaling replaced segments, their successors enter the cut together, as soon as all that they replace are at their
+ends: so a cut covers every routing key once, and no event comes before an older one of its key. Only segments that the
+step reaches are looked at, however long the stream is.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol
+
+from aiopravega import wire
+from aiopravega.control import Controller, Successor
+from aiopravega.cuts import SegmentRange, StreamCut, StreamCutRange
+from aiopravega.errors import ConfigurationError, MalformedEventError
+from aiopravega.names import SegmentId
+from aiopravega.read.events import read_bytes
+from aiopravega.read.plan import Planner
+from aiopravega.read.split import Splitter
+from aiopravega.store import SegmentStore
+
+
+class Advancer:
+    """Finds cuts ahead of others in a cluster's streams."""
+
+    def __init__(self, controller: Controller, store: SegmentStore, planner: Planner, splitter: Splitter) -> None:
+        self._controller = controller
+        self._store = store
+        self._planner = planner
+        self._splitter = splitter
+
+    async def next_cut(self, start: StreamCut, max_bytes: int, end: StreamCut | None = None) -> StreamCut:
+        """A cut between events with about `max_bytes` between it and `start`, headers included, but not beyond `end`.
+
+        It is `start` itself only where that is the end. At most `max_bytes` lie between, unless the first event of a
+        segment is longer than the segment's share: then it is that event.
+
+        Args:
+            start: a cut between events.
+            max_bytes: at least 1.
+            end: None is the tail as it is now.
+
+        Raises:
+            ConfigurationError: an argument that cannot work.
+            StreamNotFoundError: there is no such stream.
+            StreamTruncatedError: retention or a truncation removed what follows `start`.
+            InvalidRangeError: `end` lies before `start`, or beyond the tail.
+            InvalidStreamCutError: a cut does not fit the stream's segments.
+            MalformedEventError: `start` lies inside an event.
+        """
+        if start.stream is None or (end is not None and end.stream is None) or max_bytes < 1:
+            raise ConfigurationError(f"no cut is {max_bytes} bytes ahead of {start}: give a bounded cut, and bytes")
+        wanted = StreamCutRange(start, end or await self._planner.tail(start.stream))
+        if end is not None and start.positions.keys() != end.positions.keys():
+            # Which of them lies ahead cannot be seen from the cuts; the controller refuses it the wrong way round.
+            await self._controller.segments_between(start.stream, start.positions, end.positions)
+        step = Step(
+            wanted, lambda segment: self._planner.segment_range(segment, wanted), self._controller.successors, self
+        )
+        return StreamCut(start.stream, await step.take(max_bytes))
+
+    async def place(self, part: SegmentRange, target: int) -> int:
+        """Where an event starts up to `target`, but behind the start of `part`: in doubt, where its first event ends.
+
+        Raises:
+            MalformedEventError: no event begins where `part` does.
+        """
+        (found,) = await self._splitter.boundaries(part, [target])
+        if found is None:  # the bytes in front of `target` leave a doubt, but from a known start on there is none
+            found = await self._splitter.follow(part.segment, part.start, target)
+        if found is not None and found > part.start:
+            return found
+        header = b"".join(await read_bytes(self._store, part.segment, part.start, part.start + wire.EVENT_HEADER))
+        try:
+            wire.scan_frames(header, 0, len(header))
+        except MalformedEventError as error:
+            raise MalformedEventError(
+                f"{part.segment}: no event starts at offset {part.start}: the StreamCut lies inside an event. Use "
+                "StreamCuts that lie between events",
+                at=part.start,
+            ) from error
+        return part.start + len(header) + int.from_bytes(header)
+
+
+class Places(Protocol):
+    """Knows where events start."""
+
+    async def place(self, part: SegmentRange, target: int) -> int:
+        """The start of an event up to `target`, or the end of the first event of `part` if there is none before."""
+
+
+class Step:
+    """One step from the start of a range towards its end.
+
+    Args:
+        wanted: the range.
+        part_of: the range of bytes of a segment that the range reaches.
+        successors: those of a segment.
+        places: where events start.
+    """
+
+    def __init__(
+        self,
+        wanted: StreamCutRange,
+        part_of: Callable[[SegmentId], Awaitable[SegmentRange]],
+        successors: Callable[[SegmentId], Awaitable[Sequence[Successor]]],
+        places: Places,
+    ) -> None:
+        self._end = wanted.end.positions
+        self._part_of = part_of
+        self._ask_successors = successors
+        self._places = places
+        self._positions = dict(wanted.start.positions)
+        self._parts: dict[SegmentId, SegmentRange] = {}
+        self._successors: dict[SegmentId, Sequence[Successor]] = {}
+
+    async def take(self, max_bytes: int) -> Mapping[SegmentId, int]:
+        """The positions of the cut where the step ends."""
+        left = max_bytes
+        while True:
+            await self._look_at_new_segments()
+            if await self._enter_successors():
+                continue
+            moving = [segment for segment in self._positions if not self._is_done(segment)]
+            if not moving or left <= 0:
+                break
+            shortest = min(self._parts[segment].end - self._positions[segment] for segment in moving)
+            # A byte at least: places are found for all that have moved, which then go on by an event.
+            distance = max(min(shortest, left // len(moving)), 1)
+            for segment in moving:
+                self._positions[segment] += distance
+            left -= distance * len(moving)
+        await self._settle()
+        await self._enter_successors()
+        return self._positions
+
+    async def _look_at_new_segments(self) -> None:
+        new = [segment for segment in self._positions if segment not in self._parts]
+        for part in await asyncio.gather(*(self._part_of(segment) for segment in new)):
+            self._parts[part.segment] = part
+
+    def _is_done(self, segment: SegmentId) -> bool:
+        part = self._parts.get(segment)  # one that has just entered is not known yet
+        return part is not None and not 0 <= self._positions[segment] < part.end
+
+    async def _enter_successors(self) -> bool:
+        """Put the successors of segments that are at their ends into the cut; returns whether there were any."""
+        entered = False
+        for segment in list(self._positions):
+            # Those of the range's end stay in the cut, even if they have been replaced since.
+            if segment not in self._positions or segment in self._end or not self._is_done(segment):
+                continue
+            before, after = await self._replacement(segment)
+            if before and after and all(self._is_done(each) and each not in self._end for each in before):
+                for each in before:
+                    del self._positions[each]
+                self._positions.update(dict.fromkeys(after, 0))
+                entered = True
+        return entered
+
+    async def _replacement(self, segment: SegmentId) -> tuple[set[SegmentId], set[SegmentId]]:
+        """What was replaced together with a segment, as far as it is in the cut, and by which segments.
+
+        A scaling of {0, 1} to {2, 3, 4} may have made 3 of parts of both: were 2 to enter when 0 ends, the cut would
+        have no position for the part of 0 that 3 goes on with, or two for that of 2.
+        """
+        before: set[SegmentId] = set()
+        after: set[SegmentId] = set()
+        waiting = {segment}
+        while waiting:
+            each = waiting.pop()
+            before.add(each)
+            for successor in await self._successors_of(each):
+                waiting.update(set(successor.predecessors) - before)
+                # A cut of another reader may be ahead of those predecessors that it does not have.
+                if successor.segment not in self._positions and not self._positions.keys().isdisjoint(
+                    successor.predecessors
+                ):
+                    after.add(successor.segment)
+        return before & self._positions.keys(), after
+
+    async def _successors_of(self, segment: SegmentId) -> Sequence[Successor]:
+        if segment not in self._successors:
+            self._successors[segment] = await self._ask_successors(segment)
+        return self._successors[segment]
+
+    async def _settle(self) -> None:
+        """Move positions that are somewhere in a segment to the starts of events."""
+        parts = [self._parts[s] for s, position in self._positions.items() if self._moves_inside(s, position)]
+        places = await asyncio.gather(*(self._places.place(p, self._positions[p.segment]) for p in parts))
+        for part, place in zip(parts, places, strict=True):
+            self._positions[part.segment] = place
+
+    def _moves_inside(self, segment: SegmentId, position: int) -> bool:
+        part = self._parts.get(segment)
+        return part is not None and part.start < position < part.end

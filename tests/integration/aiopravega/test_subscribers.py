@@ -1,0 +1,96 @@
+"""Subscribers on a real controller: who they are, and which cuts they may report."""
+
+import pytest
+
+from aiopravega import StreamCut
+from aiopravega.errors import (
+    ConfigurationError,
+    InvalidRangeError,
+    InvalidStreamCutError,
+    StreamNotFoundError,
+    SubscriberNotFoundError,
+)
+
+
+async def write(client, stream) -> StreamCut:
+    async with client.writer(stream.scope, stream.stream) as writer:
+        for number in range(20):
+            await writer.write(b"event", routing_key=str(number))
+    found: StreamCut = await client.tail(stream.scope, stream.stream)
+    return found
+
+
+async def test_subscribers_come_and_go(client, make_stream):
+    stream = await make_stream(2)
+
+    await client.subscribe(*names(stream), "etl")
+    await client.subscribe(*names(stream), "audit")
+    await client.subscribe(*names(stream), "etl")
+
+    assert await client.subscribers(*names(stream)) == ["audit", "etl"]
+    assert await client.unsubscribe(*names(stream), "audit")
+    assert not await client.unsubscribe(*names(stream), "audit")
+    assert await client.subscribers(*names(stream)) == ["etl"]
+    # What Pravega makes for them is not shown as a stream.
+    assert await client.list_streams(stream.scope) == [stream]
+
+
+async def test_a_subscriber_moves_forward_only(client, make_stream):
+    stream = await make_stream(2)
+    head = await client.head(*names(stream))
+    await client.subscribe(*names(stream), "etl")
+    first, second = await write(client, stream), await write(client, stream)
+
+    await client.report(*names(stream), "etl", second)
+    await client.report(*names(stream), "etl", second)
+
+    for earlier in (first, head):
+        with pytest.raises(InvalidStreamCutError, match="reported a later"):
+            await client.report(*names(stream), "etl", earlier)
+    # A subscription that is repeated does not go back to the head.
+    await client.subscribe(*names(stream), "etl")
+
+
+async def test_a_subscriber_moves_over_scalings(client, make_stream):
+    stream = await make_stream(1)
+    await client.subscribe(*names(stream), "etl")
+    before = await write(client, stream)
+    await client.scale_stream(*names(stream), 3)
+    after = await write(client, stream)
+
+    await client.report(*names(stream), "etl", before)
+    await client.report(*names(stream), "etl", after)
+
+    with pytest.raises(InvalidStreamCutError, match="reported a later"):
+        await client.report(*names(stream), "etl", before)
+
+
+async def test_cuts_that_pravega_would_take_but_must_not_are_refused(client, make_stream):
+    stream, other = await make_stream(1), await make_stream(1, "other")
+    tail = await write(client, stream)
+    beyond = StreamCut(stream, {segment: offset + 100 for segment, offset in tail.positions.items()})
+    await client.subscribe(*names(stream), "etl")
+
+    with pytest.raises(InvalidRangeError):
+        await client.report(*names(stream), "etl", beyond)
+    with pytest.raises(InvalidStreamCutError, match="of that stream"):
+        await client.report(*names(stream), "etl", await client.tail(*names(other)))
+    with pytest.raises(InvalidRangeError):
+        await client.subscribe(*names(stream), "second", beyond)
+
+
+async def test_who_is_not_there_is_named(client, make_stream, scope):
+    stream = await make_stream(1)
+
+    with pytest.raises(SubscriberNotFoundError, match=r"nobody\.stream"):
+        await client.report(*names(stream), "nobody", await client.tail(*names(stream)))
+    with pytest.raises(StreamNotFoundError, match="missing"):
+        await client.subscribe(scope, "missing", "etl")
+    with pytest.raises(StreamNotFoundError, match="missing"):
+        await client.subscribers(scope, "missing")
+    with pytest.raises(ConfigurationError, match="no name"):
+        await client.subscribe(*names(stream), "no name")
+
+
+def names(stream) -> tuple[str, str]:
+    return stream.scope, stream.stream
