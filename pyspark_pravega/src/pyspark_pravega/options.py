@@ -23,6 +23,7 @@ CONNECTION_OPTIONS: Final[Mapping[str, str]] = {
     "verify_hostname": "verify_hostname",
 }
 STREAM_OPTIONS: Final = ("scope", "stream")
+METADATA_OPTION: Final = "metadata"
 RANGE_OPTIONS: Final = ("start_stream_cut", "end_stream_cut")
 _TRUE: Final = frozenset({"true", "1", "yes", "on"})
 _FALSE: Final = frozenset({"false", "0", "no", "off"})

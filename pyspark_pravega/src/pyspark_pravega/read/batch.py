@@ -14,6 +14,7 @@ from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import PravegaError
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
+from pyspark_pravega.read.filters import Pushed, PushFilters
 from pyspark_pravega.read.options import NamedCut, ReadOptions, Source
 from pyspark_pravega.read.plan import SegmentPartition, SplitPolicy, plan
 from pyspark_pravega.read.task import read_partition
@@ -30,6 +31,9 @@ class PravegaBatchReader(DataSourceReader):
     def __init__(self, options: Mapping[str, str], columns: Columns) -> None:
         self._options = ReadOptions.parse(options)
         self._columns = columns
+        self._pushed = Pushed()
+        # Not a method of the class: Spark would refuse it wherever pushing is off.
+        vars(self)["pushFilters"] = PushFilters(self._pushed, columns)
 
     def partitions(self) -> list[InputPartition]:
         """Resolve the ranges as they are now, and check them against the streams.
@@ -45,7 +49,7 @@ class PravegaBatchReader(DataSourceReader):
         try:
             client = cluster(options.config).client
             ranges = [_resolve(client, source) for source in options.sources]
-            parts = plan(client, ranges, SplitPolicy(options.split_bytes, options.min_partitions))
+            parts = plan(client, ranges, SplitPolicy(options.split_bytes, options.min_partitions), self._pushed)
             with_times(client, self._columns, options.event_time_unit, ranges, parts)
             return list(parts)
         except PravegaError as error:

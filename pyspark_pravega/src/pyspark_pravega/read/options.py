@@ -10,7 +10,7 @@ from typing import Final, Self
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from pyspark_pravega.decode.options import DECODE_OPTIONS, DecodeOptions
-from pyspark_pravega.options import CONNECTION_OPTIONS, RANGE_OPTIONS, STREAM_OPTIONS, Options
+from pyspark_pravega.options import CONNECTION_OPTIONS, METADATA_OPTION, RANGE_OPTIONS, STREAM_OPTIONS, Options
 from pyspark_pravega.read.sources import NamedCut, Source, is_cut_of_one_stream, parse_sources
 from pyspark_pravega.read.stream_options import STREAMING_OPTIONS, StreamingOptions
 from pyspark_pravega.read.times import TIME_OPTIONS, TimeUnit
@@ -19,7 +19,6 @@ from pyspark_pravega.write.options import WRITE_OPTIONS
 __all__ = ["READ_OPTIONS", "NamedCut", "ReadOptions", "Source"]
 
 _STREAMS: Final = "streams"
-_METADATA: Final = "metadata"
 _METADATA_COLUMNS: Final = "metadata_columns"
 _METADATA_PREFIX: Final = "metadata_prefix"
 _SPLIT_BYTES: Final = "split_bytes"
@@ -30,7 +29,7 @@ READ_OPTIONS: Final = (
     *STREAM_OPTIONS,
     _STREAMS,
     *RANGE_OPTIONS,
-    _METADATA,
+    METADATA_OPTION,
     _METADATA_COLUMNS,
     _METADATA_PREFIX,
     _SPLIT_BYTES,
@@ -75,6 +74,8 @@ class ReadOptions:
         cuts = {name for name in options if is_cut_of_one_stream(name)}
         known = {*READ_OPTIONS, *WRITE_OPTIONS, *(name.lower() for name in cuts)}
         given = Options(options, known, "a read from Pravega")
+        if given.text(METADATA_OPTION) is not None:
+            raise ConfigurationError(f"option {METADATA_OPTION!r} is for spark.read: a table of metadata is no stream")
         config = given.config()
         return cls(
             config=config,

@@ -9,6 +9,7 @@ from pyspark.sql.datasource import InputPartition
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import SegmentRange, StreamCutRange
+from pyspark_pravega.read.filters import Pushed
 from pyspark_pravega.read.parallelism import tasks_at_a_time
 
 # A task costs some 20 ms in any case: time in which it could read several of these.
@@ -72,13 +73,16 @@ class SegmentPartition(InputPartition):
         self.whole = whole
 
 
-def plan(client: PravegaClient, ranges: Sequence[StreamCutRange], split: SplitPolicy) -> list[SegmentPartition]:
+def plan(
+    client: PravegaClient, ranges: Sequence[StreamCutRange], split: SplitPolicy, pushed: Pushed | None = None
+) -> list[SegmentPartition]:
     """What the tasks of a job read: checked against the streams, split, in the order of the ranges.
 
     Args:
         client: of the cluster.
         ranges: between resolved cuts, one for each stream.
         split: how segments are split.
+        pushed: filters that let pieces go unread.
 
     Raises:
         StreamNotFoundError: there is no such stream.
@@ -87,16 +91,9 @@ def plan(client: PravegaClient, ranges: Sequence[StreamCutRange], split: SplitPo
         InvalidStreamCutError: a cut does not fit its stream's segments.
         PravegaError: the cluster cannot be reached, or refuses.
     """
-    return split_parts(client, [part for wanted in ranges for part in client.plan(wanted)], split)
-
-
-def split_parts(client: PravegaClient, parts: Sequence[SegmentRange], split: SplitPolicy) -> list[SegmentPartition]:
-    """The pieces of ranges of segments, in their order.
-
-    Raises:
-        PravegaError: the cluster cannot be reached, or refuses.
-    """
+    filters = pushed or Pushed()
+    parts = filters.segments([part for wanted in ranges for part in client.plan(wanted)])
     counts = dict(zip(parts, split.pieces([part.size for part in parts]), strict=True))
-    pieces = client.split_segments(counts)
     wholes = {part.segment: part for part in parts}
+    pieces = [piece for piece in client.split_segments(counts) if filters.may_have_rows(piece)]
     return [SegmentPartition(piece, wholes[piece.segment]) for piece in pieces]

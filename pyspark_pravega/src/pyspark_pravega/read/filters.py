@@ -1,0 +1,180 @@
+"""Filters of a query that let segments, or pieces of them, go unread.
+
+`scope`, `stream` and `segment_id` have one value in all rows of a segment, so that filters on them are answered for
+good. `offset` has a range of values: pieces that cannot have a fitting row are left out, and Spark filters the rest.
+Whatever else a filter says is left to Spark.
+"""
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from pyspark.sql.datasource import (
+    DataSourceReader,
+    EqualNullSafe,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    IsNotNull,
+    IsNull,
+    LessThan,
+    LessThanOrEqual,
+    Not,
+    StringContains,
+    StringEndsWith,
+    StringStartsWith,
+)
+
+from aiopravega import wire
+from aiopravega.cuts import SegmentRange
+from pyspark_pravega.read.columns import Columns
+
+# SQL's three truth values; None is "unknown".
+Truth: TypeAlias = bool | None
+
+_OFFSET: Final = "offset"
+_SEGMENT_ID: Final = "segment_id"
+_HIGHEST: Final = 2**63 - 1
+# Columns that are the same in all rows of a segment, and the type of their values.
+_TYPES: Final[Mapping[str, type]] = {"scope": str, "stream": str, _SEGMENT_ID: int}
+_COMPARISONS: Final[Mapping[type[Filter], Callable[[Any, Any], bool]]] = {
+    EqualTo: operator.eq,
+    EqualNullSafe: operator.eq,
+    GreaterThan: operator.gt,
+    GreaterThanOrEqual: operator.ge,
+    LessThan: operator.lt,
+    LessThanOrEqual: operator.le,
+}
+_TEXTS: Final[Mapping[type[Filter], Callable[[str, str], bool]]] = {
+    StringStartsWith: str.startswith,
+    StringEndsWith: str.endswith,
+    StringContains: operator.contains,
+}
+# Of a row's offset: `not a < b` is `a >= b`.
+_OPPOSITE: Final[Mapping[type[Filter], type[Filter]]] = {
+    GreaterThan: LessThanOrEqual,
+    GreaterThanOrEqual: LessThan,
+    LessThan: GreaterThanOrEqual,
+    LessThanOrEqual: GreaterThan,
+}
+
+
+class Pushed:
+    """The filters of one query that this module can use."""
+
+    def __init__(self) -> None:
+        self._exact: list[tuple[str, Filter]] = []
+        self._offsets: list[tuple[int, int]] = []
+
+    def take(self, filters: Iterable[Filter], columns: Columns) -> list[Filter]:
+        """Take what can be used; returns what Spark has to look at itself."""
+        return [one for one in filters if not self._takes(one, columns)]
+
+    def _takes(self, one: Filter, columns: Columns) -> bool:
+        child = one.child if isinstance(one, Not) else one
+        kind = columns.kind_of(_column(child)) or ""
+        if kind in _TYPES and _fits(child, _TYPES[kind]):
+            self._exact.append((kind, one))
+            return True
+        if kind == _OFFSET and _fits(child, int):
+            self._offsets.append(_bounds(one))
+        return False
+
+    def segments(self, parts: Sequence[SegmentRange]) -> list[SegmentRange]:
+        """Those ranges whose rows can fit."""
+        return [
+            part
+            for part in parts
+            if self.may_have_rows(part) and all(self._allows(kind, one, part) for kind, one in self._exact)
+        ]
+
+    @staticmethod
+    def _allows(kind: str, one: Filter, part: SegmentRange) -> bool:
+        value = part.segment.to_int() if kind == _SEGMENT_ID else getattr(part.segment.stream, kind)
+        return truth(one, value) is True
+
+    def may_have_rows(self, part: SegmentRange) -> bool:
+        """Whether an event of this piece can have a fitting offset."""
+        last = part.end - wire.EVENT_HEADER
+        return all(part.start <= high and low <= last for low, high in self._offsets)
+
+
+class PushFilters:
+    """A reader's `pushFilters`, as an attribute of the reader, which Spark takes whether pushing is on or off.
+
+    While `spark.sql.python.filterPushdown.enabled` is false, which is the default, Spark refuses every reader with a
+    `pushFilters` of its own, which it tells by `__func__`. Such a session never calls it, so nothing is lost by saying
+    that it is the inherited one.
+    """
+
+    def __init__(self, pushed: Pushed, columns: Columns) -> None:
+        self._pushed = pushed
+        self._columns = columns
+
+    @property
+    def __func__(self) -> object:
+        return DataSourceReader.pushFilters
+
+    def __call__(self, filters: list[Filter]) -> list[Filter]:
+        """Take what can be used; returns what Spark has to look at itself."""
+        return self._pushed.take(filters, self._columns)
+
+
+def _column(one: Filter) -> str:
+    """The column that a filter looks at; empty if it is a part of one."""
+    path: tuple[str, ...] = getattr(one, "attribute", ())
+    return path[0] if len(path) == 1 else ""
+
+
+def _fits(one: Filter, kind: type) -> bool:
+    """Whether a filter is of a kind that is known here, and compares with values of a type."""
+    if isinstance(one, IsNull | IsNotNull):
+        return True
+    if type(one) in _TEXTS:
+        return kind is str
+    if type(one) not in _COMPARISONS and not isinstance(one, In):
+        return False
+    value = getattr(one, "value", None)
+    values = value if isinstance(one, In) else (value,)
+    return all(each is None or type(each) is kind for each in values or ())
+
+
+def truth(one: Filter, value: Any) -> Truth:
+    """What SQL says about a filter for a value that is not null."""
+    match one:
+        case Not(child):
+            inner = truth(child, value)
+            return None if inner is None else not inner
+        case IsNull() | IsNotNull():
+            return isinstance(one, IsNotNull)
+        case In(_, values):
+            return True if value in values else (None if None in values else False)
+    wanted = getattr(one, "value", None)
+    if wanted is None:
+        return False if isinstance(one, EqualNullSafe) else None
+    compare = _COMPARISONS.get(type(one)) or _TEXTS[type(one)]
+    return compare(value, wanted)
+
+
+def _bounds(one: Filter) -> tuple[int, int]:
+    """The lowest and the highest offset of a row that fits, as far as the filter says; no row fits if they cross."""
+    anything, nothing = (0, _HIGHEST), (_HIGHEST, 0)
+    child, kind = (one.child, _OPPOSITE.get(type(one.child))) if isinstance(one, Not) else (one, type(one))
+    if kind is None or kind is IsNotNull:
+        return anything
+    if isinstance(child, In):
+        known = [value for value in child.value if value is not None]
+        return (min(known), max(known)) if known else nothing
+    wanted = getattr(child, "value", None)
+    if wanted is None:  # no offset is null, and nothing compares with null
+        return nothing
+    return {
+        EqualTo: (wanted, wanted),
+        EqualNullSafe: (wanted, wanted),
+        GreaterThan: (wanted + 1, _HIGHEST),
+        GreaterThanOrEqual: (wanted, _HIGHEST),
+        LessThan: (0, wanted - 1),
+        LessThanOrEqual: (0, wanted),
+    }[kind]
