@@ -16,10 +16,10 @@ from typing import Any
 
 from benchmarks.bench import Bench
 from benchmarks.measure import summary, table
-from benchmarks.tables import tables
+from benchmarks.tables import COLD_CACHE_MEGABYTES, tables
 
 RESULTS = Path(__file__).parent / "results"
-KINDS = ("read", "write")
+KINDS = ("read", "write", "typed", "one-segment", "cold")
 _CACHE_MEGABYTES = 2048
 
 
@@ -55,17 +55,27 @@ def main() -> None:
         "tables": {},
     }
     texts = []
-    with tempfile.TemporaryDirectory() as folder, Bench(_CACHE_MEGABYTES, Path(folder)) as bench:
-        bench.warm_up(options.warm_up)
-        for entry in (entry for kind in options.only or KINDS for entry in tables(kind, options.share)):
-            rounds = entry.run(bench, options.rounds)
-            reference = next(iter(rounds[0]))
-            report["tables"][entry.title] = summary(rounds, reference)
-            texts.append(table(entry.title, report["tables"][entry.title], reference))
-            print(f"\n{texts[-1]}\n", flush=True)
-        report["memory"] = {"bulk reader": bench.bulk.largest_memory, "Spark task": bench.spark.largest_memory}
-    memory = {name: f"{size / 1e6:.0f} MB" for name, size in report["memory"].items()}
-    texts.append(f"Largest memory of a reading process: {memory}")
+    memory: dict[str, int] = {}
+    kinds = options.only or KINDS
+    for cache, some in (
+        (_CACHE_MEGABYTES, [kind for kind in kinds if kind != "cold"]),
+        (COLD_CACHE_MEGABYTES, [kind for kind in kinds if kind == "cold"]),
+    ):
+        if not some:
+            continue
+        with tempfile.TemporaryDirectory() as folder, Bench(cache, Path(folder)) as bench:
+            bench.warm_up(options.warm_up)
+            for entry in (entry for kind in some for entry in tables(kind, options.share)):
+                rounds = entry.run(bench, options.rounds)
+                reference = next(iter(rounds[0]))
+                report["tables"][entry.title] = summary(rounds, reference)
+                texts.append(table(entry.title, report["tables"][entry.title], reference))
+                print(f"\n{texts[-1]}\n", flush=True)
+            for name, size in (("bulk reader", bench.bulk.largest_memory), ("Spark task", bench.spark.largest_memory)):
+                memory[name] = max(size, memory.get(name, 0))
+    report["memory"] = memory
+    sizes = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in memory.items())
+    texts.append(f"Largest memory of a reading process: {sizes}")
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "latest.json").write_text(json.dumps(report, indent=1) + "\n")
     text = "\n\n".join(texts)

@@ -50,7 +50,7 @@ class Bench:
     def __init__(self, cache_megabytes: int, folder: Path) -> None:
         self._data = folder / f"server-{cache_megabytes}"
         self._server = PravegaEmulator(data=self._data, cache_megabytes=cache_megabytes, heap_megabytes=_HEAP_MEGABYTES)
-        self._folder = folder
+        self.folder = folder
         self._streams = 0
 
     def __enter__(self) -> Self:
@@ -58,8 +58,8 @@ class Bench:
             self.config = stack.enter_context(self._server).config
             uri = self.config.controller_uri
             self.client = stack.enter_context(PravegaClient(self.config))
-            self.java = stack.enter_context(Peer.java(find_java(), ensure_jars(), uri, self._folder / "java.log"))
-            self.python = stack.enter_context(Peer.python(uri, self._folder / "python.log"))
+            self.java = stack.enter_context(Peer.java(find_java(), ensure_jars(), uri, self.folder / "java.log"))
+            self.python = stack.enter_context(Peer.python(uri, self.folder / "python.log"))
             self.bulk = stack.enter_context(BulkContender(self.config))
             self.spark = stack.enter_context(SparkContender(uri))
             self.client.create_scope(SCOPE)

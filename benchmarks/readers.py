@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from aiopravega import UNBOUNDED, PravegaConfig, SegmentRange, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.read.ahead import REQUESTS
 from aiopravega.read.bulk import BulkReader
 from benchmarks.measure import Measured, stopwatch
 from pyspark_pravega.read.frames import find_frames
@@ -27,9 +28,10 @@ def _allocate(size: int) -> memoryview:
     return memoryview(pa.allocate_buffer(size))  # not zeroed, and what Spark's readers use
 
 
-def _read_part(config: PravegaConfig, wanted: SegmentRange) -> tuple[int, int]:
+def _read_part(config: PravegaConfig, wanted: SegmentRange, requests: int) -> tuple[int, int]:
     """Events, and the worker's largest memory in bytes."""
-    events = sum(len(block.frames) for block in _reader(config).read(wanted, scan=find_frames, allocate=_allocate))
+    blocks = _reader(config).read(wanted, scan=find_frames, allocate=_allocate, requests=requests)
+    events = sum(len(block.frames) for block in blocks)
     return events, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
@@ -53,11 +55,19 @@ class BulkContender:
         self._pool.join()
         self._client.close()
 
-    def read(self, stream: StreamName, size: int) -> Measured:
-        """All events of a stream; `size` is that of one event, for the payload's bytes."""
+    def read(self, stream: StreamName, size: int, tasks: int = 1, requests: int = REQUESTS) -> Measured:
+        """All events of a stream; `size` is that of one event, for the payload's bytes.
+
+        Args:
+            stream: that is read.
+            size: in bytes.
+            tasks: at least so many pieces of each segment can be read at a time.
+            requests: under way in each of them.
+        """
         with stopwatch() as watch:
             parts = self._client.plan(StreamCutRange(UNBOUNDED, UNBOUNDED), stream)
-            done = self._pool.starmap(_read_part, [(self._config, part) for part in parts], chunksize=1)
+            pieces = self._client.split_segments(dict.fromkeys(parts, tasks))
+            done = self._pool.starmap(_read_part, [(self._config, piece, requests) for piece in pieces], chunksize=1)
         self.largest_memory = max(self.largest_memory, *(memory for _, memory in done))
         events = sum(count for count, _ in done)
         return Measured(events, events * size, watch.seconds)

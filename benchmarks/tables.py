@@ -2,16 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 from aiopravega import StreamName
 from benchmarks.bench import CORES, SEGMENTS, Bench
 from benchmarks.measure import Load, Measured
 from benchmarks.rounds import Contenders, Rounds, into_new_streams, of_one_stream
+from benchmarks.typed import rounds_of
 from benchmarks.writers import write_events
 
 LOADS = (Load("1 kB", 1_000_000, 1_000), Load("100 B", 5_000_000, 100))
 # The official Python client is so slow that it gets this share of the events; its rate is what is compared.
 _PYTHON_WRITE_SHARE = 200
+_TYPED_EVENTS: Final = 1_000_000
+# A range four times as large as the cache: each read pushes out what the next one needs first.
+COLD_CACHE_MEGABYTES: Final = 256
+_DEPTHS: Final = (1, 2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,18 @@ def tables(kind: str, share: float) -> list[Table]:
             return [_reads(load) for load in loads]
         case "write":
             return [_writes(load) for load in loads]
+        case "typed":
+            events = int(_TYPED_EVENTS * share)
+            return [
+                Table(
+                    f"typed read, {events:,} flights as {name}, {SEGMENTS} segments", partial(rounds_of, kind, events)
+                )
+                for kind, name in (("json", "JSON"), ("avro", "Avro"))
+            ]
+        case "one-segment":
+            return [_one_segment(load) for load in loads]
+        case "cold":
+            return [_cold(loads[0])]
         case _:
             raise ValueError(kind)
 
@@ -45,6 +64,7 @@ def _reads(load: Load) -> Table:
             f"aiopravega bulk reader, {CORES} processes": lambda s, load: bench.bulk.read(s, load.size),
             "pyspark-pravega, sum(length(event))": bench.spark.sum_length,
             "pyspark-pravega, noop": bench.spark.noop,
+            "pyspark-pravega, noop, micro-batches": bench.spark.micro_batches,
             "official Python client": lambda s, load: bench.python.ask("read", *_words(s), load.events),
         }
         stream = bench.fill(load)
@@ -72,6 +92,44 @@ def _writes(load: Load) -> Table:
         return into_new_streams(bench, contenders, load, rounds)
 
     return Table(_title("write", load), run)
+
+
+def _one_segment(load: Load) -> Table:
+    def run(bench: Bench, rounds: int) -> Rounds:
+        def pinned(stream: StreamName, load: Load) -> Measured:
+            with bench.spark.on_one_core():
+                return bench.spark.sum_length(stream, load, split_bytes="0")
+
+        contenders: Contenders = {
+            "pyspark-pravega, sum(length(event)), Spark on 1 core": pinned,
+            f"pyspark-pravega, sum(length(event)), Spark on {CORES} cores, unsplit": lambda s, load: (
+                bench.spark.sum_length(s, load, split_bytes="0")
+            ),
+            f"pyspark-pravega, sum(length(event)), Spark on {CORES} cores": bench.spark.sum_length,
+            "aiopravega bulk reader, 1 process": lambda s, load: bench.bulk.read(s, load.size),
+            f"aiopravega bulk reader, {CORES} processes": lambda s, load: bench.bulk.read(s, load.size, CORES),
+        }
+        stream = bench.fill(load, segments=1)
+        results = of_one_stream(contenders, stream, load, rounds)
+        bench.drop(stream)
+        return results
+
+    return Table(_title("read", load, 1), run)
+
+
+def _cold(load: Load) -> Table:
+    def run(bench: Bench, rounds: int) -> Rounds:
+        def bulk(requests: int) -> Callable[[StreamName, Load], Measured]:
+            return lambda s, load: bench.bulk.read(s, load.size, requests=requests)
+
+        contenders: Contenders = {f"bulk reader, {n} x 1 MiB under way": bulk(n) for n in _DEPTHS}
+        contenders = {**contenders, "pyspark-pravega, noop": bench.spark.noop}
+        stream = bench.fill(load, segments=1)
+        results = of_one_stream(contenders, stream, load, rounds)
+        bench.drop(stream)
+        return results
+
+    return Table(_title(f"cold read, cache of {COLD_CACHE_MEGABYTES} MB", load, 1), run)
 
 
 def _words(stream: StreamName) -> tuple[str, str]:

@@ -1,0 +1,137 @@
+"""Decoders alone, on one core, without Spark and Pravega: python -m benchmarks.decode.
+
+Peers that are not installed are left out: pip install fastavro pyruhvro polars, for whoever wants to compare.
+"""
+
+import io
+import json
+import struct
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final
+
+import pyarrow as pa
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
+
+from benchmarks.events import AVRO, flights
+from pyspark_pravega.decode.arrays import values_of
+from pyspark_pravega.decode.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
+
+_TIMES_THE_ROWS: Final = 10
+_ATTEMPTS: Final = 7
+_MORE: Final = 0x80
+_SPARK: Final = {"string": StringType(), "long": LongType(), "double": DoubleType(), "boolean": BooleanType()}
+_FIELDS: Final[list[tuple[str, str]]] = [
+    (field["name"], field["type"] if isinstance(field["type"], str) else field["type"][1])
+    for field in json.loads(AVRO)["fields"]
+]
+Decode = Callable[[], object]
+
+
+def _long(value: int) -> bytes:
+    left = value << 1 if value >= 0 else (-value << 1) - 1
+    out = bytearray()
+    while left >= _MORE:
+        out.append(left % _MORE | _MORE)
+        left //= _MORE
+    return bytes([*out, left])
+
+
+def _avro(row: Mapping[str, Any]) -> bytes:
+    out = b""
+    for name, kind in _FIELDS:
+        value = row[name]
+        if name == "dep_delay":  # the only one that may be null
+            out += b"\0" if value is None else b"\2"
+        if isinstance(value, str):
+            out += _long(len(value.encode())) + value.encode()
+        elif isinstance(value, bool):
+            out += bytes([value])
+        elif value is not None:
+            out += struct.pack("<d", value) if kind == "double" else _long(value)
+    return out
+
+
+def _protobuf() -> tuple[bytes, Any]:
+    """The descriptor set of a flight, and the class of its message."""
+    file = descriptor_pb2.FileDescriptorProto(name="flight.proto", package="demo", syntax="proto3")
+    message = file.message_type.add(name="Flight")
+    field = descriptor_pb2.FieldDescriptorProto
+    kinds = {
+        "string": field.TYPE_STRING,
+        "long": field.TYPE_INT64,
+        "double": field.TYPE_DOUBLE,
+        "boolean": field.TYPE_BOOL,
+    }
+    for number, (name, kind) in enumerate(_FIELDS, 1):
+        message.field.add(name=name, number=number, type=kinds[kind], label=field.LABEL_OPTIONAL)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    made = message_factory.GetMessageClass(pool.FindMessageTypeByName("demo.Flight"))
+    return descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString(), made
+
+
+def _ours(target: Target, events: pa.BinaryArray) -> object:
+    return target.decoder(None).decode(events)
+
+
+def _peers_of_avro(events: list[bytes]) -> dict[str, Decode]:
+    """Decoders of others; those that know no Arrow give dictionaries, which are less."""
+    peers: dict[str, Decode] = {}
+    if find_spec("fastavro"):
+        fastavro: Any = import_module("fastavro")
+        schema = fastavro.parse_schema(json.loads(AVRO))
+        peers["fastavro, dictionaries"] = lambda: [
+            fastavro.schemaless_reader(io.BytesIO(event), schema) for event in events
+        ]
+        if find_spec("polars"):
+            polars: Any = import_module("polars")
+            container = io.BytesIO()
+            records = [fastavro.schemaless_reader(io.BytesIO(event), schema) for event in events]
+            fastavro.writer(container, schema, records, sync_interval=1 << 30)
+            peers["polars, one container block"] = lambda: polars.read_avro(io.BytesIO(container.getvalue()))
+    if find_spec("pyruhvro"):
+        array = values_of(events, pa.binary())
+        pyruhvro: Any = import_module("pyruhvro")
+        peers["pyruhvro, with making its list"] = lambda: pyruhvro.deserialize_array(array.to_pylist(), AVRO)
+    return peers
+
+
+def _show(title: str, events: list[bytes], decoders: Mapping[str, Decode]) -> None:
+    size = sum(map(len, events))
+    print(f"\n{title}: {len(events):,} flights of {size // len(events)} bytes\n")
+    print("| decoder | million events/s | MB/s |\n|---|---|---|")
+    for name, decode in decoders.items():
+        seconds = min(_seconds(decode) for _ in range(_ATTEMPTS))
+        print(f"| {name} | {len(events) / seconds / 1e6:.2f} | {size / seconds / 1e6:.0f} |")
+
+
+def _seconds(decode: Decode) -> float:
+    start = time.thread_time()  # of this thread: others on the machine do not count
+    decode()
+    return time.thread_time() - start
+
+
+def main() -> None:
+    """Print a table for each format."""
+    rows = flights() * _TIMES_THE_ROWS
+    avro = [_avro(row) for row in rows]
+    ours = partial(_ours, AvroTarget.of(AVRO), values_of(avro, pa.binary()))
+    _show("Avro", avro, {"decode=avro": ours, **_peers_of_avro(avro)})
+    text = [json.dumps(row).encode() for row in rows]
+    columns = StructType([StructField(name, _SPARK[kind]) for name, kind in _FIELDS])
+    peers = {"json.loads, dictionaries": lambda: [json.loads(event) for event in text]}
+    _show("JSON", text, {"decode=json": partial(_ours, JsonTarget(columns), values_of(text, pa.binary())), **peers})
+    descriptors, flight = _protobuf()
+    binary = [flight(**row).SerializeToString() for row in rows]
+    target = ProtobufTarget.of(descriptors, "demo.Flight")
+    peers = {"protobuf, messages": lambda: [flight.FromString(event) for event in binary]}
+    _show("Protobuf", binary, {"decode=protobuf": partial(_ours, target, values_of(binary, pa.binary())), **peers})
+
+
+if __name__ == "__main__":
+    main()
