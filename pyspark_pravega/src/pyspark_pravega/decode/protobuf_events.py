@@ -1,7 +1,7 @@
 """Payloads in Protobuf into columns, by ptars: from the wire format straight into Arrow, without messages between.
 
-Of 100,000 orders (7 fields, 52 bytes each) one core of a small machine decoded 5.9 million a second with ptars; with
-Protobuf's own runtime 1.0 million, without a single column made yet; with protarrow 0.18 million.
+Of 100,000 flights (10 fields, 78 bytes each) one core of a small machine decoded 6.8 million a second with ptars, 532
+MB/s; with Protobuf's own runtime 0.7 million, without a single column made yet.
 """
 
 from collections.abc import Sequence

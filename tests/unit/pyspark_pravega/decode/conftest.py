@@ -53,7 +53,7 @@ def encode(schema: Any, value: Any) -> bytes:
         case "double":
             return struct.pack("<d", value)
         case "bytes":
-            return long(len(value)) + value
+            return long(len(value)) + bytes(value)
         case "string":
             return encode("bytes", value.encode())
         case "fixed":

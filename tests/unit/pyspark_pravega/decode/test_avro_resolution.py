@@ -43,6 +43,11 @@ def test_fields_that_the_writer_lacks_have_their_defaults(encode, payloads):
         field("none", ["null", "string"], default=None),
         field("text", "string", default="new"),
         field("raw", "bytes", default="ÿ"),
+        field("fixed", {"type": "fixed", "name": "F", "size": 2}, default="ab"),
+        field("kind", {"type": "enum", "name": "K", "symbols": ["A", "B"]}, default="B"),
+        field("flag", "boolean", default=True),
+        field("ratio", "double", default=1),
+        field("large", "long", default=-(2**40)),
         field("money", money, default="\u0019"),
         field("list", {"type": "array", "items": "int"}, default=[1, 2]),
         field("map", {"type": "map", "values": "int"}, default={"k": 1}),
@@ -55,6 +60,11 @@ def test_fields_that_the_writer_lacks_have_their_defaults(encode, payloads):
         "none": None,
         "text": "new",
         "raw": b"\xff",
+        "fixed": b"ab",
+        "kind": "B",
+        "flag": True,
+        "ratio": 1.0,
+        "large": -(2**40),
         "money": Decimal("2.5"),
         "list": [1, 2],
         "map": [("k", 1)],
@@ -141,3 +151,11 @@ def test_a_field_without_default_that_the_writer_lacks_is_told(encode, payloads)
     reason = read_as(encode, payloads, record(field("a", "int")), reader, {"a": 1})
 
     assert "does not fit the one that is read with: b is read, but not written, and has no default" in reason
+
+
+def test_a_default_that_does_not_fit_its_type_is_told(encode, payloads):
+    reader = record(field("a", "int"), field("b", ["null", "int"], default="x"))
+
+    reason = read_as(encode, payloads, record(field("a", "int")), reader, {"a": 1})
+
+    assert "b: the default 'x' does not fit its type" in reason

@@ -3,6 +3,8 @@
 import json
 import logging
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from aiopravega import PravegaConfig, SegmentId, StreamName
 from aiopravega.errors import ConfigurationError, MalformedEventError
+from aiopravega.schema import codec_named
 from pyspark_pravega.decode.envelope import NO_HEADER, Unpacking, codec_of, encoding_ids, without_header
 from pyspark_pravega.decode.options import DECODE_OPTIONS, DecodeOptions
 from pyspark_pravega.decode.planning import decode_plan
@@ -63,9 +66,9 @@ def test_encoding_ids_are_told_from_events_without_header(payloads):
 def test_a_payload_that_does_not_unpack_is_told(payloads):
     packed = bytes.fromhex(VECTORS["events"][4]["hex"])[5:]
 
-    block = Unpacking(codec_of("application/x-gzip"), JsonTarget(USER).decoder(None)).decode(
-        payloads(packed, b"no gzip", packed)
-    )
+    decoder = Unpacking(codec_named("application/x-gzip"), JsonTarget(USER).decoder(None))
+
+    block = decoder.decode(payloads(packed, b"no gzip", packed))
 
     assert block.columns[0].to_pylist() == [7, 7]
     assert "not gzip" in block.bad[1]
@@ -176,3 +179,25 @@ def test_a_registry_without_an_address_is_refused(monkeypatch):
 
     with pytest.raises(ConfigurationError, match="set PRAVEGA_SCHEMA_REGISTRY_URI"):
         plan(decode="auto")
+
+
+WITHOUT_PANDAS = """
+import sys
+from pyspark_pravega.decode.arrays import values_of
+from pyspark_pravega.decode.targets import AvroTarget, JsonTarget
+from pyspark.sql.types import LongType, StructField, StructType
+import pyarrow as pa
+
+reader = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"string","default":"x"}]}'
+writer = b'{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
+avro = AvroTarget.of(reader).decoder(writer).decode(values_of([bytes([2])], pa.binary()))
+json = JsonTarget(StructType([StructField("a", LongType())])).decoder(None).decode(values_of([b'{"a":1}'], pa.binary()))
+assert not avro.bad and not json.bad
+print("pandas" in sys.modules)
+"""
+
+
+def test_decoding_does_without_pandas_which_would_cost_each_worker_45_mb():
+    answer = subprocess.run([sys.executable, "-c", WITHOUT_PANDAS], capture_output=True, text=True, check=True)
+
+    assert answer.stdout.strip() == "False"

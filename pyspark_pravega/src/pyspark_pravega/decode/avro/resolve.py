@@ -4,14 +4,16 @@ The rules are those of the Avro specification, section "Schema Resolution". What
 what depends on the data (a branch of a union, a symbol) is left to the data.
 """
 
-from decimal import Decimal as Number
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_type
 
 from aiopravega.errors import ConfigurationError
+from pyspark_pravega.decode.arrays import values_of
 from pyspark_pravega.decode.avro import compound, nodes
+from pyspark_pravega.decode.avro.defaults import datum
+from pyspark_pravega.decode.avro.events import Events
 from pyspark_pravega.decode.avro.schema import (
     AvroType,
     Enumeration,
@@ -181,48 +183,20 @@ def _record(writer: Record, reader: Record, path: str) -> nodes.Node:
     for place, field in enumerate(reader.fields):
         if place in filled:
             continue
+        at = f"{path}.{field.name}" if path else field.name
         if not field.has_default:
-            at = f"{path}.{field.name}" if path else field.name
             raise _MismatchError(f"{at} is read, but not written, and has no default")
-        value = _value(field.type, field.default)
-        defaults.append((place, pa.array([value], _arrow(field.type))))
+        defaults.append((place, _default(field, at)))
     return compound.Fields(_arrow(reader), tuple(written), tuple(defaults))
 
 
-def _value(schema: AvroType, default: Any) -> Any:
-    """A default of a schema's JSON as a value that Arrow takes."""
-    match schema:
-        case Union():
-            return _of_union(schema, default)
-        case Primitive(_, "decimal", _, scale) | Fixed(_, _, "decimal", _, scale):
-            return Number(int.from_bytes(default.encode("latin-1"), signed=True)).scaleb(-scale)
-        case Primitive("bytes") | Fixed():
-            return default.encode("latin-1")
-        case Primitive("long", str(logical)) if "timestamp-" in logical:
-            factor, divisor = _UNITS.get(logical.rpartition("-")[2], (1, 1))
-            return default * factor // divisor
-        case Sequence(items):
-            return [_value(items, item) for item in default]
-        case Mapping(values):
-            return [(key, _value(values, value)) for key, value in default.items()]
-        case Record(_, fields):
-            return {field.name: _value(field.type, default.get(field.name, field.default)) for field in fields}
-    return default
-
-
-def _of_union(union: Union, default: Any) -> Any:
-    """The default of a union, which is one of its first branch; later Avro allows those of others too."""
-    places = members(union)
-    if default is None:
-        return None
-    for number, place in enumerate(places):
-        try:
-            value = _value(union.branches[place], default)
-            pa.array([value], _arrow(union.branches[place]))
-        except (pa.ArrowException, AttributeError, TypeError, ValueError):
-            continue
-        return value if len(places) == 1 or merged(union) else {f"member{number}": value}
-    raise _MismatchError(f"the default {default!r} fits no branch of its union")
+def _default(field: Field, path: str) -> pa.Array:
+    """The default of a field, as an array of one."""
+    try:
+        written = datum(field.type, field.default)
+    except ValueError as error:
+        raise _MismatchError(f"{path}: {error}") from None
+    return _node(field.type, field.type, path).read(Events.of(values_of([written], pa.binary())))
 
 
 def _name(schema: AvroType) -> str:
