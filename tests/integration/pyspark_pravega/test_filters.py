@@ -5,10 +5,10 @@ import pytest
 CONDITIONS = [
     "segment_id = 1",
     "segment_id <> 1",
-    "segment_id in (0, 2)",
-    "segment_id not in (0, 2)",
-    "segment_id > 0 and offset >= 3000 and offset < 9000",
-    "segment_id > 1.5",
+    "segment_id in (1, 2)",
+    "segment_id not in (1, 2)",
+    "segment_id >= 1 and offset >= 3000 and offset < 9000",
+    "segment_id > 0.5",
     "segment_id is null",
     "segment_id <=> null",
     "offset = 0",
@@ -36,11 +36,11 @@ CONDITIONS = [
 
 @pytest.fixture
 def two_streams(spark, fill, make_stream, pravega_config):
-    """A DataFrame of two streams of three segments, several pieces each."""
-    streams = [make_stream(3, name) for name in ("one", "Two")]
+    """A DataFrame of two streams of two segments, several pieces each."""
+    streams = [make_stream(2, name) for name in ("one", "Two")]
     for stream in streams:
         fill(stream, 2000)
-    options = {"controller": pravega_config.controller_uri, "scope": streams[0].scope, "split_bytes": 7000}
+    options = {"controller": pravega_config.controller_uri, "scope": streams[0].scope, "split_bytes": 10_000}
     return lambda: spark.read.format("pravega").options(streams="one,Two", **options).load()
 
 
@@ -75,7 +75,7 @@ def test_filters_work_where_nothing_is_pushed(two_streams, condition):
 @pytest.mark.usefixtures("pushing")
 def test_pushed_filters_leave_segments_unread(two_streams):
     whole = two_streams().rdd.getNumPartitions()
-    assert whole >= 12
+    assert whole >= 8
 
     assert two_streams().where("stream = 'one'").rdd.getNumPartitions() == whole // 2
     assert two_streams().where("segment_id = 1").rdd.getNumPartitions() <= whole // 2

@@ -9,6 +9,7 @@ from aiopravega.errors import ConfigurationError, InvalidStreamCutError
 from pyspark_pravega import PravegaDataSource
 from pyspark_pravega.read.batch import PravegaBatchReader
 from pyspark_pravega.read.columns import Columns
+from pyspark_pravega.read.metadata import PravegaMetadataReader
 from pyspark_pravega.read.options import NamedCut, ReadOptions, Source
 
 STREAM = StreamName("examples", "orders")
@@ -104,3 +105,92 @@ def test_a_reader_travels_to_tasks():
 def test_wrong_options_are_refused_when_the_source_is_loaded():
     with pytest.raises(ConfigurationError, match="no option 'strem'"):
         PravegaDataSource({"strem": "orders"}).schema()
+
+
+RETURNS = StreamName("examples", "Returns")
+OTHER = StreamName("archive", "orders")
+SEVERAL = {"controller": "tcp://pravega:9090", "scope": "examples"}
+
+
+def several(streams, **more):
+    return ReadOptions.parse(SEVERAL | {"streams": streams} | more).sources
+
+
+def test_several_streams_are_read_each_between_the_same_named_cuts():
+    assert several("orders, Returns,archive/orders", start_stream_cut="latest") == (
+        Source(STREAM, NamedCut.TAIL, NamedCut.TAIL),
+        Source(RETURNS, NamedCut.TAIL, NamedCut.TAIL),
+        Source(OTHER, NamedCut.TAIL, NamedCut.TAIL),
+    )
+
+
+def test_each_stream_may_have_cuts_of_its_own():
+    orders, returns = several(
+        "orders,Returns",
+        start_stream_cut="latest",
+        **{"start_stream_cut.orders": CUT.to_text(), "end_stream_cut.examples/returns": "earliest"},
+    )
+
+    assert orders == Source(STREAM, CUT, NamedCut.TAIL)
+    assert returns == Source(RETURNS, NamedCut.TAIL, NamedCut.HEAD)
+
+
+def test_a_cut_of_its_own_goes_with_one_stream_too():
+    assert parse(**{"START_STREAM_CUT.Orders": "latest"}).sources == (Source(STREAM, NamedCut.TAIL, NamedCut.TAIL),)
+
+
+def test_a_streaming_query_reads_from_the_latest_event_on():
+    assert ReadOptions.parse(OPTIONS, streaming=True).sources == (Source(STREAM, NamedCut.TAIL, NamedCut.UNBOUNDED),)
+
+
+@pytest.mark.parametrize(
+    ("streams", "options", "said"),
+    [
+        ("orders,", {}, "names separated by commas"),
+        ("orders,examples/orders", {}, "examples/orders more than once"),
+        ("orders,returns", {"stream": "orders"}, "exclude each other"),
+        ("orders,returns", {"start_stream_cut.order": "latest"}, "is not read: did you mean start_stream_cut.orders"),
+        ("orders,archive/orders", {"start_stream_cut.orders": "latest"}, "write the scope too"),
+        ("orders,Orders", {"end_stream_cut.orders": "latest"}, "could be for examples/orders or examples/Orders"),
+        (
+            "orders,returns",
+            {"end_stream_cut.orders": "latest", "end_stream_cut.examples/orders": "latest"},
+            "are both for examples/orders",
+        ),
+        ("orders,returns", {"start_stream_cuts.orders": "latest"}, "did you mean start_stream_cut"),
+    ],
+)
+def test_streams_and_cuts_that_leave_a_doubt_are_refused(streams, options, said):
+    with pytest.raises(ConfigurationError, match=said):
+        several(streams, **options)
+
+
+@pytest.mark.parametrize("option", ["start_stream_cut", "start_stream_cut.returns"])
+def test_the_text_of_a_cut_must_be_of_its_stream(option):
+    with pytest.raises(InvalidStreamCutError, match=f"option '{option}' is a cut of examples/orders, but"):
+        several("Returns", **{option: CUT.to_text()})
+
+
+def test_a_table_of_metadata_has_its_own_columns():
+    streams = PravegaDataSource(SEVERAL | {"Metadata": "streams"})
+    info = PravegaDataSource(OPTIONS | {"metadata": "StreamInfo"})
+
+    assert streams.schema().names == ["scope_name", "stream_name"]
+    assert info.schema().names == ["head_stream_cut", "tail_stream_cut"]
+    assert isinstance(streams.reader(streams.schema()), PravegaMetadataReader)
+    with pytest.raises(ConfigurationError, match="'Stream', but must be Streams or StreamInfo"):
+        PravegaDataSource(OPTIONS | {"metadata": "Stream"}).schema()
+    with pytest.raises(ConfigurationError, match="option 'stream' is missing"):
+        PravegaDataSource(SEVERAL | {"metadata": "StreamInfo"}).reader(info.schema())
+    with pytest.raises(ConfigurationError, match="option 'scope' is missing"):
+        PravegaDataSource({"metadata": "Streams"}).reader(streams.schema())
+    with pytest.raises(ConfigurationError, match="leave it out"):
+        streams.reader(info.schema())
+    with pytest.raises(ConfigurationError, match=r"'metadata' is for spark.read"):
+        ReadOptions.parse(OPTIONS | {"metadata": "Streams"}, streaming=True)
+
+
+@pytest.mark.parametrize(("option", "text"), [("split_bytes", "-1"), ("min_partitions", "0"), ("split_bytes", "1MB")])
+def test_sizes_must_be_numbers(option, text):
+    with pytest.raises(ConfigurationError, match=f"option '{option}' is"):
+        parse(**{option: text})
