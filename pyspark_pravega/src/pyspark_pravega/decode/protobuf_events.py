@@ -145,7 +145,7 @@ def _handler(descriptor: Descriptor) -> Any:
     try:
         ptars: Any = import_module("ptars")
     except ImportError:
-        raise ConfigurationError("decoding Protobuf needs ptars: pip install 'pyspark-pravega[protobuf]'") from None
+        raise ConfigurationError("decoding Protobuf needs ptars: pip install 'aiopravega[protobuf]'") from None
     config = ptars.PtarsConfig(
         timestamp_unit=_MICROSECONDS,
         timestamp_tz="UTC",
