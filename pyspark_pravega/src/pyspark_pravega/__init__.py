@@ -4,9 +4,23 @@ Spark finds it by itself, because the module's name starts with `pyspark_` and h
 switched off, `spark.dataSource.register(PravegaDataSource)` does the same.
 """
 
+from typing import TYPE_CHECKING
+
 from pyspark_pravega.source import PravegaDataSource
+
+if TYPE_CHECKING:
+    from pyspark_pravega.catalog import register_scope
 
 # The name by which Spark looks for a data source in a module.
 DefaultSource = PravegaDataSource
 
-__all__ = ["DefaultSource", "PravegaDataSource"]
+__all__ = ["DefaultSource", "PravegaDataSource", "register_scope"]
+
+
+def __getattr__(name: str) -> object:
+    """Import what Spark does not look for when it is used: all that is imported here, Spark's sessions wait for."""
+    if name == "register_scope":
+        from pyspark_pravega.catalog import register_scope
+
+        return register_scope
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

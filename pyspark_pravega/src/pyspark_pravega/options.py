@@ -94,5 +94,8 @@ class Options:
         """
         stream = self.text("stream")
         if stream is None:
-            raise ConfigurationError("option 'stream' is missing: give .option('scope', …) and .option('stream', …)")
+            hint = "give .option('scope', …) and .option('stream', …)"
+            if not self._options:  # Spark hands none on for such a table
+                hint += ", or make the table without a list of columns: CREATE TABLE … USING pravega OPTIONS (…)"
+            raise ConfigurationError(f"option 'stream' is missing: {hint}")
         return StreamName.parse(stream, config.scope)

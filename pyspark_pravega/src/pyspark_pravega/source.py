@@ -26,12 +26,19 @@ class PravegaDataSource(DataSource):
         return "pravega"
 
     def schema(self) -> StructType:
-        """The columns of a read.
+        """The columns of a read; those of a table that is being made keep its options.
 
         Raises:
             ConfigurationError: an option cannot work.
         """
-        return self._columns.schema if self._metadata is None else self._metadata.schema
+        from pyspark_pravega.table import statement_options, with_options
+
+        statement = statement_options(self.options)
+        if statement is None:
+            return self._columns.schema if self._metadata is None else self._metadata.schema
+        self.options = statement
+        pinned = {} if self._metadata is not None else self._columns.pinned
+        return with_options(self.schema(), statement | pinned)
 
     def reader(self, schema: StructType) -> "PravegaBatchReader | PravegaMetadataReader":
         """The reader of a batch job.
@@ -42,6 +49,7 @@ class PravegaDataSource(DataSource):
         from pyspark_pravega.read.batch import PravegaBatchReader
         from pyspark_pravega.read.metadata import PravegaMetadataReader
 
+        self._recall(schema)
         if self._metadata is not None:
             return PravegaMetadataReader(self.options, schema)
         return PravegaBatchReader(self.options, self._columns_given(schema).check(schema))
@@ -80,3 +88,10 @@ class PravegaDataSource(DataSource):
 
         options = ReadOptions.parse(self.options)
         return read_columns(options, schema) if options.decode.takes_schema_of_reader else self._columns
+
+    def _recall(self, schema: StructType) -> None:
+        """Take the options of a table, which Spark hands on with its columns only; those of the query come first."""
+        from pyspark_pravega.table import kept_options
+
+        if not {"stream", "streams"} & {name.lower() for name in self.options}:
+            self.options = {**kept_options(schema), **self.options}

@@ -3,6 +3,7 @@
 The formats stand behind these interfaces; nothing here knows one of them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,6 +57,10 @@ class DecodePlan(Protocol):
     @property
     def keeps_corrupt(self) -> bool:
         """Whether events that cannot be decoded become rows with their bytes in a column of their own."""
+
+    @property
+    def pinned(self) -> Mapping[str, str]:
+        """Options by which a later read has the same fields, whatever the registry has learned since."""
 
     def decoder(self) -> Decoder:
         """A decoder for one task."""

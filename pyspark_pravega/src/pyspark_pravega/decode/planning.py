@@ -103,17 +103,19 @@ def _registered(options: DecodeOptions, config: PravegaConfig, streams: Collecti
     address = _registry_config(asked, config)
     registry = registry_of(address)
     groups: dict[StreamName, GroupId] = {}
-    target, type_name = None, ""
+    target, found = None, None
     for stream in streams:
         group, namespace = _group(address, asked, stream)
         history = registry.history(group, namespace)
         groups[stream] = GroupId.of(group, namespace, history)
         if target is None:
             chosen = _choose(registry.versions(group, namespace), options, group)
-            target, type_name = _target_of(chosen, options), chosen.schema_info.type
-    if target is None:
+            target, found = _target_of(chosen, options), chosen
+    if target is None or found is None:
         raise ConfigurationError("a read needs a stream")
-    return TypedPlan(target, options.on_error, Registered(address, groups, type_name))
+    return TypedPlan(
+        target, options.on_error, Registered(address, groups, found.schema_info.type, found.version_info.version)
+    )
 
 
 def _registry_config(asked: RegistryOptions, config: PravegaConfig) -> "RegistryConfig":

@@ -31,11 +31,12 @@ _SHOWN = 500
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """Where the schemas of headers are: the groups of the streams, and the type of which events are read."""
+    """Where the schemas of headers are: the groups of the streams, and the schema with which events are read."""
 
     config: "RegistryConfig"
     groups: dict[StreamName, "GroupId"]
     type: str
+    version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,12 @@ class TypedPlan:
     def keeps_corrupt(self) -> bool:
         """Whether events that cannot be decoded become rows of nulls, with their bytes."""
         return self.on_error is OnError.NULL
+
+    @property
+    def pinned(self) -> dict[str, str]:
+        """Options by which a later read has the same fields, whatever the registry has learned since."""
+        found = self.registered
+        return {"schema_type": found.type, "schema_version": str(found.version)} if found else {}
 
     def decoder(self) -> "TypedDecoder":
         """A decoder for one task."""

@@ -86,6 +86,11 @@ class Columns:
             decoding,
         )
 
+    @property
+    def pinned(self) -> dict[str, str]:
+        """Options by which a later read has the same columns."""
+        return dict(self.decoding.pinned) if self.decoding else {}
+
     def kind_of(self, column: str) -> str | None:
         """What a column is, regardless of a prefix; None for a decoded field. Names are compared as Spark does."""
         own = self.schema.names[-len(self.kinds) :] if self.kinds else []

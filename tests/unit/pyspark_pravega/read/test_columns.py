@@ -20,6 +20,7 @@ class Plan:
     """A plan whose events have two fields."""
 
     keeps_corrupt: bool = False
+    pinned: dict[str, str] = field(default_factory=dict)
     schema: StructType = field(default_factory=lambda: StructType().add("Id", LongType()).add("name", StringType()))
     arrow_schema: pa.Schema = field(default_factory=lambda: pa.schema([("Id", pa.int64()), ("name", pa.string())]))
 

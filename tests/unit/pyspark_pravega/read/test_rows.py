@@ -1,5 +1,7 @@
 """Blocks of events become record batches of exactly the columns of Pravega's JVM connector."""
 
+from typing import ClassVar
+
 import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -101,6 +103,7 @@ class EvenOnly:
     """Decodes the events as numbers, and leaves out the odd ones."""
 
     keeps_corrupt = True
+    pinned: ClassVar[dict[str, str]] = {}
     schema = StructType([StructField("number", LongType())])
     arrow_schema = pa.schema([("number", pa.int64())])
 

@@ -1,0 +1,61 @@
+"""Tables of Spark's catalog that are streams: how a table keeps the options with which it was made.
+
+Of `CREATE TABLE … USING pravega OPTIONS (…)`, Spark (4.1 to 4.3 at least) hands the options only to the source that
+names the columns; whoever reads the table gets the columns, as the catalog keeps them, and no option. So the options
+are kept with the columns: in the metadata of the first one. A secret would be there for all to see, and is refused.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from pyspark.sql.types import StructField, StructType
+
+from aiopravega.errors import ConfigurationError
+
+_KEPT: Final = "pravega.options"
+# What Spark's catalog adds to the options when a table is made: its own properties, and all options once more.
+_PROVIDER: Final = "provider"
+_OPTION: Final = "option."
+# The options that no catalog may keep, and the variables of the environment that stand for them.
+SECRETS: Final[Mapping[str, str]] = {
+    "password": "PRAVEGA_PASSWORD",
+    "token": "PRAVEGA_TOKEN",
+    "schema_registry_password": "PRAVEGA_PASSWORD",
+    "schema_registry_token": "PRAVEGA_TOKEN",
+}
+
+
+def statement_options(options: Mapping[str, str]) -> dict[str, str] | None:
+    """The options of the statement that makes a table; None if no table is being made.
+
+    Raises:
+        ConfigurationError: a secret is among them.
+    """
+    given = {name.lower(): text for name, text in options.items()}
+    if _PROVIDER not in given:
+        return None
+    own = {name.removeprefix(_OPTION): text for name, text in given.items() if name.startswith(_OPTION)}
+    for secret, variable in SECRETS.items():
+        if own.get(secret):
+            raise ConfigurationError(
+                f"option {secret!r} would stand in the catalog for all to read: leave it out of the table's options, "
+                f"and set {variable} where Spark's driver runs, or make a temporary view"
+            )
+    return own
+
+
+def with_options(schema: StructType, options: Mapping[str, str]) -> StructType:
+    """The columns of a table, which keep its options."""
+    first, *others = schema.fields
+    metadata = {**(first.metadata or {}), _KEPT: json.dumps(dict(sorted(options.items())))}
+    return StructType([StructField(first.name, first.dataType, first.nullable, metadata), *others])
+
+
+def kept_options(schema: StructType) -> dict[str, str]:
+    """The options that the columns of a table keep; none, if they are not of a table of this source."""
+    for field in schema.fields:
+        kept = (field.metadata or {}).get(_KEPT)
+        if kept is not None:
+            return {str(name): str(text) for name, text in json.loads(kept).items()}
+    return {}
