@@ -77,7 +77,9 @@ $(BIN)/uv: | prerequisites
 
 $(INSTALLED): requirements.lock $(PROJECTS:%=%/pyproject.toml) | $(BIN)/uv
 	@echo "Installing the packages of requirements.lock"
-	@$(BIN)/uv pip sync --python $(BIN)/python --require-hashes --build-constraint requirements.lock requirements.lock
+	@# Compiled at once: Spark, Airflow and the tests start many processes, and some machines keep no compiled code.
+	@$(BIN)/uv pip sync --compile-bytecode --python $(BIN)/python --require-hashes \
+		--build-constraint requirements.lock requirements.lock
 	@echo "Installing the four distributions of this repository, editable"
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation $(PROJECTS:%=--editable %)
 	@touch $@
