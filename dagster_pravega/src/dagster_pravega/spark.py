@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 
 FORMAT: Final = "pravega"
 LOCAL: Final = "local[*]"
+_CONNECT: Final = "sc://"
 _EVENT: Final = "event"
 _ROUTING_KEY: Final = "routing_key"
 
@@ -24,15 +25,19 @@ def spark_session(master: str = LOCAL, conf: Mapping[str, str] | None = None) ->
     """The session of this process, which is made if there is none. It lives as long as the process.
 
     Assets that need Spark before they have an input of it should take it from here: on this machine, it lets Spark's
-    workers use the Python of this process.
+    workers use the Python of this process. `master` may be the URL of a Spark Connect server, `sc://host:port`, whose
+    Python has the data source then.
 
     Raises:
         ConfigurationError: Spark, or Pravega's data source for it, is not installed.
     """
-    if find_spec("pyspark") is None or find_spec("pyspark_pravega") is None:
+    connect = master.startswith(_CONNECT)
+    needed = ("pyspark", "grpc_status", "zstandard") if connect else ("pyspark", "pyspark_pravega")
+    if any(find_spec(name) is None for name in needed):
+        package = "pyspark[connect]" if connect else "dagster-pravega[spark]"
         raise ConfigurationError(
-            "PravegaSparkIOManager needs Spark and its Pravega data source where the step runs: "
-            "pip install 'dagster-pravega[spark]'"
+            "PravegaSparkIOManager needs Spark where the step runs, and its Pravega data source unless a Spark Connect "
+            f"server has it: pip install '{package}'"
         )
     from pyspark.sql import SparkSession
 
@@ -43,7 +48,8 @@ def spark_session(master: str = LOCAL, conf: Mapping[str, str] | None = None) ->
     if master.startswith("local"):
         # Spark's workers take the first `python3` on the path, which may lack what this one has.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("dagster-pravega").master(master)
+    builder = SparkSession.builder.appName("dagster-pravega")
+    builder = builder.remote(master) if connect else builder.master(master)
     for key, value in (conf or {}).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

@@ -2,16 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, cast
-from uuid import uuid4
 
 from airflow.sdk import BaseOperator, Context
 
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name
-from airflow_pravega.spark.session import LOCAL, spark_session
+from airflow_pravega.spark.session import LOCAL, interruptible, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,16 +48,13 @@ class PravegaSparkOperator(BaseOperator):
     def session(self, hook: PravegaHook, context: Context) -> Iterator["SparkSession"]:
         """A Spark session whose jobs `on_kill` cancels."""
         master = self.master or hook.spark_master() or LOCAL
-        with spark_session(consumer_name(context), master, self.spark_conf) as spark:
-            # A group: a tag is known only to the thread that set it, and another one kills.
-            group = f"airflow-{uuid4()}"
-            spark.sparkContext.setJobGroup(group, consumer_name(context), interruptOnCancel=True)
-            self._interrupt = partial(spark.sparkContext.cancelJobGroup, group)
+        name = consumer_name(context)
+        with spark_session(name, master, self.spark_conf) as spark, interruptible(spark, name) as interrupt:
+            self._interrupt = interrupt
             try:
                 yield spark
             finally:
                 self._interrupt = None
-                spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # None clears it
 
     def transformed(self, frame: "DataFrame") -> "DataFrame":
         """The frame after the user's transformation."""
