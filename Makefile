@@ -46,6 +46,10 @@ check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, 
 bench: setup ## Measure against the Java client and the official Python client
 	@$(BIN)/python -m benchmarks $(ARGS)
 
+.PHONY: profile
+profile: setup ## Measure where the time of a read goes, and draw it
+	@$(BIN)/python -m benchmarks.profile $(ARGS)
+
 .PHONY: docs
 docs: $(INSTALLED) ## Write the tables of docs/reference that come from the code
 	@$(BIN)/python tools/write_reference.py

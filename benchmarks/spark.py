@@ -71,6 +71,13 @@ class SparkContender:
     ) -> None:
         self.session.stop()
 
+    @property
+    def pid(self) -> int:
+        """Of the JVM."""
+        gateway = self.session.sparkContext._gateway  # noqa: SLF001 - PySpark tells nobody the process's id
+        assert gateway is not None
+        return int(gateway.proc.pid)
+
     @contextmanager
     def on_one_core(self) -> Iterator[None]:
         """Keep Spark and its Python workers on one core for a block (on Linux)."""
@@ -88,9 +95,7 @@ class SparkContender:
 
     def _tasks(self) -> list[int]:
         """All threads of Spark's process and of those below it."""
-        gateway = self.session.sparkContext._gateway  # noqa: SLF001 - PySpark tells nobody the process's id
-        assert gateway is not None
-        family = [gateway.proc.pid]
+        family = [self.pid]
         for process in family:
             for children in Path(f"/proc/{process}/task").glob("*/children"):
                 family += [int(child) for child in children.read_text().split()]
