@@ -152,15 +152,15 @@ class Step:
             if segment not in self._positions or segment in self._end or not self._is_done(segment):
                 continue
             before, after = await self._replacement(segment)
-            if before and after and all(self._is_done(each) and each not in self._end for each in before):
-                for each in before:
+            if after and await self._are_over(before):
+                for each in before & self._positions.keys():
                     del self._positions[each]
                 self._positions.update(dict.fromkeys(after, 0))
                 entered = True
         return entered
 
     async def _replacement(self, segment: SegmentId) -> tuple[set[SegmentId], set[SegmentId]]:
-        """What was replaced together with a segment, as far as it is in the cut, and by which segments.
+        """What was replaced together with a segment, and those that replace it and are not in the cut yet.
 
         A scaling of {0, 1} to {2, 3, 4} may have made 3 of parts of both: were 2 to enter when 0 ends, the cut would
         have no position for the part of 0 that 3 goes on with, or two for that of 2.
@@ -173,12 +173,36 @@ class Step:
             before.add(each)
             for successor in await self._successors_of(each):
                 waiting.update(set(successor.predecessors) - before)
-                # A cut of another reader may be ahead of those predecessors that it does not have.
-                if successor.segment not in self._positions and not self._positions.keys().isdisjoint(
-                    successor.predecessors
-                ):
+                if not self._positions.keys().isdisjoint(successor.predecessors):
                     after.add(successor.segment)
-        return before & self._positions.keys(), after
+        return before, after - self._positions.keys()
+
+    async def _are_over(self, segments: set[SegmentId]) -> bool:
+        """Whether the cut is at or behind the ends of all these segments, and the range's end is not in them."""
+        for segment in segments:
+            if segment in self._positions:
+                if segment in self._end or not self._is_done(segment):
+                    return False
+            elif await self._is_ahead(segment):
+                return False
+        return True
+
+    async def _is_ahead(self, segment: SegmentId) -> bool:
+        """Whether a segment that is not in the cut is still to enter it.
+
+        It may have been left behind as well: a cut of Java's readers has no position for a segment that they have
+        read, while its successors wait for another one.
+        """
+        waiting = [each for each in self._positions if each not in self._end]
+        seen = set(waiting)
+        while waiting:
+            for successor in await self._successors_of(waiting.pop()):
+                if successor.segment == segment:
+                    return True
+                if successor.segment not in seen and successor.segment.epoch < segment.epoch:
+                    seen.add(successor.segment)
+                    waiting.append(successor.segment)
+        return False
 
     async def _successors_of(self, segment: SegmentId) -> Sequence[Successor]:
         if segment not in self._successors:

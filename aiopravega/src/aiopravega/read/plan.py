@@ -5,6 +5,8 @@ reads no events.
 """
 
 import asyncio
+import contextlib
+from typing import Final
 
 from aiopravega.control import Controller
 from aiopravega.cuts import END_OF_SEGMENT, SegmentRange, StreamCut, StreamCutRange
@@ -17,6 +19,10 @@ from aiopravega.errors import (
 )
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.store import SegmentInfo, SegmentStore
+
+# A deletion takes about a second, in which the controller still names a stream whose segments are gone.
+_TAIL_ATTEMPTS: Final = 25
+_TAIL_PAUSE: Final = 0.2
 
 
 class Planner:
@@ -39,7 +45,16 @@ class Planner:
 
         Raises:
             StreamNotFoundError: there is no such stream.
+            SegmentNotFoundError: its segments are gone, while the controller still has the stream.
         """
+        for _ in range(_TAIL_ATTEMPTS - 1):
+            # Since the controller named it, a segment may have been truncated, or its stream is being deleted.
+            with contextlib.suppress(SegmentNotFoundError):
+                return await self._tail(stream)
+            await asyncio.sleep(_TAIL_PAUSE)
+        return await self._tail(stream)
+
+    async def _tail(self, stream: StreamName) -> StreamCut:
         current = [entry.segment for entry in await self._controller.current_segments(stream)]
         if not current:  # a sealed stream has none: its last segments are those without successors
             current = await self._last_segments(stream)

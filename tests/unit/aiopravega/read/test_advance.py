@@ -198,6 +198,21 @@ async def test_what_replaced_several_segments_waits_for_all_of_them():
     assert steps[1].positions == dict.fromkeys(stream.current, 10)
 
 
+async def test_what_replaces_a_segment_that_has_not_come_yet_waits_for_it():
+    stream = Stream()
+    first, second = stream.add(0, 0, 0.5), stream.add(0, 0.5, 1)
+    head = stream.tail
+    stream.write(first, [2] * 10)
+    stream.scale(1, [first], [0, 0.5])
+    (third,) = [segment for segment in stream.current if segment != second]
+    stream.write(third, [2])
+    stream.scale(2, [third, second], [0, 1])
+
+    cut = await stream.next_cut(head, 40, stream.tail)
+
+    assert cut.positions == {first: 40, second: 0}
+
+
 async def test_a_cut_of_another_reader_may_be_ahead_in_one_half():
     stream = Stream()
     first, second = stream.add(0, 0, 0.5), stream.add(0, 0.5, 1)
