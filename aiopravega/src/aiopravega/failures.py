@@ -5,7 +5,8 @@ tracebacks of Python data sources. Here they become errors of the tree again.
 """
 
 import re
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
 
 from aiopravega import errors
 from aiopravega.errors import PravegaError
@@ -13,7 +14,16 @@ from aiopravega.errors import PravegaError
 # The last line of a traceback that ends with an error of the tree.
 _IN_A_TRACEBACK: Final = re.compile(r"^aiopravega\.errors\.(\w+): (.*)$", re.MULTILINE)
 # Hopeless for the call that met them, but a new try starts with what the other one left.
-_PASS_WITH_A_NEW_TRY: Final = (errors.WriteSupersededError, errors.TableConflictError, errors.TransactionError)
+_PASS_WITH_A_NEW_TRY: Final = (
+    errors.WriteSupersededError,
+    errors.TableConflictError,
+    errors.TransactionError,
+    errors.SplitProofError,
+)
+# Options of Spark reads that split no segment.
+UNSPLIT: Final[Mapping[str, str]] = {"split_bytes": "0"}
+
+R = TypeVar("R")
 
 
 def error_named(name: str, message: str) -> PravegaError:
@@ -39,3 +49,20 @@ def new_try_can_help(error: PravegaError) -> bool:
     anew, so it also gets over a lost race or a lost lease.
     """
     return error.retryable or isinstance(error, _PASS_WITH_A_NEW_TRY)
+
+
+def unsplit_if_need_be(read: Callable[[Mapping[str, str]], R], warn: Callable[..., object]) -> R:
+    """Run a read by Spark; if a segment turns out to be split at a wrong place, run it again without splits.
+
+    Args:
+        read: runs the read with more options of the data source.
+        warn: a logger's method, which is told of the second run.
+    """
+    try:
+        return read({})
+    except Exception as error:
+        found = error_in(error)
+        if not isinstance(found, errors.SplitProofError):
+            raise
+        warn("A segment was split where no event starts, so the range is read again unsplit: %s", found)
+    return read(UNSPLIT)

@@ -17,6 +17,7 @@ from dagster_pravega.resource import PravegaResource
 from dagster_pravega.spark import FORMAT, LOCAL, as_events, spark_session
 from dagster_pravega.spec import stream_of
 from dagster_pravega.stream_read import EVENTS, StreamRead
+from dagster_pravega.unsplit import split_options
 from dagster_pravega.written import WRITE_ID_KEY, earlier_range, note_start, write_name
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class PravegaSparkIOManager(ConfigurableIOManager):
             size = self.pravega.client.distance(cuts.start, cuts.end)
             context.log.info("Reading %d bytes of %s, from %s to %s", size, stream, cuts.start, cuts.end)
             spark = spark_session(self.master, self.spark_conf)
-            source = spark.read.format(FORMAT).options(**self.options)
+            source = spark.read.format(FORMAT).options(**{**self.options, **split_options(context)})
             frame = source.options(**self.pravega.spark_options(str(stream), cuts)).load()
         if context.dagster_type.typing_type is not StreamRead:
             return frame

@@ -71,6 +71,28 @@ def test_exactly_the_range_is_read(run_task, client, spark, numbers, whole, tmp_
     assert result["digest"] is None
 
 
+def refusing_splits(events):
+    """A transformation whose tasks find, in a segment that several of them share, that they do not meet."""
+    several = events.rdd.getNumPartitions() > 2
+
+    def prove(batches):
+        from aiopravega.errors import SplitProofError
+
+        if several:
+            raise SplitProofError("the stream's segment was split at 7")
+        yield from batches
+
+    return events.mapInArrow(prove, events.schema)
+
+
+def test_a_range_that_was_split_at_a_wrong_place_is_read_again_unsplit(run_task, spark, numbers, whole, tmp_path):
+    read = partial(PravegaSparkReadOperator, stream=str(numbers), stream_cuts=whole, output_path=str(tmp_path / "out"))
+
+    result = run_task(partial(read, transform=refusing_splits, options={"split_bytes": "5000"})).result()
+
+    assert result["events"] == spark.read.parquet(result["path"]).count() == 1000
+
+
 def test_the_same_range_gives_the_same_bytes(run_task, numbers, whole, tmp_path):
     def read(folder: str, **how):
         path = str(tmp_path / folder)

@@ -8,7 +8,8 @@ import pytest
 from pyspark.sql import DataFrame
 
 from aiopravega import StreamName
-from dagster_pravega import StreamRead, pravega_stream_spec
+from aiopravega.errors import SplitProofError
+from dagster_pravega import PravegaResource, PravegaSparkIOManager, StreamRead, pravega_stream_spec
 
 READ = "flights"
 
@@ -107,3 +108,23 @@ def test_an_input_that_knows_its_range_gives_metadata_and_a_data_version(three_d
     }
     assert materialization.tags is not None
     assert materialization.tags["dagster/data_version"] == f"{cuts['start']}..{cuts['end']}"
+
+
+def test_a_try_after_a_wrong_split_reads_unsplit(make_stream, append, pravega_config, instance):
+    stream = make_stream()
+    append(stream, (f"event-{number}" for number in range(3000)))
+    spec = pravega_stream_spec(str(stream))
+    splitting = PravegaSparkIOManager(
+        pravega=PravegaResource(controller_uri=pravega_config.controller_uri), options={"split_bytes": "5000"}
+    )
+    tries: list[int] = []
+
+    @dg.asset(ins={READ: dg.AssetIn(spec.key, input_manager_key="pravega")}, retry_policy=dg.RetryPolicy(max_retries=1))
+    def copy(flights: DataFrame) -> None:
+        tries.append(flights.rdd.getNumPartitions())
+        if len(tries) == 1:
+            raise SplitProofError("the stream's segment was split at 7")
+        assert flights.count() == 3000
+
+    assert dg.materialize([spec, copy], resources={"pravega": splitting}, instance=instance).success
+    assert tries[0] > tries[1]

@@ -1,9 +1,11 @@
 """Errors that crossed processes as text become errors of the tree again."""
 
+import logging
+
 import pytest
 
 from aiopravega.errors import PravegaError, StreamTruncatedError
-from aiopravega.failures import error_in, error_named
+from aiopravega.failures import error_in, error_named, unsplit_if_need_be
 
 TRACEBACK = """[PYTHON_DATA_SOURCE_ERROR] Cannot plan the Python data source: Traceback (most recent call last):
   File "plan_data_source_read.py", line 399, in main
@@ -36,3 +38,29 @@ def test_others_have_none():
 @pytest.mark.parametrize("name", ["Unheard", "__name__", "annotations"])
 def test_an_unknown_error_keeps_its_name(name: str):
     assert str(error_named(name, "message")) == f"{name}: message"
+
+
+def test_a_read_whose_split_fails_is_run_again_unsplit(caplog):
+    tries = []
+
+    def read(options):
+        tries.append(dict(options))
+        if not options:
+            raise RuntimeError("Job aborted\naiopravega.errors.SplitProofError: a/b/0 was split at 7\n\tat")
+        return 42
+
+    assert unsplit_if_need_be(read, logging.getLogger("test").warning) == 42
+    assert tries == [{}, {"split_bytes": "0"}]
+    assert "read again unsplit: a/b/0 was split at 7" in caplog.text
+
+
+def test_a_read_that_fails_otherwise_is_not_run_again():
+    tries = []
+
+    def read(options):
+        tries.append(options)
+        raise RuntimeError("aiopravega.errors.MalformedEventError: a/b/0")
+
+    with pytest.raises(RuntimeError, match="MalformedEventError"):
+        unsplit_if_need_be(read, logging.getLogger("test").warning)
+    assert len(tries) == 1

@@ -6,6 +6,7 @@ Spark is started.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from airflow.sdk import Context, XComArg
 from aiopravega import PravegaConfig, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import InvalidStreamCutError, LedgerError, NotFoundError
+from aiopravega.failures import unsplit_if_need_be
 from aiopravega.ledger import DEFAULT_TABLE, CommitRecord
 from airflow_pravega.failures import failing_for_good
 from airflow_pravega.hooks.pravega import PravegaHook
@@ -35,7 +37,8 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
     of the range in the stream (event headers included), and the SHA-256 of the files, or None.
 
     The same range gives the same bytes: the rows come in the order of segment and offset. A transformation that
-    shuffles (groups, joins) loses that order: name `sort_by` then.
+    shuffles (groups, joins) loses that order: name `sort_by` then. How the rows are divided into files follows from
+    Spark's cores where segments are split: for the same files on another cluster, give the option `split_bytes`.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
@@ -96,7 +99,7 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
             wanted, size = self._check(config, stream)
             began = time.monotonic()
             with self.session(hook, context) as spark:
-                events, rows = self._run(spark, config, stream, wanted)
+                events, rows = unsplit_if_need_be(partial(self._run, spark, config, stream, wanted), self.log.warning)
                 digest = digest_of_files(spark, self.output_path) if self.digest else None
         result = {
             "path": self.output_path,
@@ -120,11 +123,16 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
             return wanted, sum(part.size for part in client.plan(wanted, stream))
 
     def _run(
-        self, spark: "SparkSession", config: PravegaConfig, stream: StreamName, wanted: StreamCutRange
+        self,
+        spark: "SparkSession",
+        config: PravegaConfig,
+        stream: StreamName,
+        wanted: StreamCutRange,
+        more: Mapping[str, str],
     ) -> tuple[int, int]:
         from pyspark.sql import Observation, functions
 
-        source = spark.read.format(FORMAT).options(**self.options).options(**connection_options(config))
+        source = spark.read.format(FORMAT).options(**self.options).options(**connection_options(config), **more)
         frame = source.options(
             stream=str(stream), start_stream_cut=wanted.start.to_text(), end_stream_cut=wanted.end.to_text()
         ).load()

@@ -1,0 +1,35 @@
+"""Whether a try of a step has to read without splitting segments, because an earlier one split at a wrong place.
+
+A frame that an asset gets is read while the asset's own code runs, too late to plan the read anew: so it is the next
+try that reads unsplit, be it the step's or that of a run that is executed again.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from dagster import DagsterEventType, InputContext
+
+from aiopravega.errors import SplitProofError
+from aiopravega.failures import UNSPLIT
+
+
+def split_options(context: InputContext) -> Mapping[str, str]:
+    """Options of the data source that split no segment, if an earlier try of this step failed because of a split."""
+    name = SplitProofError.__name__
+    if not any(name in failure for failure in _earlier_failures(context)):
+        return {}
+    context.log.warning("An earlier try has split a segment where no event starts (%s): reading unsplit", name)
+    return UNSPLIT
+
+
+def _earlier_failures(context: InputContext) -> Iterator[str]:
+    """How earlier tries of this step have failed, in this run and in the one that it executes again."""
+    step = context.step_context
+    for run_id in (step.run_id, step.dagster_run.parent_run_id):
+        if run_id is None:
+            continue
+        kinds = {DagsterEventType.STEP_UP_FOR_RETRY, DagsterEventType.STEP_FAILURE}
+        for record in step.instance.all_logs(run_id, of_type=kinds):
+            event = record.dagster_event
+            error = getattr(event.event_specific_data, "error", None) if event else None
+            if error is not None and record.step_key == step.step.key:
+                yield error.to_string()
