@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from pyspark_pravega.read.batch import PravegaBatchReader
     from pyspark_pravega.read.columns import Columns
     from pyspark_pravega.read.metadata import MetadataTable, PravegaMetadataReader
+    from pyspark_pravega.read.stream import PravegaStreamReader
     from pyspark_pravega.write.batch import PravegaBatchWriter
 
 
 class PravegaDataSource(DataSource):
-    """Streams of Pravega as DataFrames: bounded reads between two StreamCuts, exactly-once writes."""
+    """Streams of Pravega as DataFrames: reads between two StreamCuts or in micro-batches, exactly-once writes."""
 
     @classmethod
     def name(cls) -> str:
@@ -53,6 +54,17 @@ class PravegaDataSource(DataSource):
         if self._metadata is not None:
             return PravegaMetadataReader(self.options, schema)
         return PravegaBatchReader(self.options, self._columns_given(schema).check(schema))
+
+    def streamReader(self, schema: StructType) -> "PravegaStreamReader":  # noqa: N802 - Spark's name
+        """The reader of a streaming query.
+
+        Raises:
+            ConfigurationError: an option or the schema cannot work.
+        """
+        from pyspark_pravega.read.stream import PravegaStreamReader
+
+        self._recall(schema)
+        return PravegaStreamReader(self.options, self._columns_given(schema).check(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> "PravegaBatchWriter":
         """The writer of a batch job.

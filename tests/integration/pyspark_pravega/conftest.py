@@ -1,16 +1,82 @@
 """One Spark for all tests of this process, a blocking client, and names that no other test uses."""
 
+import os
+import signal
+import subprocess
 import uuid
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
 
 Read = Callable[..., DataFrame]
 Fill = Callable[..., list[bytes]]
+# Of a query over all that there is, and of a whole job, on a machine that may be busy with other tests.
+RUN_SECONDS, JOB_SECONDS = 120, 240
+
+
+@dataclass(frozen=True)
+class Files:
+    """Parquet files into which Spark writes every event of a query once, and the query's checkpoint."""
+
+    folder: Path
+
+    def start(self, frame: DataFrame) -> StreamingQuery:
+        """Start a query, or the next run of one, that writes events as soon as there are any."""
+        return self._writer(frame).trigger(processingTime="0 seconds").start()
+
+    def run(self, frame: DataFrame) -> StreamingQuery:
+        """Run a query over all that there is now."""
+        query = self._writer(frame).trigger(availableNow=True).start()
+        assert query.awaitTermination(RUN_SECONDS)
+        return query
+
+    def contents(self, spark: SparkSession) -> Counter[bytes]:
+        """The events that have been written."""
+        return Counter(bytes(row.event) for row in spark.read.parquet(str(self.folder / "events")).collect())
+
+    def _writer(self, frame: DataFrame) -> DataStreamWriter:
+        writer = frame.select("event").writeStream.format("parquet").option("path", str(self.folder / "events"))
+        return writer.option("checkpointLocation", str(self.folder / "checkpoint"))
+
+
+@dataclass
+class Job:
+    """A running job, in a session of its own so that all its processes can be found; what it says goes to a file."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def succeed(self) -> str:
+        """Wait for its end; returns what it said."""
+        code = self.process.wait(JOB_SECONDS)
+        assert code == 0, self.said()
+        return self.said()
+
+    def said(self) -> str:
+        return self.log.read_text()
+
+    def kill(self) -> None:
+        """Kill it and all that it started, wherever they moved to: driver, JVM, Python workers."""
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdecimal():
+                try:
+                    if os.getsid(int(entry.name)) == self.process.pid:
+                        os.kill(int(entry.name), signal.SIGKILL)
+                except ProcessLookupError:
+                    pass  # it ended by itself meanwhile
+        self.process.wait(30)
+
+
+Launch = Callable[[Sequence[str]], Job]
 
 
 @pytest.fixture(scope="session")
@@ -66,6 +132,42 @@ def read(spark, pravega_config) -> Read:
         return frame
 
     return read
+
+
+@pytest.fixture
+def follow(spark, pravega_config) -> Read:
+    """A streaming DataFrame of a stream, with options."""
+
+    def follow(name: StreamName, /, **options: object) -> DataFrame:
+        named = {"controller": pravega_config.controller_uri, "scope": name.scope, "stream": name.stream}
+        texts = {name: str(value) for name, value in (named | options).items() if value is not None}
+        frame: DataFrame = spark.readStream.format("pravega").options(**texts).load()
+        return frame
+
+    return follow
+
+
+@pytest.fixture
+def launch(tmp_path) -> Iterator[Launch]:
+    """Starts jobs; what is left of them at the end is killed."""
+    jobs: list[Job] = []
+
+    def launch(command: Sequence[str]) -> Job:
+        log = tmp_path / f"{uuid.uuid4()}.log"
+        with log.open("wb") as file:
+            jobs.append(Job(subprocess.Popen(command, start_new_session=True, stderr=file), log))
+        return jobs[-1]
+
+    yield launch
+    for job in jobs:
+        if job.process.poll() is None:
+            job.kill()
+
+
+@pytest.fixture
+def files(tmp_path) -> Files:
+    """A sink that is exactly-once, and a checkpoint."""
+    return Files(tmp_path)
 
 
 @pytest.fixture

@@ -1,14 +1,9 @@
 """Whole Spark jobs in processes of their own: on several executors, and killed at the worst moment."""
 
-import os
-import signal
-import subprocess
 import sys
 import time
-import uuid
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -26,47 +21,13 @@ JOB_SECONDS = 240
 pytestmark = pytest.mark.timeout(2 * JOB_SECONDS + 60)
 
 
-@dataclass
-class Job:
-    """A running job, in a session of its own so that all its processes can be found; what it says goes to a file."""
-
-    process: subprocess.Popen[bytes]
-    log: Path
-
-    def succeed(self) -> str:
-        """Wait for its end; returns what it said."""
-        code = self.process.wait(JOB_SECONDS)
-        assert code == 0, self.said()
-        return self.said()
-
-    def said(self) -> str:
-        return self.log.read_text()
-
-    def kill(self) -> None:
-        """Kill it and all that it started, wherever they moved to: driver, JVM, Python workers."""
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdecimal():
-                try:
-                    if os.getsid(int(entry.name)) == self.process.pid:
-                        os.kill(int(entry.name), signal.SIGKILL)
-                except ProcessLookupError:
-                    pass  # it ended by itself meanwhile
-        self.process.wait(30)
-
-
-Start = Callable[..., Job]
-
-
 @pytest.fixture
-def start(pravega_config, tmp_path) -> Start:
+def start(launch, pravega_config):
     """Starts a job."""
 
-    def start(sink: StreamName, write_id: str, master: str = "local[2]") -> Job:
+    def start(sink: StreamName, write_id: str, master: str = "local[2]"):
         command = [sys.executable, str(JOB), "--master", master, "--controller", pravega_config.controller_uri]
-        command += ["--scope", sink.scope, "--stream", sink.stream, "--write-id", write_id]
-        log = tmp_path / f"{uuid.uuid4()}.log"
-        with log.open("wb") as file:
-            return Job(subprocess.Popen(command, start_new_session=True, stderr=file), log)
+        return launch([*command, "--scope", sink.scope, "--stream", sink.stream, "--write-id", write_id])
 
     return start
 

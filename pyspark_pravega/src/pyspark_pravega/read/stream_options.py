@@ -3,14 +3,28 @@
 from dataclasses import dataclass
 from typing import Final, Self
 
+from aiopravega.errors import ConfigurationError
+from aiopravega.names import check_name
 from pyspark_pravega.options import Options
 
-STREAMING_OPTIONS: Final[tuple[str, ...]] = ()
+_MAX_BYTES: Final = "max_bytes_per_trigger"
+# The name in Pravega's JVM connector.
+_APPROX_BYTES: Final = "approx_bytes_per_trigger"
+_SUBSCRIBER: Final = "subscriber"
+
+STREAMING_OPTIONS: Final = (_MAX_BYTES, _APPROX_BYTES, _SUBSCRIBER)
 
 
 @dataclass(frozen=True, slots=True)
 class StreamingOptions:
-    """The settings of a streaming query that a batch job has no use for."""
+    """The settings of a streaming query that a batch job has no use for.
+
+    `max_bytes` is about how much one micro-batch reads, event headers included; None: all that there is.
+    `subscriber` is the name under which the streams' retention waits for the query; None: it does not.
+    """
+
+    max_bytes: int | None = None
+    subscriber: str | None = None
 
     @classmethod
     def parse(cls, given: Options) -> Self:
@@ -19,4 +33,10 @@ class StreamingOptions:
         Raises:
             ConfigurationError: one cannot work.
         """
-        return cls()
+        numbers = {name: given.number(name) for name in (_MAX_BYTES, _APPROX_BYTES)}
+        if None not in numbers.values():
+            raise ConfigurationError(f"options {_MAX_BYTES!r} and {_APPROX_BYTES!r} are the same: give one of them")
+        subscriber = given.text(_SUBSCRIBER)
+        if subscriber is not None:
+            check_name("subscriber", subscriber)
+        return cls(numbers[_MAX_BYTES] or numbers[_APPROX_BYTES], subscriber)

@@ -1,0 +1,73 @@
+"""The offsets of streaming queries: a StreamCut for each stream, as Spark keeps them in its checkpoints.
+
+As JSON they are the cuts' texts by the names of their streams, `{"examples/a": "…"}`. That of the first micro-batch
+has the cuts at which the query began too, under `began_at`: Spark does not keep these, but asks for them again when it
+repeats that batch after a crash, when `latest` is another cut already.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from aiopravega.cuts import StreamCut
+from aiopravega.errors import ConfigurationError, InvalidStreamCutError
+from aiopravega.names import StreamName
+
+# No stream is called so: their names have a slash.
+_BEGAN_AT: Final = "began_at"
+
+Json = Mapping[str, Any]
+Cuts = Mapping[StreamName, StreamCut]
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """Where a query is in each of its streams, and for the end of its first batch, where it began."""
+
+    cuts: Cuts
+    began_at: Cuts | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """What Spark keeps."""
+        texts: dict[str, Any] = _texts(self.cuts)
+        return texts if self.began_at is None else texts | {_BEGAN_AT: _texts(self.began_at)}
+
+    @classmethod
+    def from_json(cls, value: Json, streams: tuple[StreamName, ...]) -> Self:
+        """Read what Spark has kept.
+
+        Args:
+            value: what `to_json` gave, maybe in an earlier run of the query.
+            streams: that the query reads now.
+
+        Raises:
+            ConfigurationError: the offset is of other streams.
+            InvalidStreamCutError: it is not an offset of such a query.
+        """
+        rest = {name: text for name, text in value.items() if name != _BEGAN_AT}
+        began_at = value.get(_BEGAN_AT)
+        return cls(_cuts(rest, streams), None if began_at is None else _cuts(began_at, streams))
+
+
+def _texts(cuts: Cuts) -> dict[str, str]:
+    return {str(stream): cut.to_text() for stream, cut in cuts.items()}
+
+
+def _cuts(value: object, streams: tuple[StreamName, ...]) -> Cuts:
+    if not isinstance(value, Mapping) or not all(isinstance(text, str) for text in value.values()):
+        raise InvalidStreamCutError(
+            f"the checkpoint has the offset {value!r:.200}, which is not one of a query of Pravega: give the query a "
+            "checkpointLocation of its own"
+        )
+    names = {str(stream): stream for stream in streams}
+    if value.keys() != names.keys():
+        before, now = ", ".join(sorted(value)), ", ".join(sorted(names))
+        raise ConfigurationError(
+            f"the checkpoint is of a query of {before or 'no streams'}, but {now} are to be read: name the "
+            "same streams as before, or give the query a new checkpointLocation"
+        )
+    cuts = {names[name]: StreamCut.from_text(text) for name, text in value.items()}
+    for stream, cut in cuts.items():
+        if cut.stream != stream:
+            raise InvalidStreamCutError(f"the checkpoint has a cut of {cut.stream} as the offset of {stream}")
+    return cuts
