@@ -37,7 +37,8 @@ def test_several_streams_are_read_at_once(load, fill, make_stream):
 
 def test_each_stream_is_read_between_cuts_of_its_own(load, fill, client, make_stream):
     streams = make_stream(2, "orders"), make_stream(1, "Returns")
-    expected, options = Counter(), {}
+    expected: Counter[tuple[str, bytes]] = Counter()
+    options: dict[str, str] = {}
     for number, stream in enumerate(streams):
         fill(stream, 50, "before")
         start = client.tail(stream.scope, stream.stream)
