@@ -14,12 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import json as pa_json
 
-from pyspark_pravega.decode.arrays import numbers, values_of
+from pyspark_pravega.decode.arrays import borders_of, numbers, values_of
 from pyspark_pravega.decode.block import Block, BlockError, decode_or_search
 
 _FIELD: Final = "event"
 _OPEN: Final = f'{{"{_FIELD}":'.encode()
 _CLOSE: Final = b"}\n"
+# About as many at a time: the reader needs several times the memory of its text.
+_BYTES_AT_ONCE: Final = 2 * 1024 * 1024
 _OTHER_TYPE: Final = re.compile(rf"Column\(/{_FIELD}(.*)\) changed from (\w+) to (\w+)")
 
 
@@ -35,7 +37,15 @@ class JsonDecoder:
 
     def decode(self, payloads: pa.BinaryArray) -> Block:
         """The columns of the schema."""
-        return decode_or_search(payloads, self._decode)
+        borders = borders_of(payloads)
+        at_once = max(1, len(payloads) * _BYTES_AT_ONCE // max(1, int(borders[-1] - borders[0])))
+        bad: dict[int, str] = {}
+        parts = []
+        for first in range(0, len(payloads), at_once) or (0,):
+            block = decode_or_search(payloads.slice(first, at_once), self._decode)
+            parts.append(block.columns)
+            bad |= {first + row: why for row, why in block.bad.items()}
+        return Block([pa.concat_arrays(column) for column in zip(*parts, strict=True)], bad)
 
     def trim(self, payload: bytes) -> bytes:
         """Without zeros, which JSON does not have."""
