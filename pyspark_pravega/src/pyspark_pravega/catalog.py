@@ -26,7 +26,9 @@ _REGISTRY_VARIABLE: Final = "PRAVEGA_SCHEMA_REGISTRY_URI"
 _DECODE: Final = "decode"
 # The options that say what is read; here they follow from the scope.
 _OF_ONE_STREAM: Final = ("scope", "stream", "streams", "metadata")
-# All that Spark's own catalog takes in names of databases and tables.
+# How much of an error of Spark's, which may have a whole stack, is logged.
+_LONGEST_SHOWN: Final = 500
+# All but this is refused by Spark's own catalog in names of databases and tables.
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_]")
 
 
@@ -125,8 +127,9 @@ def _has_database(spark: "SparkSession", database: str) -> bool:
     """Make the database; False where the session's catalog does not take one."""
     try:
         spark.sql(f"CREATE DATABASE IF NOT EXISTS {_CATALOG}.`{database}`").collect()
-    except PySparkException as error:
-        logger.warning("Making temporary views, because the catalog takes no database %s: %s", database, error)
+    except Exception as error:  # noqa: BLE001 - some of Spark's errors come as they are from the JVM
+        said = str(error)[:_LONGEST_SHOWN]
+        logger.warning("Making temporary views, because the catalog takes no database %s: %s", database, said)
         return False
     return True
 

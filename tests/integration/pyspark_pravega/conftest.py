@@ -80,13 +80,14 @@ Launch = Callable[[Sequence[str]], Job]
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Spark in this machine's process: two tasks at a time, each of which may fail once."""
     session = (
         SparkSession.builder.master("local[2,2]")
         .appName("tests of pyspark-pravega")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .getOrCreate()
