@@ -9,10 +9,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     for name in ("controller", "scope", "stream", "start", "limit", "folder"):
         parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--master", default="local[2]")
     parser.add_argument("--to-the-end", action="store_true")
     arguments = parser.parse_args()
     spark = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.master(arguments.master)
         .config("spark.ui.enabled", "false")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")

@@ -93,3 +93,17 @@ def test_a_given_schema_selects_columns(spark, pravega_config, fill, make_stream
 
     assert frame.columns == ["offset", "EVENT"]
     assert [bytes(row.EVENT) for row in frame.orderBy("offset").collect()] == events
+
+
+def test_a_streaming_query_has_the_columns_too(spark, follow, fill, client, make_stream, tmp_path):
+    stream = make_stream(2)
+    events = fill(stream, 30)
+    frame = follow(stream, start_stream_cut="earliest", metadata_columns="event_pointer,event_time_lower")
+
+    writer = frame.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    assert writer.trigger(availableNow=True).start(str(tmp_path / "out")).awaitTermination(120)
+
+    rows = spark.read.parquet(str(tmp_path / "out")).collect()
+    assert sorted(bytes(row.event) for row in rows) == sorted(events)
+    assert all(client.fetch(row.event_pointer).data == bytes(row.event) for row in rows)
+    assert {row.event_time_lower for row in rows} == {None}

@@ -100,3 +100,13 @@ def test_the_first_batch_is_the_same_when_it_is_repeated(client, fill, make_stre
 def pieces(reader: PravegaStreamReader, start: dict[str, Any], end: dict[str, Any]) -> list[SegmentRange]:
     """What the tasks of a batch read."""
     return sorted(part.part for part in reader.partitions(start, end) if isinstance(part, SegmentPartition))
+
+
+@pytest.mark.timeout(2 * JOB_SECONDS)
+def test_executors_of_a_cluster_follow_a_stream(spark, start, files, fill, make_stream):
+    stream = make_stream(4)
+    events = fill(stream, 1000)
+
+    start(stream, "earliest", "--to-the-end", "--master", "local-cluster[2,1,1024]").succeed()
+
+    assert files.contents(spark) == Counter(events)
