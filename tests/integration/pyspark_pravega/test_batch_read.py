@@ -85,6 +85,17 @@ def test_names_of_cuts_are_looked_up_when_the_job_starts(read, fill, make_stream
     assert frame.count() == 20
 
 
+def test_a_frame_keeps_the_range_of_its_first_job(read, fill, make_stream):
+    stream = make_stream(1)
+    fill(stream, 10)
+    frame = read(stream)
+    assert frame.count() == 10
+    fill(stream, 10)
+
+    assert frame.select("event").count() == frame.where("offset >= 0").count() == 10
+    assert read(stream).count() == 20
+
+
 def test_64_segments_are_read(read, fill, make_stream):
     stream = make_stream(64)
     events = fill(stream, 2000)
