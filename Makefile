@@ -32,6 +32,10 @@ test: setup ## Run all tests (some: make test ARGS='tests/unit -k cut')
 	@echo "Running the tests in $(WORKERS) processes"
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup $(ARGS)
 
+.PHONY: proofs
+proofs: setup ## Run the tests that wait for minutes, which make test leaves out
+	@$(BIN)/python -m pytest -m slow $(ARGS)
+
 .PHONY: check
 check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, docs
 	@echo "ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check --diff .

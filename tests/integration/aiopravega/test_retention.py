@@ -14,6 +14,7 @@ TICKS = "-Dcontroller.retention.frequency.minutes=1"
 SECONDS = 300
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(SECONDS + 120)
 async def test_retention_removes_what_a_subscriber_has_reported(monkeypatch):
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", TICKS)
