@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from aiopravega import ScalingPolicy, StreamName
+from aiopravega import UNBOUNDED, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.emulator import PravegaEmulator
 from aiopravega.emulator.fetch import ensure_jars
@@ -77,6 +77,11 @@ class Bench:
         name = f"run-{self._streams}"
         self.client.create_stream(SCOPE, name, scaling=ScalingPolicy.fixed(segments))
         return StreamName(SCOPE, name)
+
+    def size(self, stream: StreamName) -> int:
+        """Bytes that readers see in a stream, headers included."""
+        parts = self.client.plan(StreamCutRange(UNBOUNDED, UNBOUNDED), stream)
+        return sum(part.size for part in parts)
 
     def drop(self, stream: StreamName) -> None:
         """Remove a stream that nobody needs any more."""

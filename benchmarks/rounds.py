@@ -1,12 +1,15 @@
 """Contenders take turns, round by round, so that a change of the machine's speed meets all of them."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from aiopravega import StreamName
+from aiopravega.wire import EVENT_HEADER
 from benchmarks.bench import Bench
 from benchmarks.measure import Load, Measured
 
-Contenders = Mapping[str, Callable[[StreamName, Load], Measured]]
+Contender = Callable[[StreamName, Load], Measured]
+Contenders = Mapping[str, Contender]
 Rounds = list[dict[str, Measured]]
 
 
@@ -22,6 +25,14 @@ def into_new_streams(bench: Bench, contenders: Contenders, load: Load, rounds: i
         bench.settle()
         bench.drop(stream)
 
+    def checked(write: Contender, stream: StreamName, load: Load) -> Measured:
+        done = write(stream, load)
+        found, expected = bench.size(stream), done.events * (load.size + EVENT_HEADER)
+        if found != expected:
+            raise RuntimeError(f"{stream} has {found:,} bytes after a write of {expected:,}")
+        return done
+
+    contenders = {name: partial(checked, write) for name, write in contenders.items()}
     return [_round(contenders, bench.new_stream, give_back, load, number) for number in range(rounds + 1)][1:]
 
 

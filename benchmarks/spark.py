@@ -18,8 +18,6 @@ from aiopravega.emulator.fetch import ensure_jars
 from aiopravega.emulator.jars import JarList
 from benchmarks.measure import Load, Measured, stopwatch
 
-# A quarter of the events of 1 kB.
-_MICRO_BATCH_BYTES: Final = 256_000_000
 _WRITING_TASKS: Final = 4
 # Spark's own Avro functions are not among its jars. This release works with Spark 4.3: the decoder itself is in Spark.
 _SPARK_AVRO: Final = JarList.from_text(
@@ -131,9 +129,9 @@ class SparkContender:
         self.largest_memory = max(self.largest_memory, _worker_memory())
         return Measured(load.events, load.events * load.size, watch.seconds)
 
-    def micro_batches(self, stream: StreamName, load: Load) -> Measured:
-        """All columns of a whole stream in micro-batches, with `Trigger.AvailableNow`."""
-        options = self.options(stream, start_stream_cut="earliest", max_bytes_per_trigger=str(_MICRO_BATCH_BYTES))
+    def available_now(self, stream: StreamName, load: Load, **more: str) -> Measured:
+        """All columns of a whole stream by a streaming query with `Trigger.AvailableNow`."""
+        options = self.options(stream, start_stream_cut="earliest", **more)
         with tempfile.TemporaryDirectory() as checkpoint, stopwatch() as watch:
             frame = self.session.readStream.format("pravega").options(**options).load()
             sink = frame.writeStream.format("noop").option("checkpointLocation", checkpoint)
