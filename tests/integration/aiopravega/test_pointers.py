@@ -48,7 +48,7 @@ async def test_the_largest_event_is_fetched(client, make_stream, read_all):
     assert await client.fetch(EventPointer.of(event)) == event
 
 
-async def test_the_blocking_client_fetches_too(pravega_config, events):
+async def test_the_blocking_client_fetches_too(tmp_path: Path, pravega_config, events):
     def fetch():
         with BlockingClient(pravega_config) as client:
             return client.fetch(str(EventPointer.of(events[9])))
@@ -65,7 +65,13 @@ async def test_the_java_client_fetches_by_our_pointers(pravega_config, events):
     command = [find_java(), "-cp", f"{ensure_jars()}/*", str(program), pravega_config.controller_uri]
 
     ended = await asyncio.to_thread(
-        subprocess.run, [*command, *map(str, pointers)], capture_output=True, text=True, timeout=120, check=False
+        subprocess.run,
+        [*command, *map(str, pointers)],
+        cwd=tmp_path,  # one of the jars writes a log into it
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
 
     assert ended.returncode == 0, ended.stderr[-2000:]
