@@ -48,7 +48,7 @@ async def test_the_largest_event_is_fetched(client, make_stream, read_all):
     assert await client.fetch(EventPointer.of(event)) == event
 
 
-async def test_the_blocking_client_fetches_too(tmp_path: Path, pravega_config, events):
+async def test_the_blocking_client_fetches_too(pravega_config, events):
     def fetch():
         with BlockingClient(pravega_config) as client:
             return client.fetch(str(EventPointer.of(events[9])))
@@ -56,7 +56,7 @@ async def test_the_blocking_client_fetches_too(tmp_path: Path, pravega_config, e
     assert await asyncio.to_thread(fetch) == events[9]
 
 
-async def test_the_java_client_fetches_by_our_pointers(pravega_config, events):
+async def test_the_java_client_fetches_by_our_pointers(pravega_config, events, tmp_path):
     from aiopravega.emulator.fetch import ensure_jars
     from aiopravega.emulator.java import find_java
 
