@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import platform
+import sys
 import tempfile
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -45,17 +46,27 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _store(folder: Path, report: dict[str, Any], texts: list[str]) -> None:
+    """After each table, so that a run that breaks off has not been for nothing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "latest.json").write_text(json.dumps(report, indent=1) + "\n")
+    sizes = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in report["memory"].items())
+    parts = [f"Made by `{report['command']}` on {report['date']}.", *texts, f"Largest reading process: {sizes}."]
+    (folder / "latest.md").write_text("\n\n".join(parts) + "\n")
+
+
 def main() -> None:
     """Command line of `make bench`."""
     options = _parser().parse_args()
     report: dict[str, Any] = {
-        "command": f"make bench ARGS='--rounds {options.rounds} --warm-up {options.warm_up} --share {options.share:g}'",
+        "command": "make bench" + (f" ARGS='{' '.join(sys.argv[1:])}'" if sys.argv[1:] else ""),
         "date": datetime.now(UTC).date().isoformat(),
         "machine": _machine(),
         "tables": {},
+        "memory": {},
     }
-    texts = []
-    memory: dict[str, int] = {}
+    texts: list[str] = []
+    memory: dict[str, int] = report["memory"]
     kinds = options.only or KINDS
     for cache, some in (
         (_CACHE_MEGABYTES, [kind for kind in kinds if kind != "cold"]),
@@ -71,15 +82,9 @@ def main() -> None:
                 report["tables"][entry.title] = summary(rounds, reference)
                 texts.append(table(entry.title, report["tables"][entry.title], reference))
                 print(f"\n{texts[-1]}\n", flush=True)
-            for name, size in (("bulk reader", bench.bulk.largest_memory), ("Spark task", bench.spark.largest_memory)):
-                memory[name] = max(size, memory.get(name, 0))
-    report["memory"] = memory
-    sizes = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in memory.items())
-    texts.append(f"Largest memory of a reading process: {sizes}")
-    options.out.mkdir(parents=True, exist_ok=True)
-    (options.out / "latest.json").write_text(json.dumps(report, indent=1) + "\n")
-    text = "\n\n".join(texts)
-    (options.out / "latest.md").write_text(f"Made by `{report['command']}` on {report['date']}.\n\n{text}\n")
+                for name, size in bench.memory.items():
+                    memory[name] = max(size, memory.get(name, 0))
+                _store(options.out, report, texts)
 
 
 if __name__ == "__main__":

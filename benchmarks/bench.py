@@ -25,6 +25,8 @@ _WARM_UP = Load("warm-up", 1_000_000, 1_000)
 _HEAP_MEGABYTES = 6144
 # The server moves what is older than a second.
 _QUIET_SECONDS = 2.5
+# What is written at a time may have this part of the cache: more than fits ends the server.
+_CACHE_SHARE = 2
 # Bytes that its own bookkeeping may write meanwhile.
 _LITTLE = 1_000_000
 
@@ -48,6 +50,7 @@ class Bench:
     """
 
     def __init__(self, cache_megabytes: int, folder: Path) -> None:
+        self._cache_bytes = cache_megabytes * 1_000_000
         self._data = folder / f"server-{cache_megabytes}"
         self._server = PravegaEmulator(data=self._data, cache_megabytes=cache_megabytes, heap_megabytes=_HEAP_MEGABYTES)
         self.folder = folder
@@ -87,6 +90,11 @@ class Bench:
         """Remove a stream that nobody needs any more."""
         self.client.delete_stream(stream.scope, stream.stream)
 
+    @property
+    def memory(self) -> dict[str, int]:
+        """Bytes of the largest reading processes so far."""
+        return {"bulk reader": self.bulk.largest_memory, "Spark task": self.spark.largest_memory}
+
     def settle(self) -> None:
         """Wait until the server has moved everything to the second tier, so that nobody pays for the one before.
 
@@ -101,8 +109,9 @@ class Bench:
     def fill(self, load: Load, segments: int = SEGMENTS) -> StreamName:
         """A stream that holds a load."""
         stream = self.new_stream(segments)
-        write_events(self.config, stream, load)
-        self.settle()
+        for piece in load.pieces(self._cache_bytes // _CACHE_SHARE):
+            write_events(self.config, stream, piece)
+            self.settle()
         return stream
 
     def warm_up(self, gigabytes: int) -> None:

@@ -18,6 +18,12 @@ class Load:
     events: int
     size: int
 
+    def pieces(self, largest: int) -> list["Load"]:
+        """The same in loads of at most about `largest` bytes."""
+        step = max(1, largest // self.size)
+        starts = range(0, self.events, step)
+        return [Load(self.name, min(step, self.events - start), self.size) for start in starts]
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
