@@ -4,7 +4,6 @@ Whatever is not given is taken from the environment (`PRAVEGA_CONTROLLER_URI`, `
 Pravega's own connectors do. This module opens no connection.
 """
 
-import base64
 import os
 import ssl
 from collections.abc import Mapping
@@ -14,7 +13,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
-from aiopravega.errors import ConfigurationError, TlsError
+from aiopravega.credentials import authorization, client_context
+from aiopravega.errors import ConfigurationError
 from aiopravega.names import check_name
 
 DEFAULT_CONTROLLER_URI = "tcp://localhost:9090"
@@ -124,12 +124,7 @@ class PravegaConfig(BaseModel):
 
     def authorization(self) -> str | None:
         """The value of the `authorization` metadata for the controller; a secret: never log it."""
-        if self.token is not None:
-            return f"Bearer {self.token.get_secret_value()}"
-        if self.username is None or self.password is None:
-            return None
-        pair = f"{self.username}:{self.password.get_secret_value()}"
-        return f"Basic {base64.b64encode(pair.encode()).decode()}"
+        return authorization(self.username, self.password, self.token)
 
     def ssl_context(self) -> ssl.SSLContext | None:
         """TLS settings for segment stores, or None for plain TCP.
@@ -137,11 +132,4 @@ class PravegaConfig(BaseModel):
         Raises:
             TlsError: the CA file is not a PEM file of certificates.
         """
-        if not self.tls:
-            return None
-        try:
-            context = ssl.create_default_context(cafile=self.ca_file)
-        except (ssl.SSLError, OSError) as error:
-            raise TlsError(f"cannot read certificates from {self.ca_file}: {error}") from error
-        context.check_hostname = self.verify_hostname
-        return context
+        return client_context(self.ca_file, self.verify_hostname) if self.tls else None

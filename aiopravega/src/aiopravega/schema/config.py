@@ -1,6 +1,5 @@
 """How to reach a Schema Registry, and as whom."""
 
-import base64
 import os
 import ssl
 from pathlib import Path
@@ -10,7 +9,8 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from aiopravega.config import PravegaConfig
-from aiopravega.errors import ConfigurationError, TlsError
+from aiopravega.credentials import authorization, client_context
+from aiopravega.errors import ConfigurationError
 
 URI_VARIABLE: Final = "PRAVEGA_SCHEMA_REGISTRY_URI"
 _SCHEMES: Final = ("http", "https")
@@ -95,12 +95,7 @@ class RegistryConfig(BaseModel):
 
     def authorization(self) -> str | None:
         """The value of the header `Authorization`; a secret: never log it."""
-        if self.token is not None:
-            return f"Bearer {self.token.get_secret_value()}"
-        if self.username is None or self.password is None:
-            return None
-        pair = f"{self.username}:{self.password.get_secret_value()}"
-        return f"Basic {base64.b64encode(pair.encode()).decode()}"
+        return authorization(self.username, self.password, self.token)
 
     def ssl_context(self) -> ssl.SSLContext | None:
         """TLS settings, or None for plain HTTP.
@@ -108,11 +103,4 @@ class RegistryConfig(BaseModel):
         Raises:
             TlsError: the CA file is not a PEM file of certificates.
         """
-        if not self.tls:
-            return None
-        try:
-            context = ssl.create_default_context(cafile=self.ca_file)
-        except (ssl.SSLError, OSError) as error:
-            raise TlsError(f"cannot read certificates from {self.ca_file}: {error}") from error
-        context.check_hostname = self.verify_hostname
-        return context
+        return client_context(self.ca_file, self.verify_hostname) if self.tls else None
