@@ -4,6 +4,7 @@ It knows no group and no schema, only methods and paths.
 """
 
 import json
+import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,6 +43,9 @@ _ERRORS: Final[Mapping[int, type[PravegaError]]] = {
 }
 # A proxy's or a starting server's; the registry itself answers 500 to bad input, where trying again is in vain.
 _PASSING: Final = frozenset({502, 503, 504})
+# When its own token for Pravega has run out, after ten minutes by default, the registry's next write fails with this
+# and nothing is written; then it has a fresh one. All requests that write may be repeated: they end in the same.
+_STALE_TOKEN: Final = re.compile(r"\w+ in table: _schemaregistry/")
 _SHOWN: Final = 300  # characters of an answer in a message
 
 
@@ -87,7 +91,7 @@ class RegistryHttp:
     ) -> Answer:
         """Send a request; `what` says in messages what it is for, as in "reading group orders".
 
-        Only a request that reads, or that did not reach the server, is sent again.
+        Only a request that reads, or that surely had no effect, is sent again.
 
         Raises:
             PravegaConnectionError: the registry cannot be reached.
@@ -135,7 +139,8 @@ def _error(status: int, text: str, target: str, method: str) -> PravegaError:
         hint = {401: ": check username and password, or the token", 403: ": this account may not do it"}.get(status, "")
         return kind(message + hint)
     error = ServerError(message)
-    return error if status in _PASSING and method == "GET" else _final(error)
+    passes = (status in _PASSING and method == "GET") or _STALE_TOKEN.match(said) is not None
+    return error if passes else _final(error)
 
 
 def _final(error: PravegaError) -> PravegaError:

@@ -15,7 +15,7 @@ from aiopravega.errors import (
     SchemaRefusedError,
     ServerError,
 )
-from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry
+from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry
 
 GROUP = b'{"serializationFormat":{"serializationFormat":"Avro"},"compatibility":{"policy":"AllowAny"}}'
 
@@ -70,6 +70,14 @@ async def test_every_status_is_an_error_of_ours_at_once(status, error):
             await registry.group("orders")
 
     assert len(got) == 1
+
+
+async def test_a_write_that_met_a_stale_token_of_the_server_is_sent_again():
+    stale = answer(500, b"updateEntries in table: _schemaregistry/groups/0")
+    async with saying(stale, answer(201)) as (registry, got):
+        assert await registry.create_group("orders", GroupProperties.of(SchemaFormat.AVRO, "Backward"))
+
+    assert len(got) == 2
 
 
 async def test_a_server_that_is_not_ready_is_asked_again():
