@@ -1,6 +1,7 @@
 """The connections of Spark's Python workers are kept from task to task, and from job to job."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 ESTABLISHED = "01"
@@ -52,13 +53,10 @@ def test_later_tasks_and_jobs_open_no_connection(spark, read, fill, client, make
         assert read(stream, split_bytes=0).count() == 20 * SEGMENTS
         return connections(children_of(spark.sparkContext._gateway.proc.pid), port)
 
-    before = run()
-    for _ in range(JOBS):
-        after = run()
-        if after <= before:
-            break
-        before = after  # Spark has ended a worker that was idle, and started another
+    run()
+    found = [run() for _ in range(JOBS)]
 
-    assert after <= before
+    # Not in every job: Spark may have ended a worker that was idle, and started another.
+    assert any(after <= before for before, after in pairwise(found))
     # Forty tasks a job; two at a time run, one more worker plans, and those of earlier tests may still be there.
-    assert 2 <= len(after) < SEGMENTS // 2
+    assert all(2 <= len(each) < SEGMENTS // 2 for each in found)
