@@ -3,6 +3,7 @@
 
 import json
 import uuid
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -188,7 +189,11 @@ def decide(ledger: CommitLedger, client, sink: StreamName, write_id: str, *event
         transaction.detach()
         parts.append(
             PartitionCommit(
-                partition=partition, txn_id=transaction.txn_id, events=1, bytes=len(event) + 8, checksum="0"
+                partition=partition,
+                txn_id=transaction.txn_id,
+                events=1,
+                bytes=len(event) + wire.EVENT_HEADER,
+                checksum=f"{zlib.crc32(wire.event_header(len(event)) + event):08x}",
             )
         )
     ledger.prepare(
@@ -231,6 +236,24 @@ def test_a_job_that_lost_its_leases_after_its_decision_is_written_anew(numbers, 
 
     assert contents(sink) == expected(100)
     assert ledger.lookup(sink, "daily").total_events == 100
+
+
+def test_a_job_that_is_in_the_stream_in_part_is_completed_by_the_same_rows(spark, write, contents, make_stream, client):
+    sink = make_stream(2)
+    ledger = client.commit_ledger(sink.scope)
+    ledger.create()
+    parts = decide(ledger, client, sink, "daily", b"0", b"1", b"2")
+    client.attach_transaction(sink.scope, sink.stream, parts[0].txn_id).commit(wait=30)
+    client.attach_transaction(sink.scope, sink.stream, parts[1].txn_id).abort()
+    rows = spark.range(0, 3, numPartitions=3)
+
+    with pytest.raises(Exception, match=r"PartialCommitError.*lost are 1\..*partition 1 has other bytes"):
+        write(rows.selectExpr("cast(9 - id as string) as event"), sink, write_id="daily")
+    assert contents(sink) == Counter([b"0", b"2"])
+
+    write(rows.selectExpr("cast(id as string) as event"), sink, write_id="daily")
+    assert contents(sink) == Counter([b"0", b"1", b"2"])
+    assert ledger.lookup(sink, "daily").state is CommitState.DONE
 
 
 def fail_once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

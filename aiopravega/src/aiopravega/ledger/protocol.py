@@ -1,4 +1,4 @@
-"""The protocol of exactly-once writes: decide, commit, and finish what another attempt left.
+"""The protocol of exactly-once writes: decide, commit, and finish or complete what another attempt left.
 
 Every attempt of a write has transactions of its own. `begin` looks what earlier attempts left, `commit` decides
 and commits, `abandon` gives up. A process may die between any two awaits here: whoever begins the same write
@@ -7,8 +7,9 @@ is not known here.
 """
 
 import logging
+import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -21,9 +22,10 @@ from aiopravega.errors import (
     TransactionError,
 )
 from aiopravega.ledger.commit_ledger import CommitLedger, StoredCommit
+from aiopravega.ledger.completion import completed
 from aiopravega.ledger.record import CommitRecord, CommitState, PartitionCommit
 from aiopravega.ledger.transactions import TransactionSet
-from aiopravega.ledger.verdict import Verdict, describe_partial, judge
+from aiopravega.ledger.verdict import Verdict, describe_forgotten, judge, listed, lost
 from aiopravega.names import StreamName
 
 logger = logging.getLogger(__name__)
@@ -35,13 +37,24 @@ DEFAULT_POLL = 0.05
 
 @dataclass(frozen=True, slots=True)
 class WriteJob:
-    """One attempt of one write. `replaces` is the record of a lost attempt that this one may replace."""
+    """One attempt of one write.
+
+    `replaces` is the record of an earlier attempt that this one may replace. `lost` are the partitions that are
+    missing of that one, if the others are in the stream already; None: all are to be written. `begun_at` is the time
+    of the process that began it, in seconds.
+    """
 
     sink: StreamName
     write_id: str
     attempt: UUID
     incarnation: int
     replaces: StoredCommit | None = None
+    lost: frozenset[int] | None = None
+    begun_at: float = field(default_factory=time.time)
+
+    def needs(self, partition: int) -> bool:
+        """Whether a partition is to be written; what is in the stream already need not be."""
+        return self.lost is None or partition in self.lost
 
     def __str__(self) -> str:
         return f"write {self.write_id!r} to {self.sink}"
@@ -70,10 +83,11 @@ class CommitProtocol:
     async def begin(self, sink: StreamName, write_id: str, attempt: UUID) -> WriteJob | CommitRecord:
         """Look what is known of a write: returns a job to go on with, or the record of a write that is done.
 
-        What an earlier attempt decided and did not finish is finished here.
+        What an earlier attempt decided and did not finish is finished here. If some of it is lost for good, the job
+        is to write just that (`WriteJob.needs`).
 
         Raises:
-            PartialCommitError: an earlier attempt is in the stream in part, and the rest of it is lost.
+            PartialCommitError: an earlier attempt was not finished, and nobody knows any more what is in the stream.
             StreamNotFoundError: there is no such stream.
         """
         incarnation = await self._incarnation(sink)
@@ -87,41 +101,53 @@ class CommitProtocol:
         if found.record.state is CommitState.DONE:
             return found.record
         logger.info("%s was decided by attempt %s: finishing it", job, found.record.attempt)
-        return await self._finish_other(found) or job
+        result = await self._finish_other(found)
+        if isinstance(result, CommitRecord):
+            return result
+        if len(result) == len(found.record.partitions):
+            logger.warning("%s: attempt %s lost its leases; nothing of it is visible", job, found.record.attempt)
+            return job
+        logger.warning("%s is in the stream but for the partitions %s: this attempt completes it", job, listed(result))
+        return WriteJob(sink, write_id, attempt, incarnation, replaces=found, lost=result)
 
     async def commit(self, job: WriteJob, partitions: Sequence[PartitionCommit]) -> CommitRecord:
         """Decide the job and commit all its transactions, which must be flushed.
 
+        Of partitions that the job does not need, the transactions are aborted.
+
         Raises:
             WriteSupersededError: another attempt was first; these transactions are aborted.
-            TransactionAbortedError: leases ran out before anything was committed; nothing of the job is visible.
-            PartialCommitError: leases ran out in the middle of committing.
+            TransactionAbortedError: leases ran out before all was committed. To run the job again is safe: it begins
+                anew if nothing is visible, or writes what is missing.
+            PartialCommitError: an earlier attempt is in the stream in part, and these events do not complete it.
             PravegaTimeoutError: all is decided, but not visible in time.
         """
-        record = CommitRecord(
-            state=CommitState.PREPARED,
-            sink=job.sink,
-            incarnation=job.incarnation,
-            write_id=job.write_id,
-            attempt=job.attempt,
-            partitions=tuple(partitions),
-            prepared_at=datetime.now(UTC),
-        )
-        transactions = self._transactions(record)
+        wanted = [part for part in partitions if job.needs(part.partition)]
+        transactions = self._transactions(job.sink, wanted)
         try:
+            record = CommitRecord(
+                state=CommitState.PREPARED,
+                sink=job.sink,
+                incarnation=job.incarnation,
+                write_id=job.write_id,
+                attempt=job.attempt,
+                partitions=_partitions(job, wanted),
+                prepared_at=datetime.now(UTC),
+            )
             await transactions.hold()  # a lease that ran out is found here, while the job can still fail as a whole
             stored = await self._ledger.prepare(record, job.replaces)
         except PravegaError:
-            await self.abandon(job, [partition.txn_id for partition in partitions])
+            await self.abandon(job, [part.txn_id for part in partitions])
             raise
-        logger.info("%s is decided: attempt %s, %d transactions", job, job.attempt, len(partitions))
-        finished = await self._commit_all(stored, transactions)
-        if finished is None:
-            raise TransactionAbortedError(
-                f"{job}: the leases of its transactions ran out before they were committed; nothing of it is visible. "
-                "Run it again with the same write id."
-            )
-        return finished
+        logger.info("%s is decided: attempt %s, %d transactions", job, job.attempt, len(wanted))
+        result = await self._commit_all(stored, transactions)
+        await self._discard(job, [part.txn_id for part in partitions if not job.needs(part.partition)])
+        if isinstance(result, CommitRecord):
+            return result
+        raise TransactionAbortedError(
+            f"{job}: the leases of {len(result)} of its {len(record.partitions)} transactions ran out before they were "
+            "committed. Run it again with the same write id: what is in the stream is not written again."
+        )
 
     async def abandon(self, job: WriteJob, transactions: Iterable[UUID]) -> None:
         """Abort the transactions of an attempt that failed, unless it is decided: then a restart finishes it.
@@ -130,65 +156,76 @@ class CommitProtocol:
         """
         try:
             found = await self._ledger.lookup(job.sink, job.write_id)
-            if found is not None and found.record.attempt == job.attempt:
-                logger.warning("%s is decided; whoever starts it again with this write id finishes it", job)
-                return
-            ours = TransactionSet(self._controller, job.sink, dict(enumerate(transactions)))
-            await ours.abort()
+        except PravegaError as error:
+            logger.warning("%s: its transactions are left to their leases: %s", job, error)
+            return
+        if found is not None and found.record.attempt == job.attempt:
+            logger.warning("%s is decided; whoever starts it again with this write id finishes it", job)
+            return
+        await self._discard(job, transactions)
+
+    async def _discard(self, job: WriteJob, transactions: Iterable[UUID]) -> None:
+        """Abort transactions that are not part of a record."""
+        try:
+            await TransactionSet(self._controller, job.sink, dict(enumerate(transactions))).abort()
         except PravegaError as error:
             logger.warning("%s: its transactions are left to their leases: %s", job, error)
 
-    async def _finish_other(self, stored: StoredCommit) -> CommitRecord | None:
-        """Finish what an earlier attempt decided; None: all of it is lost, and nothing of it is visible."""
-        transactions = self._transactions(stored.record)
+    async def _finish_other(self, stored: StoredCommit) -> CommitRecord | frozenset[int]:
+        """Finish what an earlier attempt decided; or the partitions of it that are lost, when the rest is committed."""
+        record = stored.record
+        transactions = self._transactions(record.sink, record.partitions)
         states = await transactions.states()
         if judge(states.values()) is Verdict.WHOLE:
             try:
                 await transactions.hold(_open(states))
             except TransactionError as error:
-                logger.info("%s: %s", stored.record.name, error)
+                logger.info("%s: %s", record.name, error)
                 states = await transactions.states()
-        if judge(states.values()) is Verdict.LOST and await self._is_lost(stored.record, transactions):
-            return None
+        if judge(states.values()) in (Verdict.LOST, Verdict.FORGOTTEN) and (
+            missing := await self._lost(record, transactions)
+        ):
+            return missing
         return await self._commit_all(stored, transactions)
 
-    async def _commit_all(self, stored: StoredCommit, transactions: TransactionSet) -> CommitRecord | None:
-        """Commit a decided record and mark it done; None: all of it is lost, and nothing of it is visible."""
+    async def _commit_all(self, stored: StoredCommit, transactions: TransactionSet) -> CommitRecord | frozenset[int]:
+        """Commit a decided record and mark it done; or the partitions that are lost, when the rest is committed."""
         record = stored.record
-        if not await transactions.commit():
-            states = await transactions.states()
-            verdict = judge(states.values())
-            if verdict is Verdict.LOST and await self._is_lost(record, transactions):
-                return None
-            if verdict is not Verdict.WHOLE:
-                raise PartialCommitError(describe_partial(record, states))
+        if not await transactions.commit() and (missing := await self._lost(record, transactions)):
+            return missing
         if self._visible_within is not None:
-            missing = await transactions.wait_visible(self._visible_within, self._poll)
-            if missing:
+            waiting = await transactions.wait_visible(self._visible_within, self._poll)
+            if waiting:
                 raise PravegaTimeoutError(
-                    f"{record.name}: {missing} of {len(record.partitions)} commits are decided, but not visible "
+                    f"{record.name}: {waiting} of {len(record.partitions)} commits are decided, but not visible "
                     f"after {self._visible_within:g} s. Run it again with the same write id: that only waits on."
                 )
         finished = await self._ledger.finish(stored)
         logger.info("%s is done: %d events, %d bytes", record.name, record.total_events, record.total_bytes)
         return finished.record
 
-    async def _is_lost(self, record: CommitRecord, transactions: TransactionSet) -> bool:
-        """Make sure that nothing of a lost attempt can be committed any more, by a zombie of it; whether that holds."""
-        await transactions.abort(_open(await transactions.states()))
-        lost = judge((await transactions.states()).values()) is Verdict.LOST
-        if lost:
-            logger.warning("%s: attempt %s lost its leases; nothing of it is visible", record.name, record.attempt)
-        return lost
+    async def _lost(self, record: CommitRecord, transactions: TransactionSet) -> frozenset[int]:
+        """The partitions that will never be committed. If nothing is, a zombie cannot commit any of it hereafter."""
+        states = await transactions.states()
+        if judge(states.values()) is Verdict.LOST:
+            await transactions.abort(_open(states))
+            states = await transactions.states()
+        if judge(states.values()) is Verdict.FORGOTTEN:
+            raise PartialCommitError(describe_forgotten(record, states))
+        return lost(states)
 
-    def _transactions(self, record: CommitRecord) -> TransactionSet:
-        return TransactionSet(
-            self._controller, record.sink, {part.partition: part.txn_id for part in record.partitions}
-        )
+    def _transactions(self, sink: StreamName, partitions: Iterable[PartitionCommit]) -> TransactionSet:
+        return TransactionSet(self._controller, sink, {part.partition: part.txn_id for part in partitions})
 
     async def _incarnation(self, sink: StreamName) -> int:
         """A number that no other stream of this name had: segment numbers go on when a stream is made again."""
         return min(entry.segment.number for entry in await self._controller.epoch_segments(sink, 0))
+
+
+def _partitions(job: WriteJob, written: Sequence[PartitionCommit]) -> tuple[PartitionCommit, ...]:
+    if job.replaces is None or job.lost is None:
+        return tuple(written)
+    return completed(job.replaces.record, job.lost, written)
 
 
 def _open(states: Mapping[int, TransactionState]) -> list[int]:

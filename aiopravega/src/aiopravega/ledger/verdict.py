@@ -1,6 +1,6 @@
 """What the states of a decided write's transactions mean together. No I/O."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, auto
 
 from aiopravega.control import TransactionState
@@ -10,6 +10,11 @@ _COMMITTED = frozenset({TransactionState.COMMITTING, TransactionState.COMMITTED}
 _ABORTED = frozenset({TransactionState.ABORTING, TransactionState.ABORTED})
 # How many partitions a message lists before it only counts.
 _LISTED = 20
+_NOTHING_WRITTEN = "Nothing was written, because writing it again would double what is there."
+_DECIDE = (
+    "look at it with `pravega-ledger verify`, and decide with `pravega-ledger resolve`: accept what is there, or "
+    "remove it downstream and forget the record, so that the write can run anew."
+)
 
 
 class Verdict(Enum):
@@ -17,7 +22,8 @@ class Verdict(Enum):
 
     WHOLE = auto()  # every transaction is committed, or can be
     LOST = auto()  # some are aborted and none is committed: nothing of it is visible
-    PARTIAL = auto()  # some are committed, or nobody knows, and others never will be
+    PARTIAL = auto()  # some are committed, and others never will be
+    FORGOTTEN = auto()  # of some nobody knows any more whether they were committed
 
 
 def judge(states: Iterable[TransactionState]) -> Verdict:
@@ -28,31 +34,48 @@ def judge(states: Iterable[TransactionState]) -> Verdict:
     """
     found = set(states)
     if TransactionState.UNKNOWN in found:
-        return Verdict.PARTIAL
+        return Verdict.FORGOTTEN
     if not found & _ABORTED:
         return Verdict.WHOLE
     return Verdict.PARTIAL if found & _COMMITTED else Verdict.LOST
 
 
-def describe_partial(record: CommitRecord, states: Mapping[int, TransactionState]) -> str:
-    """The message for a person who has to decide: what is in the stream, what is not, what to do."""
+def lost(states: Mapping[int, TransactionState]) -> frozenset[int]:
+    """The partitions whose transactions will never be committed."""
+    return frozenset(partition for partition, state in states.items() if state in _ABORTED)
+
+
+def describe_forgotten(record: CommitRecord, states: Mapping[int, TransactionState]) -> str:
+    """The message for a person who has to decide: what is in the stream, what is not, what nobody knows."""
     inside = [partition for partition, state in states.items() if state in _COMMITTED]
-    lost = [partition for partition, state in states.items() if state in _ABORTED]
     unknown = [partition for partition, state in states.items() if state is TransactionState.UNKNOWN]
-    parts = [f"committed are the partitions {_list(inside)}", f"lost are {_list(lost)}"]
-    if unknown:
-        parts.append(f"no longer known to the controller are {_list(unknown)}")
     return (
-        f"{record.name} (attempt {record.attempt}, prepared at {record.prepared_at:%Y-%m-%d %H:%M:%S %Z}) is in the "
-        f"stream only in part: {'; '.join(parts)}. Nothing more was written, because running it again would double "
-        "what is there. Write the lost partitions under a write id of their own, or remove what is there "
-        "downstream and run the job under a new write id."
+        f"{_origin(record)} was not finished, and the controller no longer knows the transactions of the partitions "
+        f"{listed(unknown)}; committed are {listed(inside)}; lost are {listed(lost(states))}. {_NOTHING_WRITTEN} "
+        f"{_DECIDE}"
     )
 
 
-def _list(partitions: list[int]) -> str:
-    if not partitions:
-        return "none"
+def describe_difference(record: CommitRecord, wanted: frozenset[int], differences: Sequence[str]) -> str:
+    """The message for a person who has to decide: the rows that could complete a write are not the same."""
+    inside = [part.partition for part in record.partitions if part.partition not in wanted]
+    more = len(differences) - _LISTED
+    shown = "; ".join(differences[:_LISTED]) + (f"; and {more} more" if more > 0 else "")
+    return (
+        f"{_origin(record)} is in the stream only in part: committed are the partitions {listed(inside)}; lost are "
+        f"{listed(wanted)}. This run could have completed it, but its rows are others: {shown}. {_NOTHING_WRITTEN} "
+        f"If the job can give the same rows in the same partitions and order, run it so. Else: {_DECIDE}"
+    )
+
+
+def listed(partitions: Iterable[int]) -> str:
+    """Numbers of partitions for a message: in order, and only counted beyond some."""
     ordered = sorted(partitions)
+    if not ordered:
+        return "none"
     more = len(ordered) - _LISTED
     return ", ".join(map(str, ordered[:_LISTED])) + (f" and {more} more" if more > 0 else "")
+
+
+def _origin(record: CommitRecord) -> str:
+    return f"{record.name} (attempt {record.attempt}, prepared at {record.prepared_at:%Y-%m-%d %H:%M:%S %Z})"

@@ -69,6 +69,9 @@ class PravegaBatchWriter(DataSourceArrowWriter):
         context = TaskContext.get()
         if context is None:
             raise PravegaError("a partition can only be written inside a Spark task")
+        if not self._job.needs(context.partitionId()):
+            _glance(iterator)  # an earlier attempt has written it
+            return PartitionWritten(None)
         part = write_in_transaction(
             client, options.stream, self._columns, context.partitionId(), iterator, options.lease
         )

@@ -7,7 +7,7 @@ import pytest
 
 from aiopravega.control import TransactionState
 from aiopravega.ledger import CommitRecord, CommitState
-from aiopravega.ledger.verdict import Verdict, describe_partial, judge
+from aiopravega.ledger.verdict import Verdict, describe_difference, describe_forgotten, judge
 from aiopravega.names import StreamName
 
 OPEN, COMMITTING, COMMITTED = TransactionState.OPEN, TransactionState.COMMITTING, TransactionState.COMMITTED
@@ -25,32 +25,41 @@ ABORTING, ABORTED, UNKNOWN = TransactionState.ABORTING, TransactionState.ABORTED
         ([OPEN, ABORTING], Verdict.LOST),
         ([COMMITTED, ABORTED], Verdict.PARTIAL),
         ([COMMITTING, ABORTING], Verdict.PARTIAL),
-        ([UNKNOWN], Verdict.PARTIAL),
-        ([UNKNOWN, ABORTED], Verdict.PARTIAL),
+        ([UNKNOWN], Verdict.FORGOTTEN),
+        ([UNKNOWN, ABORTED, COMMITTED], Verdict.FORGOTTEN),
     ],
 )
 def test_a_write_is_judged_by_all_its_transactions(states: list[TransactionState], verdict: Verdict) -> None:
     assert judge(states) is verdict
 
 
-def test_a_write_in_part_is_described_by_its_partitions_and_what_to_do() -> None:
-    record = CommitRecord(
-        state=CommitState.PREPARED,
-        sink=StreamName("examples", "delays"),
-        incarnation=0,
-        write_id="daily",
-        attempt=UUID(int=7),
-        partitions=(),
-        prepared_at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
-    )
+RECORD = CommitRecord(
+    state=CommitState.PREPARED,
+    sink=StreamName("examples", "delays"),
+    incarnation=0,
+    write_id="daily",
+    attempt=UUID(int=7),
+    partitions=(),
+    prepared_at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+)
+
+
+def test_a_write_that_nobody_remembers_is_described_by_its_partitions_and_what_to_do() -> None:
     states = {0: COMMITTED, 1: ABORTED, 2: COMMITTING, 3: UNKNOWN} | dict.fromkeys(range(10, 40), ABORTED)
 
-    text = describe_partial(record, states)
+    text = describe_forgotten(RECORD, states)
 
     assert "write 'daily' to examples/delays" in text
     assert "2026-01-02 03:04:05 UTC" in text
-    assert "committed are the partitions 0, 2" in text
+    assert "no longer knows the transactions of the partitions 3" in text
+    assert "committed are 0, 2" in text
     assert "lost are 1, 10, 11" in text
     assert "and 11 more" in text
-    assert "no longer known to the controller are 3" in text
-    assert "new write id" in text
+    assert "pravega-ledger resolve" in text
+
+
+def test_only_the_first_differences_are_told() -> None:
+    text = describe_difference(RECORD, frozenset({1}), [f"difference {number}" for number in range(30)])
+
+    assert "difference 19; and 10 more" in text
+    assert "difference 20" not in text

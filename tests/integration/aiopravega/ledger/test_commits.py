@@ -1,4 +1,3 @@
-# long because: every state of a write and its transactions is one test, on the fixtures that all share
 """Exactly-once commits: whatever an earlier attempt of a write left, running it again puts each event in once.
 
 What a killed attempt leaves is made here by taking its steps and stopping.
@@ -7,117 +6,19 @@ What a killed attempt leaves is made here by taking its steps and stopping.
 import asyncio
 import json
 import uuid
-from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import pytest
 
-from aiopravega import PravegaClient
-from aiopravega.control import TransactionState
 from aiopravega.errors import (
     LedgerError,
-    PartialCommitError,
     ScopeNotFoundError,
     TableNotFoundError,
     TransactionAbortedError,
     WriteSupersededError,
 )
-from aiopravega.ledger import (
-    CommitLedger,
-    CommitProtocol,
-    CommitRecord,
-    CommitState,
-    PartitionCommit,
-    StoredCommit,
-    WriteJob,
-)
+from aiopravega.ledger import CommitRecord, CommitState, WriteJob
 from aiopravega.ledger.record import record_key
 from aiopravega.ledger.transactions import TransactionSet
-from aiopravega.names import StreamName
-
-
-class Driver:
-    """One process that runs a write: what it can do, step by step."""
-
-    def __init__(
-        self, client: PravegaClient, ledger: CommitLedger, sink: StreamName, visible_within: float | None = 60.0
-    ) -> None:
-        self.client = client
-        self.ledger = ledger
-        self.sink = sink
-        self.protocol = CommitProtocol(client.controller, ledger, visible_within=visible_within)
-
-    async def begin(self, write_id: str = "daily") -> WriteJob | CommitRecord:
-        return await self.protocol.begin(self.sink, write_id, uuid.uuid4())
-
-    async def start(self, write_id: str = "daily") -> WriteJob:
-        job = await self.begin(write_id)
-        assert isinstance(job, WriteJob)
-        return job
-
-    async def write(self, *events: bytes, lease: float = 60.0) -> list[PartitionCommit]:
-        """Each event as a partition of its own, in a transaction that is left open."""
-        return [await self._write(partition, event, lease) for partition, event in enumerate(events)]
-
-    async def _write(self, partition: int, event: bytes, lease: float) -> PartitionCommit:
-        transaction = await self.client.open_transaction(self.sink.scope, self.sink.stream, lease=lease)
-        await transaction.write(event)
-        await transaction.flush()
-        await transaction.detach()
-        return PartitionCommit(
-            partition=partition, txn_id=transaction.txn_id, events=1, bytes=len(event) + 8, checksum="0"
-        )
-
-    async def prepare(self, job: WriteJob, partitions: Sequence[PartitionCommit]) -> StoredCommit:
-        """Decide a write, and no more: a driver that is killed after that leaves this."""
-        return await self.ledger.prepare(
-            CommitRecord(
-                state=CommitState.PREPARED,
-                sink=job.sink,
-                incarnation=job.incarnation,
-                write_id=job.write_id,
-                attempt=job.attempt,
-                partitions=tuple(partitions),
-                prepared_at=datetime.now(UTC),
-            ),
-            job.replaces,
-        )
-
-    async def end(self, partition: PartitionCommit, *, commit: bool) -> None:
-        transaction = self.client.attach_transaction(self.sink.scope, self.sink.stream, partition.txn_id)
-        if commit:
-            await transaction.commit(wait=30)
-        else:
-            await transaction.abort()
-
-    async def is_thrown_away(self, partition: PartitionCommit) -> bool:
-        state = await self.client.controller.transaction_state(self.sink, partition.txn_id)
-        return state in (TransactionState.ABORTING, TransactionState.ABORTED)
-
-
-@pytest.fixture
-async def sink(make_stream):
-    return await make_stream(2)
-
-
-@pytest.fixture
-async def ledger(client, scope):
-    made = client.commit_ledger(scope)
-    assert await made.create()
-    return made
-
-
-@pytest.fixture
-def driver(client, ledger, sink):
-    return Driver(client, ledger, sink)
-
-
-@pytest.fixture
-def events_in(read_all, sink):
-    async def events() -> list[bytes]:
-        return sorted(event.data for event in await read_all(sink))
-
-    return events
 
 
 async def test_a_write_is_committed_and_recorded_as_done(driver, events_in):
@@ -203,20 +104,6 @@ async def test_the_rest_of_a_lost_attempt_cannot_be_committed_by_its_zombie(driv
     await driver.protocol.commit(second, await driver.write(b"a", b"b"))
 
     assert await events_in() == [b"a", b"b"]
-
-
-async def test_a_write_that_is_in_the_stream_in_part_stops_and_says_which_parts(driver, events_in):
-    partitions = await driver.write(b"a", b"b", b"c")
-    await driver.prepare(await driver.start(), partitions)
-    await driver.end(partitions[0], commit=True)
-    await driver.end(partitions[2], commit=False)
-
-    with pytest.raises(PartialCommitError, match=r"committed are the partitions 0, 1; lost are 2\..*write id"):
-        await driver.begin()
-
-    assert await events_in() == [b"a", b"b"]
-    with pytest.raises(PartialCommitError):
-        await driver.begin()
 
 
 async def test_of_two_attempts_at_once_one_wins_and_the_other_leaves_nothing(driver, events_in):
@@ -321,8 +208,8 @@ async def test_a_stream_that_was_deleted_and_made_again_does_not_have_what_was_w
     assert isinstance(await driver.begin(), CommitRecord)
 
 
-async def test_the_same_write_id_on_two_streams_is_two_writes(driver, client, ledger, make_stream, read_all):
-    other = Driver(client, ledger, await make_stream(1, "other"))
+async def test_the_same_write_id_on_two_streams_is_two_writes(driver, make_driver, make_stream, read_all):
+    other = make_driver(await make_stream(1, "other"))
     await driver.protocol.commit(await driver.start(), await driver.write(b"a"))
 
     await other.protocol.commit(await other.start(), await other.write(b"a"))
@@ -347,8 +234,8 @@ async def test_commits_that_are_not_done_in_time_are_counted(driver, client):
     assert await transactions.wait_visible(limit=0.1, poll=0.01) == 1
 
 
-async def test_a_commit_may_return_before_readers_see_it(client, ledger, sink, events_in):
-    driver = Driver(client, ledger, sink, visible_within=None)
+async def test_a_commit_may_return_before_readers_see_it(make_driver, events_in):
+    driver = make_driver(visible_within=None)
     partitions = await driver.write(b"a")
 
     record = await driver.protocol.commit(await driver.start(), partitions)
