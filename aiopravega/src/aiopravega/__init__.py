@@ -10,6 +10,7 @@ from aiopravega.control import RetentionPolicy, ScalingPolicy, StreamConfigurati
 from aiopravega.cuts import UNBOUNDED, SegmentRange, StreamCut, StreamCutRange
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.read import Event, EventPointer
+from aiopravega.times import TimeUnit
 
 __all__ = [
     "UNBOUNDED",
@@ -25,5 +26,6 @@ __all__ = [
     "StreamCut",
     "StreamCutRange",
     "StreamName",
+    "TimeUnit",
     "errors",
 ]

@@ -10,6 +10,7 @@ from aiopravega.config import PravegaConfig
 from aiopravega.control import Controller, RetentionPolicy, ScalingPolicy, StreamConfiguration
 from aiopravega.cuts import SegmentRange, StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, StreamNotFoundError
+from aiopravega.event_time import TimeCalls
 from aiopravega.ledger import DEFAULT_TABLE, CommitLedger
 from aiopravega.names import StreamName, check_name
 from aiopravega.read import Event, EventPointer, Planner, TimeBounds, fetch_event, read_ranges, time_bounds
@@ -23,7 +24,7 @@ from aiopravega.write.transaction import DEFAULT_LEASE, Transaction, Transaction
 from aiopravega.write.writer import EventWriter
 
 
-class PravegaClient:
+class PravegaClient(TimeCalls):
     """A client of one Pravega cluster; use it with `async with`.
 
     Every call has a time limit and tries failures that can pass again, both as the configuration says.

@@ -8,6 +8,7 @@ from uuid import UUID
 from aiopravega import client as asynchronous
 from aiopravega.blocking.ledger import CommitLedger
 from aiopravega.blocking.tables import KeyValueTable
+from aiopravega.blocking.times import TimeCalls
 from aiopravega.blocking.writes import EventWriter, Transaction, TransactionHandle
 from aiopravega.config import PravegaConfig
 from aiopravega.control import Controller, RetentionPolicy, ScalingPolicy
@@ -23,7 +24,7 @@ from aiopravega.write.transaction import DEFAULT_LEASE
 T = TypeVar("T")
 
 
-class PravegaClient:
+class PravegaClient(TimeCalls):
     """A blocking client of one Pravega cluster; use it with `with`. See `aiopravega.client.PravegaClient`."""
 
     def __init__(self, config: PravegaConfig | None = None) -> None:

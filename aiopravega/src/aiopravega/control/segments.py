@@ -77,6 +77,23 @@ class SegmentCalls:
         found = {SegmentId.from_int(stream, entry.segmentId) for entry in answer.segments}
         return sorted(found, key=lambda segment: (segment.epoch, segment.number))
 
+    async def check_cut(self, stream: StreamName, cut: Mapping[SegmentId, int]) -> None:
+        """Check that the segments of a cut are those of the stream and cover its key space; offsets are not looked at.
+
+        Raises:
+            InvalidStreamCutError: they are not, or do not.
+            StreamNotFoundError: there is no such stream.
+        """
+        what = f"use a cut of segments {', '.join(f'{s.number}.#epoch.{s.epoch}' for s in cut)} of stream {stream}"
+        answer = await self._rpc.call(
+            "isStreamCutValid",
+            pb.StreamCut(streamInfo=stream_info(stream), cut=positions(cut)),
+            pb.StreamCutValidityResponse,
+            what,
+        )
+        if not answer.response:
+            raise InvalidStreamCutError(f"cannot {what}: they do not cover the key space once")
+
     async def successors(self, segment: SegmentId) -> list[Successor]:
         """The segments that replaced `segment`; none if it still takes events, or was the last of its stream.
 

@@ -106,6 +106,20 @@ _PECULIAR: Final = (
         "a cut has a segment of an epoch that the stream never had; is it of another stream of this name?",
     ),
     _Peculiar(
+        "isStreamCutValid",
+        grpc.StatusCode.UNKNOWN,
+        "",  # it fails inside, with one text or another
+        InvalidStreamCutError,
+        "the stream has no such segments; is the cut of another stream of this name?",
+    ),
+    _Peculiar(
+        "isStreamCutValid",
+        grpc.StatusCode.NOT_FOUND,
+        "epochRecord",
+        InvalidStreamCutError,
+        "a cut has a segment of an epoch that the stream never had; is it of another stream of this name?",
+    ),
+    _Peculiar(
         "getEpochSegments", grpc.StatusCode.NOT_FOUND, "epochRecord", NotFoundError, "the stream has no such epoch"
     ),
 )

@@ -353,6 +353,12 @@ class StreamCutRange(_message.Message):
     to: _containers.ScalarMap[int, int]
     def __init__(self, streamInfo: _Optional[_Union[StreamInfo, _Mapping]] = ..., to: _Optional[_Mapping[int, int]] = ..., **kwargs) -> None: ...
 
+class StreamCutValidityResponse(_message.Message):
+    __slots__ = ("response",)
+    RESPONSE_FIELD_NUMBER: _ClassVar[int]
+    response: bool
+    def __init__(self, response: bool = ...) -> None: ...
+
 class StreamCutRangeResponse(_message.Message):
     __slots__ = ("segments", "delegationToken")
     SEGMENTS_FIELD_NUMBER: _ClassVar[int]

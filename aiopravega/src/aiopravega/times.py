@@ -1,0 +1,73 @@
+"""Event times: numbers whose unit the writers of a stream choose, and what they are as points in time.
+
+Pravega keeps times as signed 64-bit numbers and never looks at their unit. Most writers, Flink's among them, count
+milliseconds since 1970. This module knows no stream.
+"""
+
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+from typing import Final, TypeAlias
+
+from aiopravega.errors import ConfigurationError
+
+EventTime: TypeAlias = int | datetime
+# Java's Long.MIN_VALUE says "no time" on the wire.
+_EARLIEST, _LATEST = -(2**63) + 1, 2**63 - 1
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_NANOSECONDS: Final = 1000
+
+
+class TimeUnit(IntEnum):
+    """What the writers of a stream count their times in since 1970, in nanoseconds."""
+
+    NS = 1
+    US = 1_000
+    MS = 1_000_000
+    S = 1_000_000_000
+
+    @classmethod
+    def parse(cls, text: str) -> "TimeUnit":
+        """Read `ns`, `us`, `ms` or `s`.
+
+        Raises:
+            ConfigurationError: it is none of them.
+        """
+        try:
+            return cls[text.upper()]
+        except KeyError:
+            units = ", ".join(unit.name.lower() for unit in cls)
+            raise ConfigurationError(f"{text!r} is no unit of event times: use one of {units}") from None
+
+    def number(self, time: EventTime) -> int:
+        """A time as the writers count it: rounded down, if their unit is coarser.
+
+        Raises:
+            ConfigurationError: a datetime without a zone, or a number of more than 64 bits.
+        """
+        if isinstance(time, datetime):
+            if time.utcoffset() is None:
+                raise ConfigurationError(
+                    f"the time {time.isoformat()} has no zone, so that it is another one on each machine: give it one, "
+                    "such as tzinfo=datetime.UTC"
+                )
+            time = (time - _EPOCH) // _MICROSECOND * _NANOSECONDS // self
+        if isinstance(time, bool) or not isinstance(time, int):
+            raise ConfigurationError(f"an event time is a whole number or a datetime with a zone, but this is {time!r}")
+        if not _EARLIEST <= time <= _LATEST:
+            raise ConfigurationError(f"the event time {time} has more than 64 bits: is its unit {self.name.lower()}?")
+        return time
+
+    def moment(self, number: int) -> datetime:
+        """A time of a writer as a datetime in UTC, rounded down to microseconds.
+
+        Raises:
+            ConfigurationError: it is beyond what a datetime can be: the unit is another one.
+        """
+        try:
+            return _EPOCH + number * self // _NANOSECONDS * _MICROSECOND
+        except OverflowError:
+            raise ConfigurationError(
+                f"the event time {number} is no date if it counts {self.name.lower()} since 1970: say what the "
+                "stream's writers count in"
+            ) from None
