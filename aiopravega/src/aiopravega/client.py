@@ -1,6 +1,6 @@
 """The asyncio client: one object per cluster, from which streams are made, read and written."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import Iterable
 from itertools import pairwise
 from types import TracebackType
 from typing import Self
@@ -8,15 +8,13 @@ from uuid import UUID
 
 from aiopravega.config import PravegaConfig
 from aiopravega.control import Controller, RetentionPolicy, ScalingPolicy, StreamConfiguration
-from aiopravega.cuts import SegmentRange, StreamCut, StreamCutRange
+from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, StreamNotFoundError
 from aiopravega.event_time import TimeCalls
 from aiopravega.ledger import DEFAULT_TABLE, CommitLedger
 from aiopravega.names import StreamName, check_name
-from aiopravega.read import Event, EventPointer, Planner, TimeBounds, fetch_event, read_ranges, time_bounds
-from aiopravega.read.advance import Advancer
-from aiopravega.read.parts import Divider
-from aiopravega.read.split import Splitter
+from aiopravega.read import Event, EventPointer, TimeBounds, fetch_event, time_bounds
+from aiopravega.read.calls import RangeCalls
 from aiopravega.read.subscribers import Subscribers
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
@@ -24,7 +22,7 @@ from aiopravega.write.transaction import DEFAULT_LEASE, Transaction, Transaction
 from aiopravega.write.writer import EventWriter
 
 
-class PravegaClient(TimeCalls):
+class PravegaClient(RangeCalls, TimeCalls):
     """A client of one Pravega cluster; use it with `async with`.
 
     Every call has a time limit and tries failures that can pass again, both as the configuration says.
@@ -36,10 +34,8 @@ class PravegaClient(TimeCalls):
 
     def __init__(self, config: PravegaConfig | None = None) -> None:
         self.config = config or PravegaConfig()
-        self.controller = Controller(self.config)
-        self.store = SegmentStore(self.config, self.controller)
-        self._planner = Planner(self.controller, self.store)
-        self._splitter = Splitter(self.store)
+        controller = Controller(self.config)
+        super().__init__(controller, SegmentStore(self.config, controller))
         self._subscribers = Subscribers(self.controller, self.store, self._planner)
 
     async def __aenter__(self) -> Self:
@@ -128,54 +124,7 @@ class PravegaClient(TimeCalls):
         edges = [number / segments for number in range(segments + 1)]
         await self.controller.scale(name, current, list(pairwise(edges)), timeout=self.config.retry_timeout)
 
-    # --- cuts and reads -------------------------------------------------------------------------------------
-
-    async def head(self, scope: str, stream: str) -> StreamCut:
-        """The first cut that can still be read."""
-        return await self._planner.head(StreamName(scope, stream))
-
-    async def tail(self, scope: str, stream: str) -> StreamCut:
-        """The cut behind the last event that is written now."""
-        return await self._planner.tail(StreamName(scope, stream))
-
-    async def resolve(self, wanted: StreamCutRange, stream: StreamName | None = None) -> StreamCutRange:
-        """Replace unbounded ends of a range by head and tail; `stream` is needed when both ends are unbounded."""
-        return await self._planner.resolve(wanted, stream)
-
-    async def plan(self, wanted: StreamCutRange, stream: StreamName | None = None) -> list[SegmentRange]:
-        """The ranges of bytes between two cuts, checked against the stream; see `aiopravega.read.plan`."""
-        return await self._planner.plan(wanted, stream)
-
-    async def split(self, wanted: StreamCutRange, parts: int, stream: StreamName | None = None) -> list[StreamCutRange]:
-        """Up to `parts` ranges of about equal size that together are this one, with ends between events.
-
-        Read one after another they give the events of each routing key in the order of their writing. There are fewer
-        where the range is small, or where it cannot be told for sure where an event starts.
-        """
-        resolved = await self._planner.resolve(wanted, stream)
-        return await Divider(self.controller, self._planner, self._splitter).divide(resolved, parts)
-
-    async def split_segments(self, wanted: Mapping[SegmentRange, int]) -> list[SegmentRange]:
-        """Split ranges of segments into so many pieces each, as `split` does, or fewer; they stay in order."""
-        return await self._splitter.split(wanted)
-
-    async def next_cut(self, start: StreamCut, max_bytes: int, end: StreamCut | None = None) -> StreamCut:
-        """A cut between events about `max_bytes` ahead of `start`, but not beyond `end` (None: the tail).
-
-        See `aiopravega.read.advance.Advancer.next_cut`.
-        """
-        return await Advancer(self.controller, self.store, self._planner, self._splitter).next_cut(
-            start, max_bytes, end
-        )
-
-    async def distance(self, start: StreamCut, end: StreamCut) -> int:
-        """Bytes between two cuts, event headers included, across scalings."""
-        return sum(part.size for part in await self.plan(StreamCutRange(start, end)))
-
-    async def read(self, wanted: StreamCutRange, stream: StreamName | None = None) -> AsyncIterator[Event]:
-        """The events of a range; those of one routing key in the order of their writing."""
-        async for event in read_ranges(self.store, await self.plan(wanted, stream)):
-            yield event
+    # --- events and times; for cuts and ranges see aiopravega.read.calls ------------------------------------
 
     async def fetch(self, pointer: EventPointer | str) -> Event:
         """The event that a pointer, or its text, points to.
@@ -244,7 +193,6 @@ class PravegaClient(TimeCalls):
 
     def commit_ledger(self, scope: str, table: str = DEFAULT_TABLE) -> CommitLedger:
         """The commit ledger in a key-value table: what exactly-once writes have written."""
-        return CommitLedger(self.controller, self.store, scope, table)
 
 
 class _OpeningTransaction:

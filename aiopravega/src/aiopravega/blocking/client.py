@@ -17,7 +17,7 @@ from aiopravega.ledger import DEFAULT_TABLE
 from aiopravega.loop import LoopThread
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.net import Endpoint
-from aiopravega.read import Event, EventPointer, TimeBounds
+from aiopravega.read import Event, EventPointer, Order, TimeBounds
 from aiopravega.store import SegmentInfo
 from aiopravega.write.transaction import DEFAULT_LEASE
 
@@ -124,9 +124,16 @@ class PravegaClient(TimeCalls):
         """The ranges of bytes between two cuts, checked against the stream."""
         return self._loop.run(self._client.plan(wanted, stream))
 
-    def split(self, wanted: StreamCutRange, parts: int, stream: StreamName | None = None) -> list[StreamCutRange]:
-        """Up to `parts` ranges of about equal size that together are this one, with ends between events."""
-        return self._loop.run(self._client.split(wanted, parts, stream))
+    def split(
+        self,
+        wanted: StreamCutRange,
+        parts: int | None = None,
+        stream: StreamName | None = None,
+        *,
+        max_bytes: int | None = None,
+    ) -> list[StreamCutRange]:
+        """Up to `parts` ranges of about equal size, or of about `max_bytes`, that together are this one."""
+        return self._loop.run(self._client.split(wanted, parts, stream, max_bytes=max_bytes))
 
     def split_segments(self, wanted: Mapping[SegmentRange, int]) -> list[SegmentRange]:
         """Split ranges of segments into so many pieces each, or fewer; they stay in order."""
@@ -139,6 +146,26 @@ class PravegaClient(TimeCalls):
     def distance(self, start: StreamCut, end: StreamCut) -> int:
         """Bytes between two cuts."""
         return self._loop.run(self._client.distance(start, end))
+
+    def compare(self, one: StreamCut, other: StreamCut) -> Order:
+        """Whether `one` is before `other`, the same place, behind it, or neither."""
+        return self._loop.run(self._client.compare(one, other))
+
+    def overlaps(self, one: StreamCutRange, other: StreamCutRange) -> bool:
+        """Whether any bytes lie in both ranges."""
+        return self._loop.run(self._client.overlaps(one, other))
+
+    def intersection(self, one: StreamCutRange, other: StreamCutRange) -> StreamCutRange | None:
+        """The range of all that lies in both ranges; None if nothing does."""
+        return self._loop.run(self._client.intersection(one, other))
+
+    def union(self, one: StreamCutRange, other: StreamCutRange) -> StreamCutRange:
+        """The range of all that lies in one of two ranges, between which no gap may be."""
+        return self._loop.run(self._client.union(one, other))
+
+    def clip(self, wanted: StreamCutRange, stream: StreamName | None = None) -> StreamCutRange:
+        """What retention has left of a range."""
+        return self._loop.run(self._client.clip(wanted, stream))
 
     def read(self, wanted: StreamCutRange, stream: StreamName | None = None) -> Iterator[Event]:
         """The events of a range."""

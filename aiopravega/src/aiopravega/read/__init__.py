@@ -1,6 +1,7 @@
 """Bounded reads: from a range of StreamCuts to events, or to blocks of them."""
 
 from aiopravega.read.events import Event, read_ranges, read_segment
+from aiopravega.read.history import Order
 from aiopravega.read.plan import Planner
 from aiopravega.read.pointer import EventPointer, fetch_event
 from aiopravega.read.watermarks import TimeBounds, time_bounds
@@ -8,6 +9,7 @@ from aiopravega.read.watermarks import TimeBounds, time_bounds
 __all__ = [
     "Event",
     "EventPointer",
+    "Order",
     "Planner",
     "TimeBounds",
     "fetch_event",

@@ -37,7 +37,24 @@ class Divider:
         """
         if parts < 1:
             raise ConfigurationError(f"a range cannot be split into {parts} parts")
+        return await self._divide(resolved, await self._planner.ranges(resolved), parts)
+
+    async def divide_by_size(self, resolved: StreamCutRange, max_bytes: int) -> list[StreamCutRange]:
+        """As many ranges as it takes for each to have about `max_bytes` or less.
+
+        Raises:
+            ConfigurationError: a range cannot have so few bytes.
+            PravegaError: the range does not fit the stream, or cannot be read.
+        """
+        if max_bytes < 1:
+            raise ConfigurationError(f"a range cannot be split into parts of {max_bytes} bytes")
         ranges = await self._planner.ranges(resolved)
+        size = sum(part.size for part in ranges)
+        return await self._divide(resolved, ranges, max(-(-size // max_bytes), 1))
+
+    async def _divide(
+        self, resolved: StreamCutRange, ranges: Sequence[SegmentRange], parts: int
+    ) -> list[StreamCutRange]:
         stages = Stages.of(ranges, list(resolved.start.positions), await self._successors(ranges, resolved))
         targets = [stages.targets(number / parts) for number in range(1, parts)]
         known = await asyncio.gather(*(self._places(part, targets) for part in ranges))

@@ -1,0 +1,110 @@
+"""The client's calls about cuts, ranges, and what lies in them: a part of `aiopravega.client.PravegaClient`."""
+
+from collections.abc import AsyncIterator, Mapping
+
+from aiopravega.control import Controller
+from aiopravega.cuts import SegmentRange, StreamCut, StreamCutRange
+from aiopravega.errors import ConfigurationError
+from aiopravega.names import StreamName
+from aiopravega.read.advance import Advancer
+from aiopravega.read.arithmetic import Arithmetic
+from aiopravega.read.events import Event, read_ranges
+from aiopravega.read.history import Order
+from aiopravega.read.parts import Divider
+from aiopravega.read.plan import Planner
+from aiopravega.read.split import Splitter
+from aiopravega.store import SegmentStore
+
+
+class RangeCalls:
+    """Part of `PravegaClient`. `arithmetic` answers many questions of one stream with few calls."""
+
+    controller: Controller
+    store: SegmentStore
+
+    def __init__(self, controller: Controller, store: SegmentStore) -> None:
+        self.controller = controller
+        self.store = store
+        self._planner = Planner(controller, store)
+        self._splitter = Splitter(store)
+        self.arithmetic = Arithmetic(controller, store, self._planner)
+
+    async def head(self, scope: str, stream: str) -> StreamCut:
+        """The first cut that can still be read."""
+        return await self._planner.head(StreamName(scope, stream))
+
+    async def tail(self, scope: str, stream: str) -> StreamCut:
+        """The cut behind the last event that is written now."""
+        return await self._planner.tail(StreamName(scope, stream))
+
+    async def resolve(self, wanted: StreamCutRange, stream: StreamName | None = None) -> StreamCutRange:
+        """Replace unbounded ends of a range by head and tail; `stream` is needed when both ends are unbounded."""
+        return await self._planner.resolve(wanted, stream)
+
+    async def plan(self, wanted: StreamCutRange, stream: StreamName | None = None) -> list[SegmentRange]:
+        """The ranges of bytes between two cuts, checked against the stream; see `aiopravega.read.plan`."""
+        return await self._planner.plan(wanted, stream)
+
+    async def split(
+        self,
+        wanted: StreamCutRange,
+        parts: int | None = None,
+        stream: StreamName | None = None,
+        *,
+        max_bytes: int | None = None,
+    ) -> list[StreamCutRange]:
+        """Up to `parts` ranges of about equal size that together are this one, with ends between events.
+
+        Or as many as it takes for each to have about `max_bytes` (event headers included) or less. Read one after
+        another they give the events of each routing key in the order of their writing. There are fewer where the range
+        is small, or where it cannot be told for sure where an event starts.
+        """
+        if (parts is None) == (max_bytes is None):
+            raise ConfigurationError("a range is split into `parts`, or into parts of `max_bytes`: give one of the two")
+        resolved = await self._planner.resolve(wanted, stream)
+        divider = Divider(self.controller, self._planner, self._splitter)
+        if max_bytes is not None:
+            return await divider.divide_by_size(resolved, max_bytes)
+        return await divider.divide(resolved, parts or 0)
+
+    async def split_segments(self, wanted: Mapping[SegmentRange, int]) -> list[SegmentRange]:
+        """Split ranges of segments into so many pieces each, as `split` does, or fewer; they stay in order."""
+        return await self._splitter.split(wanted)
+
+    async def next_cut(self, start: StreamCut, max_bytes: int, end: StreamCut | None = None) -> StreamCut:
+        """A cut between events about `max_bytes` ahead of `start`, but not beyond `end` (None: the tail).
+
+        See `aiopravega.read.advance.Advancer.next_cut`.
+        """
+        return await Advancer(self.controller, self.store, self._planner, self._splitter).next_cut(
+            start, max_bytes, end
+        )
+
+    async def distance(self, start: StreamCut, end: StreamCut) -> int:
+        """Bytes between two cuts, event headers included, across scalings."""
+        return sum(part.size for part in await self.plan(StreamCutRange(start, end)))
+
+    async def compare(self, one: StreamCut, other: StreamCut) -> Order:
+        """Whether `one` is before `other`, the same place, behind it, or neither; across scalings."""
+        return await self.arithmetic.compare(one, other)
+
+    async def overlaps(self, one: StreamCutRange, other: StreamCutRange) -> bool:
+        """Whether any bytes lie in both ranges."""
+        return await self.arithmetic.intersection(one, other) is not None
+
+    async def intersection(self, one: StreamCutRange, other: StreamCutRange) -> StreamCutRange | None:
+        """The range of all that lies in both ranges; None if nothing does."""
+        return await self.arithmetic.intersection(one, other)
+
+    async def union(self, one: StreamCutRange, other: StreamCutRange) -> StreamCutRange:
+        """The range of all that lies in one of two ranges, between which no gap may be."""
+        return await self.arithmetic.union(one, other)
+
+    async def clip(self, wanted: StreamCutRange, stream: StreamName | None = None) -> StreamCutRange:
+        """What retention has left of a range; one of nothing, at the stream's head, if it has left nothing."""
+        return await self.arithmetic.clip(wanted, stream)
+
+    async def read(self, wanted: StreamCutRange, stream: StreamName | None = None) -> AsyncIterator[Event]:
+        """The events of a range; those of one routing key in the order of their writing."""
+        async for event in read_ranges(self.store, await self.plan(wanted, stream)):
+            yield event
