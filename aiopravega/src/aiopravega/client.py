@@ -11,7 +11,7 @@ from aiopravega.control import Controller, RetentionPolicy, ScalingPolicy, Strea
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, StreamNotFoundError
 from aiopravega.event_time import TimeCalls
-from aiopravega.ledger import DEFAULT_TABLE, CommitLedger
+from aiopravega.ledger import DEFAULT_TABLE, CommitLedger, Keepers
 from aiopravega.names import StreamName, check_name
 from aiopravega.read import Event, EventPointer, TimeBounds, fetch_event, time_bounds
 from aiopravega.read.calls import RangeCalls
@@ -37,6 +37,7 @@ class PravegaClient(RangeCalls, TimeCalls):
         controller = Controller(self.config)
         super().__init__(controller, SegmentStore(self.config, controller))
         self._subscribers = Subscribers(self.controller, self.store, self._planner)
+        self._keepers = Keepers()
 
     async def __aenter__(self) -> Self:
         try:
@@ -53,6 +54,7 @@ class PravegaClient(RangeCalls, TimeCalls):
 
     async def close(self) -> None:
         """Close all connections."""
+        self._keepers.close()
         await self.store.close()
         await self.controller.close()
 
@@ -193,6 +195,7 @@ class PravegaClient(RangeCalls, TimeCalls):
 
     def commit_ledger(self, scope: str, table: str = DEFAULT_TABLE) -> CommitLedger:
         """The commit ledger in a key-value table: what exactly-once writes have written."""
+        return CommitLedger(self.controller, self.store, scope, table, self._keepers)
 
 
 class _OpeningTransaction:

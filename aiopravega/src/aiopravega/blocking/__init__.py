@@ -5,7 +5,7 @@ process that made it.
 """
 
 from aiopravega.blocking.client import PravegaClient
-from aiopravega.blocking.ledger import CommitLedger, CommitProtocol
+from aiopravega.blocking.ledger import CommitLedger, CommitProtocol, LeaseKeeper
 from aiopravega.blocking.tables import KeyValueTable
 from aiopravega.blocking.writes import EventWriter, Transaction, TransactionHandle
 
@@ -14,6 +14,7 @@ __all__ = [
     "CommitProtocol",
     "EventWriter",
     "KeyValueTable",
+    "LeaseKeeper",
     "PravegaClient",
     "Transaction",
     "TransactionHandle",

@@ -1,6 +1,6 @@
 """The blocking form of key-value tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from aiopravega.loop import LoopThread
 from aiopravega.tables import KeyValueTable as AsyncTable
@@ -34,6 +34,10 @@ class KeyValueTable:
         """Remove a key, if given only in that version."""
         self._loop.run(self._table.remove(key, version))
 
-    def entries(self) -> Iterator[TableEntry]:
-        """All entries, in no order."""
-        return self._loop.iterate(self._table.entries())
+    def remove_all(self, keys: Iterable[bytes]) -> None:
+        """Remove keys, whatever their versions, with few requests; those that do not exist are fine."""
+        self._loop.run(self._table.remove_all(keys))
+
+    def entries(self, first: bytes = b"", last: bytes | None = None) -> Iterator[TableEntry]:
+        """All entries, or those with keys from `first` to `last`, in no order."""
+        return self._loop.iterate(self._table.entries(first, last))

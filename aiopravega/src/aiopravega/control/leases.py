@@ -14,14 +14,16 @@ SHORTEST_LEASE = 10.0
 _TOO_LONG = frozenset({PingStatus.LEASE_TOO_LARGE, PingStatus.MAX_EXECUTION_TIME_EXCEEDED})
 
 
-async def hold_transaction(controller: Controller, stream: StreamName, txn_id: UUID) -> float:
-    """Keep a transaction open for as long as the server grants; returns the lease in seconds.
+async def hold_transaction(
+    controller: Controller, stream: StreamName, txn_id: UUID, longest: float = LONGEST_LEASE
+) -> float:
+    """Keep a transaction open for up to `longest` seconds, or as long as the server grants; returns the lease.
 
     Raises:
         TransactionAbortedError: it is aborted, or its lease has run out.
         TransactionError: it is committed, unknown, or has reached its longest life.
     """
-    lease = LONGEST_LEASE
+    lease = longest
     while True:
         status = await controller.ping_transaction(stream, txn_id, int(lease * 1000))
         if status is PingStatus.OK:

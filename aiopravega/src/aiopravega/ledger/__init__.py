@@ -2,7 +2,10 @@
 
 from aiopravega.ledger.commit_ledger import DEFAULT_TABLE, CommitLedger, StoredCommit
 from aiopravega.ledger.cut_ledger import CUT_TABLE, CutLedger, Interval, StoredRange
-from aiopravega.ledger.protocol import CommitProtocol, WriteJob
+from aiopravega.ledger.job import WriteJob
+from aiopravega.ledger.keeper import Keepers, LeaseKeeper
+from aiopravega.ledger.notes import LeaseNotes
+from aiopravega.ledger.protocol import CommitProtocol
 from aiopravega.ledger.record import CommitRecord, CommitState, PartitionCommit
 
 __all__ = [
@@ -14,6 +17,9 @@ __all__ = [
     "CommitState",
     "CutLedger",
     "Interval",
+    "Keepers",
+    "LeaseKeeper",
+    "LeaseNotes",
     "PartitionCommit",
     "StoredCommit",
     "StoredRange",

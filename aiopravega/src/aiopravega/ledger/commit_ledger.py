@@ -5,9 +5,12 @@ It stores and finds records. What they mean, and the transactions in them, is `a
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from uuid import UUID
 
 from aiopravega.control import Controller
 from aiopravega.errors import TableConflictError, WriteSupersededError
+from aiopravega.ledger.keeper import Keepers, LeaseKeeper
+from aiopravega.ledger.notes import LeaseNotes
 from aiopravega.ledger.record import KEY_LENGTH, CommitRecord, record_key
 from aiopravega.names import StreamName
 from aiopravega.store import SegmentStore
@@ -30,10 +33,18 @@ class StoredCommit:
 class CommitLedger:
     """The records of writes in the table `scope/table`; made by `PravegaClient.commit_ledger`."""
 
-    def __init__(self, controller: Controller, store: SegmentStore, scope: str, table: str = DEFAULT_TABLE) -> None:
+    def __init__(
+        self,
+        controller: Controller,
+        store: SegmentStore,
+        scope: str,
+        table: str = DEFAULT_TABLE,
+        keepers: Keepers | None = None,
+    ) -> None:
         self.scope = scope
         self.table = table
         self._controller = controller
+        self._keepers = keepers or Keepers()
         self._table = KeyValueTable(controller, store, scope, table)
 
     async def create(self) -> bool:
@@ -43,6 +54,14 @@ class CommitLedger:
             ScopeNotFoundError: there is no such scope.
         """
         return await self._controller.create_table(self.scope, self.table, _PARTITIONS, KEY_LENGTH)
+
+    def notes(self, attempt: UUID) -> LeaseNotes:
+        """The transactions of an attempt that are kept open for it."""
+        return LeaseNotes(self._table, attempt)
+
+    def keeper(self, sink: StreamName, attempt: UUID) -> LeaseKeeper:
+        """What keeps the transactions of an attempt open, in this process; use it around each task."""
+        return self._keepers.of(attempt, lambda: LeaseKeeper(self._controller, self.notes(attempt), sink))
 
     async def lookup(self, sink: StreamName, write_id: str) -> StoredCommit | None:
         """The record of a write, or None: it never got as far as `prepared`.

@@ -7,9 +7,7 @@ is not known here.
 """
 
 import logging
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -23,6 +21,8 @@ from aiopravega.errors import (
 )
 from aiopravega.ledger.commit_ledger import CommitLedger, StoredCommit
 from aiopravega.ledger.completion import completed
+from aiopravega.ledger.job import WriteJob
+from aiopravega.ledger.keeper import NOTE_AFTER
 from aiopravega.ledger.record import CommitRecord, CommitState, PartitionCommit
 from aiopravega.ledger.transactions import TransactionSet
 from aiopravega.ledger.verdict import Verdict, describe_forgotten, judge, listed, lost
@@ -33,31 +33,8 @@ logger = logging.getLogger(__name__)
 # How long readers may have to wait for decided commits before a caller is told, in seconds.
 DEFAULT_VISIBLE_WITHIN = 60.0
 DEFAULT_POLL = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class WriteJob:
-    """One attempt of one write.
-
-    `replaces` is the record of an earlier attempt that this one may replace. `lost` are the partitions that are
-    missing of that one, if the others are in the stream already; None: all are to be written. `begun_at` is the time
-    of the process that began it, in seconds.
-    """
-
-    sink: StreamName
-    write_id: str
-    attempt: UUID
-    incarnation: int
-    replaces: StoredCommit | None = None
-    lost: frozenset[int] | None = None
-    begun_at: float = field(default_factory=time.time)
-
-    def needs(self, partition: int) -> bool:
-        """Whether a partition is to be written; what is in the stream already need not be."""
-        return self.lost is None or partition in self.lost
-
-    def __str__(self) -> str:
-        return f"write {self.write_id!r} to {self.sink}"
+# A write that was over after so many seconds has no notes of transactions.
+_SHORT = NOTE_AFTER / 2
 
 
 class CommitProtocol:
@@ -102,6 +79,7 @@ class CommitProtocol:
             return found.record
         logger.info("%s was decided by attempt %s: finishing it", job, found.record.attempt)
         result = await self._finish_other(found)
+        await self._settle(sink, found.record.attempt, kept=found.record.transactions)
         if isinstance(result, CommitRecord):
             return result
         if len(result) == len(found.record.partitions):
@@ -141,7 +119,8 @@ class CommitProtocol:
             raise
         logger.info("%s is decided: attempt %s, %d transactions", job, job.attempt, len(wanted))
         result = await self._commit_all(stored, transactions)
-        await self._discard(job, [part.txn_id for part in partitions if not job.needs(part.partition)])
+        surplus = [part.txn_id for part in partitions if not job.needs(part.partition)]
+        await self._settle(job.sink, job.attempt, surplus, record.transactions, noted=job.age > _SHORT)
         if isinstance(result, CommitRecord):
             return result
         raise TransactionAbortedError(
@@ -162,14 +141,27 @@ class CommitProtocol:
         if found is not None and found.record.attempt == job.attempt:
             logger.warning("%s is decided; whoever starts it again with this write id finishes it", job)
             return
-        await self._discard(job, transactions)
+        await self._settle(job.sink, job.attempt, transactions)
 
-    async def _discard(self, job: WriteJob, transactions: Iterable[UUID]) -> None:
-        """Abort transactions that are not part of a record."""
+    async def _settle(
+        self,
+        sink: StreamName,
+        attempt: UUID,
+        surplus: Iterable[UUID] = (),
+        kept: Collection[UUID] = (),
+        noted: bool = True,
+    ) -> None:
+        """Abort what an attempt has in transactions and is not wanted, and drop the notes that keep them open.
+
+        Tasks that ran twice leave such transactions, and their ids only in the notes.
+        """
         try:
-            await TransactionSet(self._controller, job.sink, dict(enumerate(transactions))).abort()
+            notes = await self._ledger.notes(attempt).all() if noted else []
+            unwanted = {*surplus, *(note.txn_id for note in notes)}.difference(kept)
+            await TransactionSet(self._controller, sink, dict(enumerate(unwanted))).abort()
+            await self._ledger.notes(attempt).remove(notes)
         except PravegaError as error:
-            logger.warning("%s: its transactions are left to their leases: %s", job, error)
+            logger.warning("transactions of attempt %s on %s are left to their leases: %s", attempt, sink, error)
 
     async def _finish_other(self, stored: StoredCommit) -> CommitRecord | frozenset[int]:
         """Finish what an earlier attempt decided; or the partitions of it that are lost, when the rest is committed."""

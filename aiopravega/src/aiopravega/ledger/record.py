@@ -75,6 +75,11 @@ class CommitRecord(BaseModel):
         return sum(partition.bytes for partition in self.partitions)
 
     @property
+    def transactions(self) -> frozenset[UUID]:
+        """The transactions of all partitions."""
+        return frozenset(partition.txn_id for partition in self.partitions)
+
+    @property
     def name(self) -> str:
         """What the record is about, for messages."""
         return f"write {self.write_id!r} to {self.sink}"

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from aiopravega.control import Controller, TransactionState, hold_transaction
 from aiopravega.errors import TransactionError
+from aiopravega.ledger.bounded import each
 from aiopravega.names import StreamName
 
 logger = logging.getLogger(__name__)
@@ -74,19 +75,8 @@ class TransactionSet:
     async def _each(self, step: Callable[[UUID], Awaitable[R]], among: Collection[int] | None) -> dict[int, R]:
         """Take a step with some, or all; a failure is raised after all the others have ended."""
         partitions = list(self._transactions if among is None else among)
-        gate = asyncio.Semaphore(_CALLS_AT_ONCE)
-
-        async def one(partition: int) -> R:
-            async with gate:
-                return await step(self._transactions[partition])
-
-        results = await asyncio.gather(*map(one, partitions), return_exceptions=True)
-        answers: dict[int, R] = {}
-        for partition, result in zip(partitions, results, strict=True):
-            if isinstance(result, BaseException):
-                raise result
-            answers[partition] = result
-        return answers
+        answers = await each(lambda partition: step(self._transactions[partition]), partitions, _CALLS_AT_ONCE)
+        return dict(zip(partitions, answers, strict=True))
 
 
 async def _accepted(call: Awaitable[None]) -> bool:

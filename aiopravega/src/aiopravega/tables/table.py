@@ -5,7 +5,8 @@ the key's hash, as in `KeyValueTableSegments` of the Java client.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from aiopravega import wire
@@ -111,15 +112,40 @@ class KeyValueTable:
         if await self.get(key) is not None:
             raise TableConflictError(f"a key of {self._scope}/{self._table} was changed while it was to be removed")
 
-    async def entries(self) -> AsyncIterator[TableEntry]:
-        """All entries, in no order; what changes meanwhile may or may not be seen."""
+    async def remove_all(self, keys: Iterable[bytes]) -> None:
+        """Remove keys, whatever their versions, with few requests; those that do not exist are fine."""
+        by_segment: defaultdict[SegmentId, list[wire.TableKey]] = defaultdict(list)
+        for key in keys:
+            by_segment[await self._segment(key)].append(wire.TableKey(key, wire.KEY_ANY_VERSION))
+        for segment, all_keys in by_segment.items():
+            for start in range(0, len(all_keys), _PAGE):
+                await self._remove(segment, tuple(all_keys[start : start + _PAGE]))
+
+    async def _remove(self, segment: SegmentId, keys: tuple[wire.TableKey, ...]) -> None:
+        await self._store.request(
+            segment,
+            Access.READ_WRITE,
+            lambda request_id, token: wire.RemoveTableKeys(request_id, str(segment), token, keys, _ANY_OFFSET),
+            wire.TableKeysRemoved,
+        )
+
+    async def entries(self, first: bytes = b"", last: bytes | None = None) -> AsyncIterator[TableEntry]:
+        """All entries, or those with keys from `first` to `last`; what changes meanwhile may or may not be seen.
+
+        They come in no order, but those of one partition of the table in the order of their keys.
+        """
         for segment in (await self._segments()).segments:
-            first: bytes | None = b""
-            while first is not None:
-                page = await self._page(segment, first)
+            start: bytes | None = first
+            while start is not None:
+                page = await self._page(segment, start)
                 for found, value in page.entries:
+                    if last is not None and found.data > last:
+                        break
                     yield TableEntry(found.data, value, found.version)
-                first = _key_after(page.entries[-1][0].data) if page.entries else None
+                else:
+                    start = _key_after(page.entries[-1][0].data) if page.entries else None
+                    continue
+                break
 
     async def _page(self, segment: SegmentId, first: bytes) -> wire.TableEntriesRead:
         """Entries from the key `first` on, in the order of their keys; tables of fixed key length page by keys."""

@@ -72,9 +72,17 @@ class PravegaBatchWriter(DataSourceArrowWriter):
         if not self._job.needs(context.partitionId()):
             _glance(iterator)  # an earlier attempt has written it
             return PartitionWritten(None)
-        part = write_in_transaction(
-            client, options.stream, self._columns, context.partitionId(), iterator, options.lease
-        )
+        with job.keeper(client, options, self._job) as keeper:
+            part = write_in_transaction(
+                client,
+                options.stream,
+                self._columns,
+                context.partitionId(),
+                iterator,
+                options.lease,
+                keeper,
+                note_at_once=job.must_note_at_once(self._job),
+            )
         return PartitionWritten(part)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:

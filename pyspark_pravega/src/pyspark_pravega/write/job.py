@@ -4,15 +4,20 @@ Spark calls these steps in processes of their own, so nothing is kept between th
 """
 
 import logging
+import os
 from collections.abc import Iterable
+from typing import Final
 from uuid import UUID, uuid4
 
-from aiopravega.blocking import CommitProtocol, PravegaClient
+from aiopravega.blocking import CommitProtocol, LeaseKeeper, PravegaClient
 from aiopravega.errors import ScopeNotFoundError, StreamNotFoundError, StreamSealedError
 from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
 from pyspark_pravega.write.options import WriteOptions
 
 logger = logging.getLogger(__name__)
+
+# Spark sets it in the environment of Python workers that get more than one task.
+_REUSED: Final = "SPARK_REUSE_WORKER"
 
 
 def prepare_stream(client: PravegaClient, options: WriteOptions) -> None:
@@ -58,6 +63,20 @@ def begin(client: PravegaClient, options: WriteOptions) -> WriteJob | CommitReco
             found.attempt,
         )
     return found
+
+
+def keeper(client: PravegaClient, options: WriteOptions, job: WriteJob) -> LeaseKeeper:
+    """What keeps the transactions of a job open; every task uses it while it runs."""
+    return client.commit_ledger(options.ledger_scope, options.ledger_table).keeper(job.sink, job.attempt)
+
+
+def must_note_at_once(job: WriteJob) -> bool:
+    """Whether a task notes its transaction before it ends, because nothing may be left of its process soon.
+
+    Spark lets a Python worker wait a minute for its next task, unless `spark.python.worker.reuse` is false. In a job
+    that takes long, even the loss of an executor meanwhile would be a pity.
+    """
+    return job.runs_long or _REUSED not in os.environ
 
 
 def commit(client: PravegaClient, options: WriteOptions, job: WriteJob, partitions: Iterable[PartitionCommit]) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from aiopravega.blocking import EventWriter, PravegaClient, Transaction
+from aiopravega.blocking import EventWriter, LeaseKeeper, PravegaClient, Transaction
 from aiopravega.errors import PravegaError
 from aiopravega.ledger import PartitionCommit
 from aiopravega.names import StreamName
@@ -112,12 +112,15 @@ def write_in_transaction(
     partition: int,
     batches: Iterable[pa.RecordBatch],
     lease: float,
+    keeper: LeaseKeeper,
+    *,
+    note_at_once: bool,
 ) -> PartitionCommit | None:
     """Write a partition into a transaction, durably, and leave it open for the driver; None: there were no rows.
 
     The transaction's lease is kept alive while the task runs. When the task ends, the other tasks of the job may
-    need much longer, and this process may be gone by then: so the last thing it does is to ask for the longest
-    lease that the server grants (ten minutes by default).
+    need much longer, and this process may be gone by then: so it is left to the keepers of the job's other tasks, of
+    which `keeper` is this process's one; see `aiopravega.ledger.keeper`.
 
     Raises:
         PravegaError: why it failed; the transaction is aborted.
@@ -134,7 +137,7 @@ def write_in_transaction(
             writer.write(chunk)
         transaction.flush()
         transaction.detach()
-        transaction.hold()
+        keeper.keep(transaction.txn_id, at_once=note_at_once)
     except BaseException:
         _abort(transaction)
         raise

@@ -1,0 +1,47 @@
+"""One attempt of one write, as its driver hands it to its tasks. No I/O."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Final
+from uuid import UUID
+
+from aiopravega.ledger.commit_ledger import StoredCommit
+from aiopravega.names import StreamName
+
+# A write that has run for so many seconds may go on for long.
+_LONG: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class WriteJob:
+    """One attempt of one write.
+
+    `replaces` is the record of an earlier attempt that this one may replace. `lost` are the partitions that are
+    missing of that one, if the others are in the stream already; None: all are to be written. `begun_at` is the time
+    of the process that began it, in seconds.
+    """
+
+    sink: StreamName
+    write_id: str
+    attempt: UUID
+    incarnation: int
+    replaces: StoredCommit | None = None
+    lost: frozenset[int] | None = None
+    begun_at: float = field(default_factory=time.time)
+
+    def needs(self, partition: int) -> bool:
+        """Whether a partition is to be written; what is in the stream already need not be."""
+        return self.lost is None or partition in self.lost
+
+    @property
+    def age(self) -> float:
+        """Seconds since it was begun, as far as this machine's clock agrees with that of the driver."""
+        return time.time() - self.begun_at
+
+    @property
+    def runs_long(self) -> bool:
+        """Whether it has run for so long that it may go on for long."""
+        return self.age > _LONG
+
+    def __str__(self) -> str:
+        return f"write {self.write_id!r} to {self.sink}"

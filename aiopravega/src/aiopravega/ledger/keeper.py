@@ -1,0 +1,183 @@
+"""Keeping the transactions of finished tasks open until their write is decided.
+
+A task that has ended has no process of its own any more that renews its lease, and the other tasks of its write may go
+on for hours. So the transactions of finished tasks are noted in the ledger's table, and every process that runs a task
+of the same attempt looks at the notes from time to time and renews what is due. As long as a write has a task that
+runs, all of it is kept open; when it has none, it ends by itself. No process and no machine is needed in particular.
+
+A write that is over within seconds pays for none of this: notes are made later, and not by the task.
+"""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Final, Self
+from uuid import UUID
+
+from aiopravega.control import LONGEST_LEASE, Controller, hold_transaction
+from aiopravega.errors import PravegaError, TransactionError
+from aiopravega.ledger.bounded import each
+from aiopravega.ledger.notes import LeaseNote, LeaseNotes
+from aiopravega.names import StreamName
+
+logger = logging.getLogger(__name__)
+
+# When a transaction is noted, in seconds after its task, at the latest. Spark ends an idle Python worker after 60.
+NOTE_AFTER: Final = 10.0
+# A lease is renewed after this share of it, and the notes are looked at several times meanwhile.
+_RENEW_AFTER: Final = 1 / 3
+_LOOKS_PER_LEASE: Final = 6
+# A process whose tasks have ended goes on for so many seconds: the next tasks of the write may take time to start.
+_LINGER: Final = 600.0
+# Renewals at a time: the task that runs beside them matters more.
+_AT_ONCE: Final = 8
+
+
+class LeaseKeeper:
+    """Keeps the transactions of one attempt open, together with the keepers of other processes.
+
+    Use it with `async with` around each task. It goes on a little after the last one, until the write is decided.
+
+    Args:
+        controller: renews leases.
+        notes: the attempt's notes.
+        sink: the stream of the transactions.
+        longest: the longest lease to ask for, in seconds.
+        note_after: seconds after which a transaction is noted.
+    """
+
+    def __init__(
+        self,
+        controller: Controller,
+        notes: LeaseNotes,
+        sink: StreamName,
+        *,
+        longest: float = LONGEST_LEASE,
+        note_after: float = NOTE_AFTER,
+    ) -> None:
+        self._controller = controller
+        self._notes = notes
+        self._sink = sink
+        self._longest = longest
+        self._note_after = note_after
+        self._running = 0
+        self._last_end = time.monotonic()
+        self._fresh: set[UUID] = set()  # not noted yet
+        self._noted: set[UUID] = set()  # by this process, and not known to be decided
+        self._seen: dict[tuple[bytes, int], float] = {}  # when each version of a note was first seen
+        self._loop: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._running += 1
+        if self._loop is None or self._loop.done():
+            self._loop = asyncio.create_task(self._keep())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._running -= 1
+        self._last_end = time.monotonic()
+
+    async def keep(self, txn_id: UUID, *, at_once: bool = False) -> None:
+        """Keep a transaction open that has all its events.
+
+        With `at_once` it is noted before this returns, for a process that may end right afterwards.
+
+        Raises:
+            TransactionAbortedError: it is aborted, or its lease has run out.
+        """
+        if at_once:
+            await self._note(txn_id)
+        else:
+            await hold_transaction(self._controller, self._sink, txn_id, self._longest)
+            self._fresh.add(txn_id)
+
+    def close(self) -> None:
+        """Stop; what is noted is kept open by others."""
+        if self._loop is not None:
+            self._loop.cancel()
+
+    @property
+    def idle(self) -> bool:
+        """Whether it has ended, with nothing left to do."""
+        return self._loop is not None and self._loop.done()
+
+    async def _keep(self) -> None:
+        next_look = 0.0
+        while self._is_needed():
+            await asyncio.sleep(self._note_after * random.uniform(0.5, 1.0))  # not all processes at the same time
+            try:
+                await each(self._note_fresh, list(self._fresh), _AT_ONCE)
+                if time.monotonic() >= next_look and (self._running or self._noted):
+                    lease = await self._look()
+                    next_look = time.monotonic() + lease / _LOOKS_PER_LEASE
+            except PravegaError as error:  # the next time may be early enough
+                logger.warning("could not renew leases of transactions of %s: %s", self._sink, error)
+
+    def _is_needed(self) -> bool:
+        if self._running or self._fresh:
+            return True
+        return bool(self._noted) and time.monotonic() - self._last_end < _LINGER
+
+    async def _note(self, txn_id: UUID) -> None:
+        lease = await hold_transaction(self._controller, self._sink, txn_id, self._longest)
+        await self._notes.note(txn_id, lease, time.time())
+        self._noted.add(txn_id)
+
+    async def _note_fresh(self, txn_id: UUID) -> None:
+        try:
+            await self._note(txn_id)
+        except TransactionError as error:
+            logger.debug("%s", error)  # decided, as most are by now
+        self._fresh.discard(txn_id)
+
+    async def _look(self) -> float:
+        """Renew what is due; returns the shortest lease among all."""
+        notes = await self._notes.all()
+        now = time.monotonic()
+        self._seen = {version: self._seen.get(version, now) for version in ((note.key, note.version) for note in notes)}
+        self._noted &= {note.txn_id for note in notes}  # notes go when the write is decided
+        await each(self._renew, [note for note in notes if self._is_due(note)], _AT_ONCE)
+        return min([self._longest, *(note.lease for note in notes)])
+
+    def _is_due(self, note: LeaseNote) -> bool:
+        """Whether nobody has renewed it for long, by this machine's clock or since this process has seen it.
+
+        Clocks of machines differ: one that is behind would never find the notes of the others old.
+        """
+        limit = note.lease * _RENEW_AFTER
+        seen_for = time.monotonic() - self._seen[note.key, note.version]
+        return time.time() - note.held_at > limit or seen_for > limit
+
+    async def _renew(self, note: LeaseNote) -> None:
+        if not await self._notes.take(note):
+            return
+        try:
+            lease = await hold_transaction(self._controller, self._sink, note.txn_id, note.lease)
+        except TransactionError as error:
+            logger.debug("%s", error)
+            await self._notes.remove([note])
+            return
+        if lease < note.lease:  # it nears the longest life that the server grants
+            await self._notes.note(note.txn_id, lease, time.time())
+
+
+class Keepers:
+    """The keepers of one process: one for each attempt that it has tasks of."""
+
+    def __init__(self) -> None:
+        self._keepers: dict[UUID, LeaseKeeper] = {}
+
+    def of(self, attempt: UUID, make: Callable[[], LeaseKeeper]) -> LeaseKeeper:
+        """The keeper of an attempt; it is made when there is none."""
+        self._keepers = {known: keeper for known, keeper in self._keepers.items() if not keeper.idle}
+        return self._keepers.setdefault(attempt, make())
+
+    def close(self) -> None:
+        """Stop them all."""
+        for keeper in self._keepers.values():
+            keeper.close()
