@@ -8,7 +8,7 @@ import asyncio
 import uuid
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from aiopravega import wire
 from aiopravega.control import Access
@@ -23,12 +23,15 @@ from aiopravega.names import SegmentId
 from aiopravega.net import Connection
 from aiopravega.retry import Retries
 from aiopravega.store import SegmentStore
-from aiopravega.write.batch import Block
+from aiopravega.write.batch import BLOCK_BYTES, Block
+from aiopravega.write.window import Window
 
 
-class _Sent(NamedTuple):
+@dataclass(slots=True)
+class _Sent:
     last_event: int
     block: Block
+    at: float = 0.0  # when it was last sent, by the loop's clock
 
 
 class SegmentAppender:
@@ -43,7 +46,7 @@ class SegmentAppender:
         self.error: PravegaError | None = None
         self._store = store
         self._name = name
-        self._max_in_flight = max_in_flight
+        self._window = Window(min(BLOCK_BYTES, max_in_flight), max_in_flight)
         self._writer_id = uuid.uuid4()
         self._unacknowledged: deque[_Sent] = deque()
         self._unsent: deque[_Sent] = deque()
@@ -82,7 +85,7 @@ class SegmentAppender:
 
     async def room(self) -> None:
         """Wait until the bytes in flight are within their bound."""
-        await self._until(lambda: self._in_flight <= self._max_in_flight)
+        await self._until(lambda: self._in_flight <= self._window.size)
 
     async def drained(self) -> None:
         """Wait until every block is acknowledged, that is: durable."""
@@ -166,8 +169,9 @@ class SegmentAppender:
     async def _send_all(self, connection: Connection, request_id: int) -> None:
         while True:
             while self._unsent and self._failure is None:
-                last_event, block = self._unsent.popleft()
-                end = wire.AppendBlockEnd(self._writer_id, block.size, b"", block.events, last_event, request_id)
+                sent = self._unsent.popleft()
+                block, sent.at = sent.block, asyncio.get_running_loop().time()
+                end = wire.AppendBlockEnd(self._writer_id, block.size, b"", block.events, sent.last_event, request_id)
                 header = wire.append_block_header(self._writer_id, block.size)
                 await connection.send([header, block.payload, wire.encode(end)])
             if self._failure is not None:
@@ -193,8 +197,10 @@ class SegmentAppender:
         self._wake.set()
 
     def _acknowledge(self, event_number: int) -> None:
-        waiting = self._unacknowledged
+        waiting, now = self._unacknowledged, asyncio.get_running_loop().time()
         while waiting and waiting[0].last_event <= event_number:
-            self._in_flight -= waiting.popleft().block.size
+            sent = waiting.popleft()
+            self._in_flight -= sent.block.size
+            self._window.answered(sent.at, now, sent.block.size)
         self._expect_progress()
         self._changed.set()

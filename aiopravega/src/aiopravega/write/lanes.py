@@ -15,7 +15,7 @@ from aiopravega.store import SegmentStore
 from aiopravega.write.appender import SegmentAppender
 from aiopravega.write.batch import BatchBuilder, Block
 
-# Bytes in flight for all lanes together. The embedded server's cache overflows when writers run far ahead of it;
+# Bytes in flight for all lanes together, if the server is quick (see `Window`):
 # two blocks of 1 MiB in flight on each of four segments keep it as busy as more do.
 MAX_IN_FLIGHT = 8 * 1024 * 1024
 _LEAST_PER_LANE = 256 * 1024

@@ -1,0 +1,45 @@
+"""The window of bytes under way: small at first, larger while answers come quickly, halved when one takes long."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiopravega.write.window import SLOW, Window
+
+LEAST, LARGEST = 1_000, 16_000
+QUICK = SLOW / 2
+LATE = SLOW * 2
+
+
+def test_it_starts_small_and_grows_to_the_largest_while_answers_are_quick() -> None:
+    window = Window(LEAST, LARGEST)
+    assert window.size == LEAST
+    for _ in range(1_000):
+        window.answered(0.0, QUICK, 500)
+    assert window.size == LARGEST
+
+
+def grown() -> Window:
+    window = Window(LEAST, LARGEST)
+    for _ in range(1_000):
+        window.answered(0.0, QUICK, 500)
+    return window
+
+
+def test_a_late_answer_halves_it_once_for_all_that_was_under_way() -> None:
+    window = grown()
+    window.answered(1.0, 1.0 + LATE, 500)
+    assert window.size == LARGEST // 2
+    window.answered(1.1, 1.1 + LATE, 500)  # sent before the window was halved
+    assert window.size == LARGEST // 2
+    window.answered(1.0 + LATE, 1.0 + 2 * LATE, 500)
+    assert window.size == LARGEST // 4
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(1, 10 * LARGEST))))
+def test_it_never_leaves_its_bounds(answers: list[tuple[float, int]]) -> None:
+    window = Window(LEAST, LARGEST)
+    now = 0.0
+    for waited, size in answers:
+        now += 1.0
+        window.answered(now - waited, now, size)
+        assert LEAST <= window.size <= LARGEST
