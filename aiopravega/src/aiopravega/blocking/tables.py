@@ -38,6 +38,6 @@ class KeyValueTable:
         """Remove keys, whatever their versions, with few requests; those that do not exist are fine."""
         self._loop.run(self._table.remove_all(keys))
 
-    def entries(self, first: bytes = b"", last: bytes | None = None) -> Iterator[TableEntry]:
+    def entries(self, first: bytes = b"", last: bytes = b"") -> Iterator[TableEntry]:
         """All entries, or those with keys from `first` to `last`, in no order."""
         return self._loop.iterate(self._table.entries(first, last))

@@ -6,7 +6,7 @@ the key's hash, as in `KeyValueTableSegments` of the Java client.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from aiopravega import wire
@@ -17,8 +17,11 @@ from aiopravega.retry import Retries
 from aiopravega.routing import SegmentMap, table_key_position
 from aiopravega.store import SegmentStore
 
-# Entries asked for at a time when the whole table is read.
+# Keys asked for at a time when the whole table is read, and removed at a time.
 _PAGE = 500
+# Values asked for at a time: of the largest size, 1 MiB, so many fit into a frame. Several requests are on their way.
+_VALUES = 15
+_READS_AT_ONCE = 4
 # Updates are not conditional on the length of the table's segment.
 _ANY_OFFSET = -1
 
@@ -54,19 +57,8 @@ class KeyValueTable:
 
     async def get(self, key: bytes) -> TableEntry | None:
         """The entry of a key, or None."""
-        segment = await self._segment(key)
-        reply = await self._store.request(
-            segment,
-            Access.READ,
-            lambda request_id, token: wire.ReadTable(
-                request_id, str(segment), token, (wire.TableKey(key, wire.KEY_ANY_VERSION),)
-            ),
-            wire.TableRead,
-        )
-        for found, value in reply.entries:
-            if found.version != wire.KEY_NOT_EXISTS:
-                return TableEntry(key, value, found.version)
-        return None
+        found = await self._read(await self._segment(key), [key])
+        return found[0] if found else None
 
     async def put(self, key: bytes, value: bytes) -> int:
         """Set a key whatever it was; returns the new version."""
@@ -129,32 +121,74 @@ class KeyValueTable:
             wire.TableKeysRemoved,
         )
 
-    async def entries(self, first: bytes = b"", last: bytes | None = None) -> AsyncIterator[TableEntry]:
+    async def entries(self, first: bytes = b"", last: bytes = b"") -> AsyncIterator[TableEntry]:
         """All entries, or those with keys from `first` to `last`; what changes meanwhile may or may not be seen.
 
         They come in no order, but those of one partition of the table in the order of their keys.
         """
+        async for keys in self.key_pages(first, last):
+            for entry in await self.get_all(keys):
+                yield entry
+
+    async def key_pages(self, first: bytes = b"", last: bytes = b"") -> AsyncIterator[list[bytes]]:
+        """All keys, or those from `first` to `last`, some hundreds at a time."""
         for segment in (await self._segments()).segments:
             start: bytes | None = first
             while start is not None:
-                page = await self._page(segment, start)
-                for found, value in page.entries:
-                    if last is not None and found.data > last:
-                        break
-                    yield TableEntry(found.data, value, found.version)
-                else:
-                    start = _key_after(page.entries[-1][0].data) if page.entries else None
-                    continue
-                break
+                keys = await self._keys(segment, start, last)
+                if keys:
+                    yield keys
+                start = _key_after(keys[-1]) if keys else None
 
-    async def _page(self, segment: SegmentId, first: bytes) -> wire.TableEntriesRead:
-        """Entries from the key `first` on, in the order of their keys; tables of fixed key length page by keys."""
-        return await self._store.request(
+    async def get_all(self, keys: Sequence[bytes]) -> list[TableEntry]:
+        """The entries of keys, in their order; those that do not exist are left out.
+
+        The server sends pages of entries as it has them, however large: as one frame, which no client takes beyond
+        16 MiB. So entries are read by their keys, so many at a time that even the largest values fit.
+        """
+        by_segment: defaultdict[SegmentId, list[bytes]] = defaultdict(list)
+        for key in keys:
+            by_segment[await self._segment(key)].append(key)
+        parts = [
+            (segment, own[start : start + _VALUES])
+            for segment, own in by_segment.items()
+            for start in range(0, len(own), _VALUES)
+        ]
+        gate = asyncio.Semaphore(_READS_AT_ONCE)
+
+        async def read(segment: SegmentId, part: list[bytes]) -> list[TableEntry]:
+            async with gate:
+                return await self._read(segment, part)
+
+        found = await asyncio.gather(*(read(segment, part) for segment, part in parts))
+        by_key = {entry.key: entry for entries in found for entry in entries}
+        return [by_key[key] for key in keys if key in by_key]
+
+    async def _keys(self, segment: SegmentId, first: bytes, last: bytes) -> list[bytes]:
+        """Keys from `first` on, in their order; tables of fixed key length page by keys."""
+        page = await self._store.request(
             segment,
             Access.READ,
-            lambda request_id, token: wire.ReadTableEntries(request_id, str(segment), token, _PAGE, from_key=first),
-            wire.TableEntriesRead,
+            lambda request_id, token: wire.ReadTableKeys(
+                request_id, str(segment), token, _PAGE, from_key=first, to_key=last
+            ),
+            wire.TableKeysRead,
         )
+        return [key.data for key in page.keys]
+
+    async def _read(self, segment: SegmentId, keys: Sequence[bytes]) -> list[TableEntry]:
+        wanted = tuple(wire.TableKey(key, wire.KEY_ANY_VERSION) for key in keys)
+        reply = await self._store.request(
+            segment,
+            Access.READ,
+            lambda request_id, token: wire.ReadTable(request_id, str(segment), token, wanted),
+            wire.TableRead,
+        )
+        return [
+            TableEntry(key, value, found.version)
+            for key, (found, value) in zip(keys, reply.entries, strict=True)
+            if found.version != wire.KEY_NOT_EXISTS
+        ]
 
     async def _segments(self) -> SegmentMap:
         if self._map is None:

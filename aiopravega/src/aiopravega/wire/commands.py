@@ -248,14 +248,14 @@ class TableRead(Reply):
 
 @register
 @dataclass(frozen=True, slots=True)
-class ReadTableEntries(Request):
-    """Asks for a page of all entries, behind `continuation_token`; the other three bound it by keys."""
+class ReadTableKeys(Request):
+    """Asks for a page of all keys, behind `continuation_token`; the other three bound it by keys."""
 
-    TYPE: ClassVar[int] = 85
+    TYPE: ClassVar[int] = 83
     request_id: Long
     segment: Text
     delegation_token: Text
-    suggested_entry_count: Int
+    suggested_key_count: Int
     continuation_token: Data = b""
     prefix_filter: Data = b""
     from_key: Data = b""
@@ -264,11 +264,11 @@ class ReadTableEntries(Request):
 
 @register
 @dataclass(frozen=True, slots=True)
-class TableEntriesRead(Reply):
-    """A page of entries, and where the next one starts; the last page is empty."""
+class TableKeysRead(Reply):
+    """A page of keys with their versions, and where the next one starts; the last page is empty."""
 
-    TYPE: ClassVar[int] = 86
+    TYPE: ClassVar[int] = 84
     request_id: Long
     segment: Text
-    entries: Entries
+    keys: Keys
     continuation_token: Data
