@@ -13,7 +13,7 @@ from aiopravega.errors import ConfigurationError, StreamNotFoundError
 from aiopravega.event_time import TimeCalls
 from aiopravega.ledger import DEFAULT_TABLE, CommitLedger, Keepers
 from aiopravega.names import StreamName, check_name
-from aiopravega.read import Event, EventPointer, TimeBounds, fetch_event, time_bounds
+from aiopravega.read import Event, EventPointer, fetch_event
 from aiopravega.read.calls import RangeCalls
 from aiopravega.read.subscribers import Subscribers
 from aiopravega.store import SegmentStore
@@ -140,10 +140,6 @@ class PravegaClient(RangeCalls, TimeCalls):
         """
         found = EventPointer.from_text(pointer) if isinstance(pointer, str) else pointer
         return await fetch_event(self.controller, self.store, found)
-
-    async def time_bounds(self, wanted: StreamCutRange) -> TimeBounds:
-        """What the stream's watermarks say of the times in a range; see `aiopravega.read.watermarks.time_bounds`."""
-        return await time_bounds(self.controller, self.store, await self.resolve(wanted))
 
     # --- subscribers: see aiopravega.read.subscribers -------------------------------------------------------
 

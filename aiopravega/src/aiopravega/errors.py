@@ -159,6 +159,27 @@ class MalformedEventError(PravegaError):
         self.at = at
 
 
+# --- event time ---------------------------------------------------------------------------------------------
+
+
+class EventTimeError(PravegaError):
+    """The root of what a stream's watermarks cannot answer."""
+
+
+class NotYetError(EventTimeError):
+    """The writers of a stream have not come so far in event time; they may soon."""
+
+    retryable = True
+
+
+class BeforeHistoryError(EventTimeError):
+    """The stream's first watermark says less than what was asked: it is of a later time."""
+
+
+class NoWatermarksError(EventTimeError):
+    """The stream has no watermarks: none of its writers has noted a time."""
+
+
 # --- schemas ------------------------------------------------------------------------------------------------
 
 

@@ -54,14 +54,17 @@ class LoopThread:
             future.cancel()
             raise
 
-    def iterate(self, items: AsyncIterator[T]) -> Iterator[T]:
-        """Bring the items of an asynchronous iterator over, `_HOP` at a time, and close it at the end."""
+    def iterate(self, items: AsyncIterator[T], hop: int = _HOP) -> Iterator[T]:
+        """Bring the items of an asynchronous iterator over, `hop` at a time, and close it at the end.
+
+        An iterator that waits for items wants a `hop` of 1.
+        """
 
         async def some() -> list[T]:
             taken: list[T] = []
             async for item in items:
                 taken.append(item)
-                if len(taken) == _HOP:
+                if len(taken) == hop:
                     break
             return taken
 

@@ -17,7 +17,7 @@ from aiopravega.ledger import DEFAULT_TABLE
 from aiopravega.loop import LoopThread
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.net import Endpoint
-from aiopravega.read import Event, EventPointer, Order, TimeBounds
+from aiopravega.read import Event, EventPointer, Order
 from aiopravega.store import SegmentInfo
 from aiopravega.write.transaction import DEFAULT_LEASE
 
@@ -174,10 +174,6 @@ class PravegaClient(TimeCalls):
     def fetch(self, pointer: EventPointer | str) -> Event:
         """The event that a pointer, or its text, points to."""
         return self._loop.run(self._client.fetch(pointer))
-
-    def time_bounds(self, wanted: StreamCutRange) -> TimeBounds:
-        """What the stream's watermarks say of the times in a range."""
-        return self._loop.run(self._client.time_bounds(wanted))
 
     def subscribe(self, scope: str, stream: str, name: str, cut: StreamCut | None = None) -> None:
         """Have retention wait for a subscriber that needs nothing before `cut` (None: the head)."""

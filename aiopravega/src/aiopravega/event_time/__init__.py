@@ -1,5 +1,8 @@
 """Event time: writers note how far they have come, marks say it of the stream, and times become ranges of it."""
 
+from aiopravega.event_time.answers import CutAt, Reach
+from aiopravega.event_time.bounds import TimeBounds
 from aiopravega.event_time.calls import TimeCalls
+from aiopravega.event_time.marks import Watermark
 
-__all__ = ["TimeCalls"]
+__all__ = ["CutAt", "Reach", "TimeBounds", "TimeCalls", "Watermark"]

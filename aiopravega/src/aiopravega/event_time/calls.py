@@ -1,13 +1,28 @@
 """The client's calls about event time: a part of `aiopravega.client.PravegaClient`."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Final
+
 from aiopravega.control import Controller
-from aiopravega.cuts import StreamCut
+from aiopravega.cuts import StreamCut, StreamCutRange
+from aiopravega.errors import ConfigurationError, NoWatermarksError, StreamNotFoundError, StreamTruncatedError
+from aiopravega.event_time.answers import CutAt, answer, passed_mark
+from aiopravega.event_time.bounds import TimeBounds, time_bounds
+from aiopravega.event_time.log import MarkLog
+from aiopravega.event_time.marks import Watermark
 from aiopravega.event_time.notes import TimeNotes
 from aiopravega.names import StreamName
+from aiopravega.read.arithmetic import Arithmetic
+from aiopravega.read.history import Order
 from aiopravega.read.placing import Placer
 from aiopravega.read.plan import Planner
 from aiopravega.store import SegmentStore
 from aiopravega.times import EventTime, TimeUnit
+
+# Pravega makes a mark every 10 s by default.
+_POLL_SECONDS: Final = 1.0
 
 
 class TimeCalls:
@@ -15,6 +30,7 @@ class TimeCalls:
 
     controller: Controller
     store: SegmentStore
+    arithmetic: Arithmetic
     _planner: Planner
 
     async def note_time(
@@ -37,3 +53,125 @@ class TimeCalls:
         """
         notes = TimeNotes(self.controller, self._planner, Placer(self.controller, self.store, self._planner))
         await notes.note(StreamName(scope, stream), writer_id, unit.number(time), cut)
+
+    async def watermarks(
+        self,
+        scope: str,
+        stream: str,
+        *,
+        since: EventTime | None = None,
+        follow: bool = False,
+        unit: TimeUnit = TimeUnit.MS,
+    ) -> AsyncIterator[Watermark]:
+        """The marks of a stream, from the first with at least the lower time `since` on (None: all that there are).
+
+        With `follow` it goes on with those that are made later, until the stream is sealed or deleted.
+
+        Raises:
+            StreamNotFoundError: there is no such stream.
+        """
+        name = StreamName(scope, stream)
+        log = await self._marks(name)
+        first = None if since is None else unit.number(since)
+        alive = True
+        while alive:
+            # Looked at first: when it is sealed, all of its marks have been made.
+            alive = follow and bool(await self.controller.current_segments(name)) and await log.refresh()
+            async for mark in log.read(lambda mark: first is not None and mark.lower < first):
+                yield mark
+            if alive:
+                await asyncio.sleep(_POLL_SECONDS)
+
+    async def cut_at(self, scope: str, stream: str, time: EventTime, *, unit: TimeUnit = TimeUnit.MS) -> CutAt:
+        """The first cut that is known to be complete up to an event time, or why there is none.
+
+        Raises:
+            NoWatermarksError: no writer has noted a time.
+            StreamNotFoundError: there is no such stream.
+            ConfigurationError: the time has no zone.
+        """
+        wanted = unit.number(time)
+        name = StreamName(scope, stream)
+        return await self._answer(name, await self._marks(name), wanted)
+
+    async def range_for(
+        self,
+        scope: str,
+        stream: str,
+        interval: tuple[EventTime, EventTime],
+        *,
+        ahead: int | timedelta | None = None,
+        clip: bool = False,
+        unit: TimeUnit = TimeUnit.MS,
+    ) -> StreamCutRange:
+        """The smallest range that surely holds every event of the times `[start, end)`, and others.
+
+        Who reads it keeps the events with `start <= time < end`: then neighbouring intervals share none and miss none.
+
+        Args:
+            scope: the stream's scope.
+            stream: its name.
+            interval: the start, which is included, and the end, which is not.
+            ahead: how much newer than the time that a writer notes next its events may be: 0 if each writes in the
+                order of event times. None: nothing is known of it, so that the range starts at the head.
+            clip: take what is there, if retention or a truncation may have removed events of the interval.
+            unit: what datetimes are counted in.
+
+        Raises:
+            NotYetError: events of the interval may still be written.
+            BeforeHistoryError: the interval ends before the first watermark.
+            NoWatermarksError: no writer has noted a time.
+            StreamTruncatedError: events of the interval may have been removed.
+            ConfigurationError: a time has no zone, or the interval ends before it starts.
+        """
+        start, end = (unit.number(time) for time in interval)
+        if not start < end:
+            raise ConfigurationError(f"the interval from {start} to {end} is empty: it must start before it ends")
+        name = StreamName(scope, stream)
+        marks = await self._marks(name)
+        behind = (await self._answer(name, marks, end)).required()
+        first = None if ahead is None else await passed_mark(marks, start, _margin(ahead, unit))
+        wanted = StreamCutRange(first.cut if first else StreamCut.unbounded(), behind)
+        left = await self.arithmetic.clip(wanted, name)
+        whole = _is_beginning(left.start) if first is None else await self._is_same(left.start, first.cut)
+        if not (whole or clip):
+            raise StreamTruncatedError(
+                f"events of the times {start} to {end} may have been removed from {name}: to have all of them, it must "
+                f"be read from {first.cut if first else 'its beginning'}, but starts at {left.start}. Ask for a later "
+                "time, give a smaller 'ahead', or take what is left by clip=True"
+            )
+        return left
+
+    async def time_bounds(self, wanted: StreamCutRange) -> TimeBounds:
+        """What the stream's watermarks say of the times in a range; see `aiopravega.event_time.bounds`."""
+        return await time_bounds(self.controller, self.store, await self._planner.resolve(wanted))
+
+    async def _is_same(self, one: StreamCut, other: StreamCut) -> bool:
+        return await self.arithmetic.compare(one, other) is Order.SAME
+
+    async def _answer(self, stream: StreamName, marks: MarkLog, time: int) -> CutAt:
+        before, at = await marks.search(lambda mark: mark.lower < time)
+        if before is None and at is None:
+            raise NoWatermarksError(
+                f"stream {stream} has no watermarks, so that its cuts at event times are not known: have its writers "
+                "note times (note_time); Pravega makes marks of them every 10 s by default"
+            )
+        sealed = at is None and not await self.controller.current_segments(stream)
+        return answer(time, before, at, await self._planner.tail(stream) if sealed else None)
+
+    async def _marks(self, stream: StreamName) -> MarkLog:
+        log = await MarkLog.open(self.controller, self.store, stream)
+        if log is None:
+            raise StreamNotFoundError(f"cannot read the watermarks of stream {stream}: it does not exist")
+        return log
+
+
+def _margin(ahead: int | timedelta, unit: TimeUnit) -> int:
+    margin = -(-ahead // timedelta(microseconds=1) * 1000 // unit) if isinstance(ahead, timedelta) else ahead
+    if margin < 0:
+        raise ConfigurationError(f"'ahead' is {ahead}, but cannot be negative")
+    return margin
+
+
+def _is_beginning(cut: StreamCut) -> bool:
+    return all(segment.epoch == 0 and offset == 0 for segment, offset in cut.positions.items())

@@ -4,16 +4,13 @@ from aiopravega.read.events import Event, read_ranges, read_segment
 from aiopravega.read.history import Order
 from aiopravega.read.plan import Planner
 from aiopravega.read.pointer import EventPointer, fetch_event
-from aiopravega.read.watermarks import TimeBounds, time_bounds
 
 __all__ = [
     "Event",
     "EventPointer",
     "Order",
     "Planner",
-    "TimeBounds",
     "fetch_event",
     "read_ranges",
     "read_segment",
-    "time_bounds",
 ]

@@ -43,7 +43,9 @@ async def test_a_segment_that_the_stream_does_not_have_is_refused(client, make_t
 
     for number, epoch in ((2, 0), (1, 1), (9, 9)):
         unknown = SegmentId(stream, number, epoch)
-        await refused(client, StreamCut(stream, {**tail.positions, unknown: 0}), InvalidStreamCutError, "another stream")
+        await refused(
+            client, StreamCut(stream, {**tail.positions, unknown: 0}), InvalidStreamCutError, "another stream"
+        )
         await refused(client, StreamCut(stream, {unknown: 0}), InvalidStreamCutError, f"segments {number}.#epoch")
 
 

@@ -6,8 +6,8 @@ import struct
 import pytest
 
 from aiopravega import UNBOUNDED, StreamCut, StreamCutRange
-from aiopravega.read import TimeBounds
-from aiopravega.read.watermarks import MarkLog
+from aiopravega.event_time import TimeBounds
+from aiopravega.event_time.log import MarkLog
 
 FIRST, SECOND = 1_700_000_000_000, 1_700_000_060_000
 

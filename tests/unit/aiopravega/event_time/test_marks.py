@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aiopravega import SegmentId, StreamCut, StreamName
 from aiopravega.errors import ProtocolError
-from aiopravega.read.watermarks import Watermark
+from aiopravega.event_time.marks import Watermark
 
 STREAM = StreamName("examples", "orders")
 MARKS = json.loads((Path(__file__).parents[3] / "vectors" / "watermarks.json").read_text(encoding="utf-8"))

@@ -1,0 +1,113 @@
+"""From event times to cuts, by what marks promise.
+
+Behind a mark's positions no event is older than its lower time. So a range that ends at the first mark whose lower
+time is at least some time holds all older events, whatever lies before its start.
+
+Where such a range may start, no mark says: a writer's event may be newer than what it had noted, and so may lie far
+before the mark of its time. It needs a bound that the writers keep, `ahead`: before a writer notes a time, it writes
+nothing newer than that time and `ahead`. Then a mark is *passed* by a time if no event before its positions is so new:
+- what its writers had written when they noted is not newer than its upper time and `ahead`;
+- what they wrote after that, before another writer's position, they have covered by their next note. A mark is not
+  made before each writer has gone beyond the lower time of the mark before it. So when a mark's lower time has come to
+  the upper one of some earlier mark, all writers of that one have noted again by the following mark.
+All this holds of writers that note a time before they write, and often enough not to be dropped meanwhile (after the
+stream's timestamp aggregation timeout). It asks no server: marks come from a `MarkSearch`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from aiopravega.cuts import StreamCut
+from aiopravega.errors import BeforeHistoryError, EventTimeError, NotYetError
+from aiopravega.event_time.marks import Watermark
+
+
+class MarkSearch(Protocol):
+    """Marks in the order of their times, such as a `MarkLog`."""
+
+    async def search(self, holds: Callable[[Watermark], bool]) -> tuple[Watermark | None, Watermark | None]:
+        """The last mark for which a condition holds, and the first for which it does not."""
+        ...
+
+
+class Reach(Enum):
+    """How a time lies to the history of a stream's marks."""
+
+    COMPLETE = "complete"
+    NOT_YET = "not yet"
+    BEFORE_HISTORY = "before the history"
+
+
+@dataclass(frozen=True, slots=True)
+class CutAt:
+    """What a stream's marks say of a time; numbers are in the writers' unit.
+
+    COMPLETE: no event older than `time` lies behind `cut`, and no known cut before it has that. Events behind it are
+    not older than `lower`; `upper` is how far the writers were when it was made, and bounds no event. Both are None at
+    the end of a sealed stream, where nothing follows.
+
+    NOT_YET, BEFORE_HISTORY: there is no such cut, since the last mark is of an earlier time, or the first one of a
+    later time; `lower` and `upper` are that mark's.
+    """
+
+    time: int
+    reach: Reach
+    cut: StreamCut | None
+    lower: int | None
+    upper: int | None
+
+    def required(self) -> StreamCut:
+        """The cut.
+
+        Raises:
+            NotYetError: the writers have not come so far.
+            BeforeHistoryError: the time is before the first mark.
+        """
+        if self.cut is not None:
+            return self.cut
+        raise self._missing()
+
+    def _missing(self) -> EventTimeError:
+        if self.reach is Reach.NOT_YET:
+            return NotYetError(
+                f"the stream is not complete up to event time {self.time} yet: its last watermark is of {self.lower}, "
+                f"and its writers had noted up to {self.upper}. Ask again later; a writer that stopped noting times "
+                "holds the watermarks back until it is dropped"
+            )
+        return BeforeHistoryError(
+            f"event time {self.time} is before the first watermark of the stream, which is of {self.lower}: nobody "
+            "noted times then. Ask for a later time"
+        )
+
+
+def answer(time: int, before: Watermark | None, at: Watermark | None, end: StreamCut | None) -> CutAt:
+    """What to say of a time.
+
+    Args:
+        time: what was asked for.
+        before: the last mark with an earlier lower time.
+        at: the first mark with this lower time, or a later one.
+        end: the end of the stream, if it is sealed.
+    """
+    if at is None:
+        lower, upper = (before.lower, before.upper) if before else (None, None)
+        if end is None:
+            return CutAt(time, Reach.NOT_YET, None, lower, upper)
+        return CutAt(time, Reach.COMPLETE, end, None, None)
+    if before is None and at.lower > time:
+        return CutAt(time, Reach.BEFORE_HISTORY, None, at.lower, at.upper)
+    return CutAt(time, Reach.COMPLETE, at.cut, at.lower, at.upper)
+
+
+async def passed_mark(marks: MarkSearch, time: int, ahead: int) -> Watermark | None:
+    """The last mark before whose positions all events are older than `time`, as far as marks can tell."""
+    newest, _ = await marks.search(lambda mark: mark.upper + ahead < time)
+    if newest is None:
+        return None
+    beside, _ = await marks.search(lambda mark: mark.lower < newest.lower)
+    if beside is None:
+        return None
+    passed, _ = await marks.search(lambda mark: mark.upper <= beside.lower)
+    return passed

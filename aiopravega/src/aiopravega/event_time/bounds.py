@@ -1,0 +1,36 @@
+"""What a stream's marks say of the times in a range of it."""
+
+from dataclasses import dataclass
+
+from aiopravega.control import Controller
+from aiopravega.cuts import StreamCutRange
+from aiopravega.event_time.log import MarkLog
+from aiopravega.store import SegmentStore
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBounds:
+    """What the marks say of a range: see `time_bounds`. None: there is no such mark."""
+
+    lower: int | None
+    upper: int | None
+
+
+async def time_bounds(controller: Controller, store: SegmentStore, wanted: StreamCutRange) -> TimeBounds:
+    """The bounds that watermarks give for the times of the events of a range, in the writers' unit.
+
+    No event of the range is older than `lower`, if writers are honest: it is of the last mark whose positions lie at
+    or before the start. `upper` is of the first mark whose positions lie at or behind the end: the greatest time that
+    any active writer had noted by then. A writer's event may be newer than what it had noted, so `upper` tells how far
+    the writers were, and is no bound of the events.
+
+    Raises:
+        PravegaError: the marks cannot be read.
+    """
+    stream = wanted.start.stream
+    marks = await MarkLog.open(controller, store, stream) if stream else None
+    if marks is None:
+        return TimeBounds(None, None)
+    before, _ = await marks.search(lambda mark: mark.is_before(wanted.start))
+    _, behind = await marks.search(lambda mark: not mark.is_behind(wanted.end))
+    return TimeBounds(before.lower if before else None, behind.upper if behind else None)

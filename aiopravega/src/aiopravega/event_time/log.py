@@ -1,0 +1,142 @@
+"""Where a stream's marks are kept, and how one is found among very many.
+
+Marks come in the order of their times and positions, but have no fixed length, so that they are searched by places:
+some bytes anywhere in the middle hold the beginning of a mark, which its lengths tell. Each round looks at several
+places at once, so that a million marks take four rounds. Framing: `RevisionedStreamClientImpl` in Pravega's client.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Final, Self
+
+from aiopravega import wire
+from aiopravega.control import Controller
+from aiopravega.errors import ProtocolError, SegmentNotFoundError, StreamNotFoundError
+from aiopravega.event_time.marks import RECORD, REVISION, Watermark
+from aiopravega.names import INTERNAL_PREFIX, SegmentId, StreamName
+from aiopravega.read.events import read_bytes
+from aiopravega.store import SegmentStore
+
+_MARKS: Final = f"{INTERNAL_PREFIX}MARK"
+# A place is looked at by this many bytes first: tens of marks of a stream with few segments.
+_GLANCE: Final = 4 * 1024
+# So little is looked through instead of searched, and a place at which no mark begins in so much is given up.
+_FEW_BYTES: Final = 64 * 1024
+# Places that are looked at together. More save rounds, but each costs a request.
+_PLACES: Final = 7
+# Bytes that a reading of many marks asks for at a time.
+_WINDOW: Final = 1024 * 1024
+
+
+class MarkLog:
+    """The marks of a stream that there were when it was opened, or last refreshed."""
+
+    def __init__(self, store: SegmentStore, stream: StreamName, segment: SegmentId, start: int, end: int) -> None:
+        self._store = store
+        self._stream = stream
+        self._segment = segment
+        self._start, self._end = start, end
+
+    @classmethod
+    async def open(cls, controller: Controller, store: SegmentStore, stream: StreamName) -> Self | None:
+        """The marks of a stream; None if it has no stream of marks."""
+        try:
+            segments = await controller.head_segments(StreamName(stream.scope, f"{_MARKS}{stream.stream}"))
+        except StreamNotFoundError:
+            return None
+        for segment in segments:  # there is only one
+            info = await store.info(segment)
+            return cls(store, stream, segment, info.start_offset, info.write_offset)
+        return None
+
+    async def refresh(self) -> bool:
+        """Take in the marks that have been made since; returns False if they are gone, with the stream.
+
+        Raises:
+            PravegaError: they cannot be read.
+        """
+        try:
+            info = await self._store.info(self._segment)
+        except SegmentNotFoundError:
+            return False
+        self._start, self._end = max(self._start, info.start_offset), info.write_offset
+        return True
+
+    async def read(self, holds: Callable[[Watermark], bool] = lambda _: False) -> AsyncIterator[Watermark]:
+        """All marks from the first on for which a condition does not hold (see `search`), each once.
+
+        Only what a later `refresh` finds is left in the log then.
+        """
+        start, _, _ = await self._find(holds)
+        async for _, mark in self._marks(start):
+            yield mark
+        self._start = self._end
+
+    async def search(self, holds: Callable[[Watermark], bool]) -> tuple[Watermark | None, Watermark | None]:
+        """The last mark for which a condition holds, and the first for which it does not.
+
+        Args:
+            holds: true for the marks up to some point, and false for all behind.
+        """
+        _, last, following = await self._find(holds)
+        return last, following
+
+    async def _find(self, holds: Callable[[Watermark], bool]) -> tuple[int, Watermark | None, Watermark | None]:
+        """Where the first mark is for which it does not hold (else the end), the mark before it, and itself."""
+        low, high = self._start, self._end  # of where the first mark starts for which it does not hold
+        while high - low > _FEW_BYTES:
+            step = (high - low) // (_PLACES + 1)
+            places = [low + step * number for number in range(1, _PLACES + 1)]
+            found = await asyncio.gather(*(self._next_mark(place, high) for place in places))
+            before = low, high
+            for at, mark in (place for place in found if place is not None):
+                if not holds(mark):
+                    high = at
+                    break
+                low = at
+            if (low, high) == before:
+                break  # marks of many segments: look through them
+        last = None
+        async for at, mark in self._marks(low):
+            if not holds(mark):
+                return at, last, mark
+            last = mark
+        return self._end, last, None
+
+    async def _marks(self, start: int) -> AsyncIterator[tuple[int, Watermark]]:
+        rest, window = b"", _FEW_BYTES
+        while start < self._end:
+            end = min(start + window, self._end)
+            data = rest + b"".join(await read_bytes(self._store, self._segment, start, end))
+            begins = start - len(rest)
+            frames, whole = wire.scan_frames(data, 0, len(data))
+            for first, following in zip(frames, [*frames[1:], whole], strict=False):
+                yield begins + first, Watermark.parse(data[first + wire.EVENT_HEADER : following], self._stream)
+            start, rest, window = end, data[whole:], _WINDOW
+
+    async def _next_mark(self, start: int, limit: int) -> tuple[int, Watermark] | None:
+        """The first mark that begins at or behind `start`, and where; None if none is whole before `limit`."""
+        data, end, limit = b"", start, min(start + _FEW_BYTES, limit)
+        following = start + _GLANCE
+        while end < limit:
+            following = min(following, limit)
+            data += b"".join(await read_bytes(self._store, self._segment, end, following))
+            end, following = following, start + _FEW_BYTES
+            for at in _places(data):
+                whole = at + wire.EVENT_HEADER + int.from_bytes(data[at : at + wire.EVENT_HEADER])
+                try:
+                    return start + at, Watermark.parse(data[at + wire.EVENT_HEADER : whole], self._stream)
+                except ProtocolError:
+                    continue  # an entry of a mark that looks like the beginning of one, or a mark that is cut off
+        return None
+
+
+def _places(data: bytes) -> Iterator[int]:
+    """Where a mark can begin: a record whose length fits the event header in front of it."""
+    record = data.find(REVISION, wire.EVENT_HEADER)
+    while record >= 0:
+        if len(data) >= record + RECORD.size:
+            _, length = RECORD.unpack_from(data, record)
+            if wire.event_header(RECORD.size + max(length, 0)) == data[record - wire.EVENT_HEADER : record]:
+                yield record - wire.EVENT_HEADER
+        record = data.find(REVISION, record + 1)
