@@ -8,10 +8,10 @@ from uuid import UUID
 
 from aiopravega.config import PravegaConfig
 from aiopravega.control import Controller, RetentionPolicy, ScalingPolicy, StreamConfiguration
-from aiopravega.cuts import StreamCut, StreamCutRange
+from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError, StreamNotFoundError
 from aiopravega.event_time import TimeCalls
-from aiopravega.ledger import DEFAULT_TABLE, CommitLedger, Keepers
+from aiopravega.ledger import CUT_TABLE, DEFAULT_TABLE, CommitLedger, CutLedger, Keepers
 from aiopravega.names import StreamName, check_name
 from aiopravega.read import Event, EventPointer, fetch_event
 from aiopravega.read.calls import RangeCalls
@@ -192,6 +192,10 @@ class PravegaClient(RangeCalls, TimeCalls):
     def commit_ledger(self, scope: str, table: str = DEFAULT_TABLE) -> CommitLedger:
         """The commit ledger in a key-value table: what exactly-once writes have written."""
         return CommitLedger(self.controller, self.store, scope, table, self._keepers)
+
+    def cut_ledger(self, scope: str, table: str = CUT_TABLE) -> CutLedger:
+        """The cut ledger in a key-value table: which range belongs to which interval of a consumer."""
+        return CutLedger(self.controller, self.store, scope, table)
 
 
 class _OpeningTransaction:

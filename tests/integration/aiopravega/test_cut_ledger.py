@@ -1,12 +1,17 @@
 """The cut ledger on a real key-value table: what is recorded, found again, and refused."""
 
+import asyncio
 import uuid
+from datetime import UTC, datetime
+from itertools import pairwise
 
 import pytest
 
 from aiopravega import PravegaClient, PravegaConfig, SegmentId, StreamCut, StreamCutRange, StreamName
-from aiopravega.errors import LedgerError, TableConflictError, TableNotFoundError
-from aiopravega.ledger import CUT_TABLE, CutLedger, Interval
+from aiopravega.blocking import PravegaClient as BlockingClient
+from aiopravega.errors import ConfigurationError, LedgerError, TableConflictError, TableNotFoundError
+from aiopravega.ledger import CUT_TABLE, Interval
+from aiopravega.ledger.cut_record import myself
 
 
 @pytest.fixture
@@ -24,7 +29,7 @@ async def stream(client):
 
 @pytest.fixture
 async def ledger(client, stream):
-    ledger = CutLedger(client.controller, client.store, stream.scope)
+    ledger = client.cut_ledger(stream.scope)
     assert await ledger.create()
     return ledger
 
@@ -89,11 +94,109 @@ async def test_an_interval_can_get_another_range(ledger, stream, taken):
 
 async def test_a_ledger_that_is_not_there_is_an_error(client, stream):
     with pytest.raises(TableNotFoundError):
-        await CutLedger(client.controller, client.store, stream.scope, "nowhere").last(Interval("c", stream, "i"))
+        await client.cut_ledger(stream.scope, "nowhere").last(Interval("c", stream, "i"))
 
 
 async def test_a_record_of_another_release_stops_the_reader(client, ledger, stream):
     monday = Interval("consumer", stream, "monday")
-    await client.table(stream.scope, CUT_TABLE).put(monday.last_key, b'{"version": 2}')
-    with pytest.raises(LedgerError, match="newer release"):
+    await client.table(stream.scope, CUT_TABLE).put(monday.last_key, b'{"version": 1}')
+    with pytest.raises(LedgerError, match="another release"):
         await ledger.last(monday)
+    with pytest.raises(LedgerError, match="another release"):
+        await ledger.records("consumer", stream)
+
+
+async def test_records_say_who_took_what_when_and_come_in_order(ledger, stream, taken):
+    begin = datetime.now(UTC)
+    for number in range(5):
+        day = Interval("consumer", stream, f"day {number}")
+        await ledger.record(day, taken(number, number + 1), await ledger.last(day), by="ada")
+    await ledger.finish(Interval("consumer", stream, "day 1"), taken(1, 2), by="bob")
+    await ledger.finish(Interval("consumer", stream, "day 4"))
+    await ledger.record(Interval("other", stream, "day 0"), taken(0, 9), after=None)
+
+    records = await ledger.records("consumer", stream)
+
+    assert [record.interval for record in records] == [f"day {number}" for number in range(5)]
+    assert [record.follows for record in records] == [False, True, True, True, True]
+    assert [record.is_done for record in records] == [False, True, False, False, True]
+    assert {record.recorded_by for record in records} == {"ada"}
+    assert (records[1].done_by, records[4].done_by) == ("bob", myself())
+    assert all(begin <= record.recorded_at <= (record.done_at or datetime.now(UTC)) for record in records)
+    assert {name: len(found) for (_, name), found in (await ledger.consumers()).items()} == {"consumer": 5, "other": 1}
+
+
+async def test_a_range_that_leaves_a_gap_is_refused_in_a_chain(ledger, stream, taken):
+    monday, tuesday = (Interval("consumer", stream, day) for day in ("monday", "tuesday"))
+    await ledger.record(monday, taken(0, 5), after=None, chained=True)
+    for start in (4, 6):
+        with pytest.raises(LedgerError, match="a gap, or overlaps"):
+            await ledger.record(tuesday, taken(start, 9), await ledger.last(tuesday), chained=True)
+    await ledger.record(tuesday, taken(5, 9), await ledger.last(tuesday), chained=True)
+
+
+async def test_done_is_for_the_range_that_was_processed(ledger, stream, taken):
+    monday = Interval("consumer", stream, "monday")
+    with pytest.raises(LedgerError, match="no range"):
+        await ledger.finish(monday)
+    await ledger.record(monday, taken(0, 5), after=None)
+    await ledger.record(monday, taken(0, 7), after=await ledger.last(monday))
+    with pytest.raises(LedgerError, match="another range"):
+        await ledger.finish(monday, taken(0, 5))
+    done = await ledger.finish(monday, taken(0, 7))
+    assert await ledger.finish(monday) == done == await ledger.find(monday)
+
+
+async def test_the_next_interval_does_not_undo_what_is_done(client, ledger, stream, taken):
+    monday, tuesday = (Interval("consumer", stream, day) for day in ("monday", "tuesday"))
+    await ledger.record(monday, taken(0, 5), after=None)
+    await client.table(stream.scope, CUT_TABLE).remove(monday.key)  # as after a crash
+    await ledger.finish(monday)
+    await ledger.record(tuesday, taken(5, 9), await ledger.last(tuesday))
+    assert (await ledger.find(monday)).is_done
+    assert [record.interval for record in await ledger.records("consumer", stream)] == ["monday", "tuesday"]
+
+
+async def test_of_runs_that_race_each_gets_a_range_of_its_own(ledger, stream, taken):
+    async def run(name: str) -> None:
+        interval = Interval("consumer", stream, name)
+        while True:
+            last = await ledger.last(interval)
+            start = 0 if last is None else last.range.end.positions[SegmentId(stream, 0, 0)]
+            try:
+                await ledger.record(interval, taken(start, start + 1), last, chained=True)
+            except TableConflictError:
+                continue
+            return
+
+    await asyncio.gather(*(run(f"run {number}") for number in range(20)))
+
+    records = await ledger.records("consumer", stream)
+    assert [record.number for record in records] == list(range(20))
+    assert all(one.range.end == other.range.start and other.follows for one, other in pairwise(records))
+
+
+async def test_claims_that_race_get_the_range_of_the_first(ledger, stream, taken):
+    interval = Interval("consumer", stream, "monday")
+    claims = await asyncio.gather(*(ledger.claim(interval, taken(0, end)) for end in range(1, 9)))
+    assert len({claim.range for claim in claims}) == 1
+    assert await ledger.find(interval) == claims[0]
+
+
+def test_a_blocking_ledger_has_the_same_calls(pravega_config, stream, taken):
+    interval = Interval("consumer", stream, "monday")
+    with BlockingClient(pravega_config) as client:
+        ledger = client.cut_ledger(stream.scope)
+        assert ledger.create()
+        assert [ledger.find(interval), ledger.recorded(interval), ledger.last(interval)] == [None] * 3
+        ledger.record(interval, taken(0, 5), after=None)
+        ledger.claim(Interval("consumer", stream, "tuesday"), taken(5, 6), number=1)
+        assert ledger.finish(interval).is_done
+        assert [record.is_done for record in ledger.records("consumer", stream)] == [True, False]
+        assert list(ledger.consumers()) == [(stream, "consumer")]
+
+
+@pytest.mark.parametrize("names", [("", "monday"), ("consumer", "")])
+def test_consumers_and_intervals_need_names(names):
+    with pytest.raises(ConfigurationError, match="need names"):
+        Interval(names[0], StreamName("scope", "stream"), names[1])

@@ -6,6 +6,7 @@ from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from aiopravega import client as asynchronous
+from aiopravega.blocking.cut_ledger import CutLedger
 from aiopravega.blocking.ledger import CommitLedger
 from aiopravega.blocking.tables import KeyValueTable
 from aiopravega.blocking.times import TimeCalls
@@ -13,7 +14,7 @@ from aiopravega.blocking.writes import EventWriter, Transaction, TransactionHand
 from aiopravega.config import PravegaConfig
 from aiopravega.control import Controller, RetentionPolicy, ScalingPolicy
 from aiopravega.cuts import SegmentRange, StreamCut, StreamCutRange
-from aiopravega.ledger import DEFAULT_TABLE
+from aiopravega.ledger import CUT_TABLE, DEFAULT_TABLE
 from aiopravega.loop import LoopThread
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.net import Endpoint
@@ -218,6 +219,10 @@ class PravegaClient(TimeCalls):
     def commit_ledger(self, scope: str, table: str = DEFAULT_TABLE) -> CommitLedger:
         """The commit ledger in a key-value table: what exactly-once writes have written."""
         return CommitLedger(self._loop, self._client.controller, self._client.commit_ledger(scope, table))
+
+    def cut_ledger(self, scope: str, table: str = CUT_TABLE) -> CutLedger:
+        """The cut ledger in a key-value table: which range belongs to which interval of a consumer."""
+        return CutLedger(self._loop, self._client.cut_ledger(scope, table))
 
     # --- what bulk readers need: they have sockets of their own ---------------------------------------------
 

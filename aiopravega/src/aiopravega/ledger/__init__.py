@@ -1,7 +1,8 @@
 """Ledgers on key-value tables: which transactions make up which write (exactly once), which range which interval."""
 
 from aiopravega.ledger.commit_ledger import DEFAULT_TABLE, CommitLedger, StoredCommit
-from aiopravega.ledger.cut_ledger import CUT_TABLE, CutLedger, Interval, StoredRange
+from aiopravega.ledger.cut_ledger import CUT_TABLE, CutLedger, StoredRange
+from aiopravega.ledger.cut_record import CutRecord, Interval, IntervalState
 from aiopravega.ledger.job import WriteJob
 from aiopravega.ledger.keeper import Keepers, LeaseKeeper
 from aiopravega.ledger.notes import LeaseNotes
@@ -16,7 +17,9 @@ __all__ = [
     "CommitRecord",
     "CommitState",
     "CutLedger",
+    "CutRecord",
     "Interval",
+    "IntervalState",
     "Keepers",
     "LeaseKeeper",
     "LeaseNotes",

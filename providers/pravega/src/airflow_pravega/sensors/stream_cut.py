@@ -13,7 +13,7 @@ from airflow.sdk.configuration import conf
 
 from aiopravega import PravegaClient, PravegaConfig, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, TableConflictError
-from aiopravega.ledger import CutLedger, Interval, StoredRange
+from aiopravega.ledger import Interval, StoredRange
 from aiopravega.loop import LoopThread
 from airflow_pravega.failures import failing_for_good, from_event
 from airflow_pravega.hooks.pravega import PravegaHook
@@ -125,7 +125,7 @@ class _Look:
             if not self._record:
                 return await self._find(client, None)
             await client.head(self.stream.scope, self.stream.stream)  # no ledger is made for a stream that is not there
-            ledger = CutLedger(client.controller, client.store, self.stream.scope)
+            ledger = client.cut_ledger(self.stream.scope)
             await ledger.create()
             while True:
                 last = await ledger.last(self._interval)
@@ -136,7 +136,7 @@ class _Look:
                 if found is None:
                     return None
                 try:
-                    await ledger.record(self._interval, found, after=last)
+                    await ledger.record(self._interval, found, after=last, chained=self._since == LAST)
                 except TableConflictError:
                     continue  # another run has taken a range since `last`: with since="last" ours starts behind it
                 return found

@@ -1,0 +1,175 @@
+"""What the cut ledger keeps of an interval: its range, its state, who took it and when."""
+
+import getpass
+import hashlib
+import socket
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final, Literal, Self
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+
+from aiopravega.cuts import StreamCut, StreamCutRange
+from aiopravega.errors import ConfigurationError, LedgerError
+from aiopravega.names import StreamName
+
+_HALF_KEY: Final = 16  # bytes of a key that say whose it is; as many say which interval
+KEY_LENGTH: Final = 2 * _HALF_KEY
+# Neighbours share a cut, so that nearly every second text has just been read.
+_cut_of = lru_cache(maxsize=256)(StreamCut.from_text)
+
+
+class IntervalState(StrEnum):
+    """OPEN: somebody has its range and may be at work; DONE: its consumer says that it has been processed."""
+
+    OPEN = "open"
+    DONE = "done"
+
+
+def first_key(consumer: str, stream: StreamName) -> bytes:
+    """The first key that a consumer of a stream can have; its last range is there. All its others follow it."""
+    return _digest("consumer", str(stream), consumer) + bytes(_HALF_KEY)
+
+
+def last_key(consumer: str, stream: StreamName) -> bytes:
+    """The last key that a consumer of a stream can have."""
+    return _digest("consumer", str(stream), consumer) + b"\xff" * _HALF_KEY
+
+
+def _digest(*parts: str) -> bytes:
+    return hashlib.sha256("\0".join(parts).encode()).digest()[:_HALF_KEY]
+
+
+def myself() -> str:
+    """Who this process is, for records that are not told: `user@host`."""
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # containers run as users without a name
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """What a scheduler names: one run of one consumer of one stream.
+
+    Raises:
+        ConfigurationError: the consumer or the interval has no name.
+    """
+
+    consumer: str
+    stream: StreamName
+    name: str
+
+    def __post_init__(self) -> None:
+        if not self.consumer or not self.name:
+            raise ConfigurationError(f"{self}: a consumer and an interval need names")
+
+    @property
+    def key(self) -> bytes:
+        """The key of this interval's record."""
+        return self.last_key[:_HALF_KEY] + _digest("interval", self.name)
+
+    @property
+    def last_key(self) -> bytes:
+        """The key of the record of the consumer's last range."""
+        return first_key(self.consumer, self.stream)
+
+    def __str__(self) -> str:
+        return f"interval {self.name!r} of {self.consumer!r} on {self.stream}"
+
+
+class CutRecord(BaseModel):
+    """What is known of an interval.
+
+    `number` counts the intervals of a consumer in the order of the stream. `follows` says that the range starts where
+    the one before it ended. `since` and `until` are the event times that the interval stands for, if it is one of time:
+    the end is not included.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[2] = 2
+    consumer: str
+    stream: StreamName
+    interval: str
+    start: str
+    end: str
+    number: int = 0
+    follows: bool = False
+    since: AwareDatetime | None = None
+    until: AwareDatetime | None = None
+    state: IntervalState = IntervalState.OPEN
+    recorded_by: str
+    recorded_at: AwareDatetime
+    done_by: str | None = None
+    done_at: AwareDatetime | None = None
+
+    @classmethod
+    def new(
+        cls,
+        interval: Interval,
+        taken: StreamCutRange,
+        *,
+        by: str | None,
+        number: int,
+        follows: bool = False,
+        times: tuple[datetime, datetime] | None = None,
+    ) -> Self:
+        """The record of an interval that gets its range now."""
+        since, until = times or (None, None)
+        return cls(
+            consumer=interval.consumer,
+            stream=interval.stream,
+            interval=interval.name,
+            start=taken.start.to_text(),
+            end=taken.end.to_text(),
+            number=number,
+            follows=follows,
+            since=since,
+            until=until,
+            recorded_by=by or myself(),
+            recorded_at=datetime.now(UTC),
+        )
+
+    @classmethod
+    def from_json(cls, value: bytes) -> Self:
+        """Read a value of the table.
+
+        Raises:
+            LedgerError: it is of another version, or no such record.
+        """
+        try:
+            return cls.model_validate_json(value)
+        except ValidationError as error:
+            raise LedgerError(
+                f"not a record of a cut ledger of version 2 ({error}): is it of another release, or the table used "
+                "for else?"
+            ) from None
+
+    def to_json(self) -> bytes:
+        """A value of the table."""
+        return self.model_dump_json(exclude_defaults=True).encode()
+
+    def done(self, by: str | None) -> Self:
+        """This record, done now."""
+        return self.model_copy(
+            update={"state": IntervalState.DONE, "done_by": by or myself(), "done_at": datetime.now(UTC)}
+        )
+
+    @property
+    def range(self) -> StreamCutRange:
+        """The range of the interval."""
+        return StreamCutRange(_cut_of(self.start), _cut_of(self.end))
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the interval has been processed."""
+        return self.state is IntervalState.DONE
+
+    @property
+    def place(self) -> tuple[datetime, int, datetime]:
+        """What puts the records of a consumer in order: event times, if it has them, else numbers."""
+        return self.since or datetime.min.replace(tzinfo=UTC), self.number, self.recorded_at
