@@ -34,7 +34,16 @@ test: setup ## Run all tests (some: make test ARGS='tests/unit -k cut')
 
 .PHONY: proofs
 proofs: setup ## Run the tests that wait for minutes, which make test leaves out
-	@$(BIN)/python -m pytest -m slow $(ARGS)
+	@$(BIN)/python -m pytest -m slow --ignore tests/faults $(ARGS)
+
+.PHONY: faults
+faults: setup ## Kill Spark jobs and servers at every point of a write, and store what readers see
+	@$(BIN)/python -m pytest -m "slow or not slow" tests/faults --store-faults $(ARGS)
+	@$(BIN)/python -m tests.faults.report
+
+.PHONY: soak
+soak: setup ## Kill at random for a quarter of an hour (other: make soak ARGS='--minutes 60 --seed 7')
+	@$(BIN)/python -m tests.faults.soak $(ARGS)
 
 .PHONY: check
 check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, docs
@@ -45,6 +54,7 @@ check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, 
 	@echo "reasons" && $(BIN)/python tools/check_reasons.py
 	@echo "addresses" && $(BIN)/python tools/check_addresses.py
 	@echo "reference pages" && $(BIN)/python tools/write_reference.py --check
+	@echo "table of faults" && $(BIN)/python -m tests.faults.report --check
 
 .PHONY: bench
 bench: setup ## Measure against the Java client and the official Python client

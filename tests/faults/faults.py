@@ -1,0 +1,193 @@
+"""The faults: what happens to a job whose writes have come to their points, and how it is run again."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from tests.faults.case import Result
+from tests.faults.field import Field
+from tests.faults.process import Job, executors_of, wait_until
+from tests.faults.proxy import Proxy
+
+from aiopravega.control import TransactionState
+
+Results = dict[str, Result]
+Fault = Callable[[Field], Results]
+Meanwhile = Callable[[Field], None]
+# A write that waits at its point keeps a core of the job busy.
+_SPARE_CORES = 2
+# What the server with short leases grants at most, and how much later its end shows at the latest.
+LEASE_SECONDS = 20
+_LEASE_ENDS_SECONDS = 6
+# How long the tokens of the cluster with authentication live.
+TOKEN_SECONDS = 8
+# What a process of the cluster may need until it works again.
+_PROCESSES = ("zookeeper", "bookie", "segmentstore", "controller")
+
+
+def _local(field: Field) -> str:
+    return f"local[{len(field.cases) + _SPARE_CORES},4]"
+
+
+def _cluster(field: Field) -> str:
+    return f"local-cluster[2,{len(field.cases) + _SPARE_CORES},1024]"
+
+
+def _nothing(_: Field) -> None:
+    pass
+
+
+def leases_run_out(field: Field) -> None:
+    """Wait until no lease that the server with short leases has granted is left."""
+    time.sleep(LEASE_SECONDS + _LEASE_ENDS_SECONDS)
+    wait_until(lambda: TransactionState.OPEN not in field.recorded_states(), lambda: "leases have not run out")
+
+
+def streams_scale(field: Field) -> None:
+    """Split the segments of all streams."""
+    field.scale(5)
+
+
+def driver_killed(
+    field: Field,
+    meanwhile: Meanwhile = _nothing,
+    *,
+    on_cluster: bool = False,
+    skews: Mapping[str, float] | None = None,
+) -> Results:
+    """`kill -9` of the driver with all its workers, while each write is at its point; then a new job."""
+    plan = field.plan("wait", skews=skews)
+    job = field.start(plan=plan, master=_cluster(field) if on_cluster else _local(field))
+    field.wait_reached(job, plan)
+    job.kill()
+    meanwhile(field)
+    retry = field.start(again=True)
+    retry.end()
+    return field.results(retry, dict.fromkeys(field.streams, "killed"))
+
+
+def worker_killed(field: Field) -> Results:
+    """`kill -9` of the Python process that is at the point; Spark, or the caller of the write, tries again."""
+    plan = field.plan("die")
+    job = field.start(plan=plan, master=_local(field), tries=2)
+    job.end()
+    field.wait_reached(job, plan)
+    return _told(field, job)
+
+
+def executor_killed(field: Field) -> Results:
+    """`kill -9` of the executors whose workers are at the points, with these; Spark tries again on others."""
+    plan = field.plan("wait")
+    job = field.start(plan=plan, master=_cluster(field), tries=2)
+    pids = field.wait_reached(job, plan)
+    for pid in [*executors_of(pids.values()), *pids.values()]:
+        os.kill(pid, signal.SIGKILL)
+    job.end()
+    return _told(field, job)
+
+
+def zombie(field: Field) -> Results:
+    """The whole job stops, as on a machine that is suspended; its retry ends, and then it wakes up and goes on."""
+    plan = field.plan("wait")
+    job = field.start(plan=plan, master=_local(field))
+    field.wait_reached(job, plan)
+    job.signal(signal.SIGSTOP)
+    retry = field.start(again=True)
+    retry.end()
+    _wake(field, job, plan.parent.name)
+    return field.results(retry, {name: f"zombie, {field.told(job, name)}" for name in field.streams})
+
+
+def suspended(field: Field) -> Results:
+    """The whole job stops until its leases have run out, and goes on; its caller may try again."""
+    plan = field.plan("wait")
+    job = field.start(plan=plan, master=_local(field), tries=2)
+    field.wait_reached(job, plan)
+    job.signal(signal.SIGSTOP)
+    leases_run_out(field)
+    _wake(field, job, plan.parent.name)
+    return _told(field, job)
+
+
+def tokens_expire(field: Field) -> Results:
+    """Every token that the job has is too old when it goes on."""
+    plan = field.plan("wait")
+    job = field.start(plan=plan, master=_local(field))
+    field.wait_reached(job, plan)
+    time.sleep(2 * TOKEN_SECONDS)
+    field.send_on(plan)
+    job.end()
+    return _told(field, job)
+
+
+def connections_cut(field: Field) -> Results:
+    """All connections to controller and segment store are reset when the writes are at their points."""
+    with _proxies(field) as (controller, store):
+        plan = field.plan("wait", proxies={field.store_port: store.port})
+        job = field.start(plan=plan, master=_local(field), tries=2, controller=f"tcp://127.0.0.1:{controller.port}")
+        field.wait_reached(job, plan)
+        controller.cut()
+        store.cut()
+        field.send_on(plan)
+        job.end()
+        return _told(field, job)
+
+
+def answers_lost(field: Field) -> Results:
+    """The next requests arrive and their answers do not; then all connections are reset."""
+    with _proxies(field) as (controller, store):
+        plan = field.plan("wait", proxies={field.store_port: store.port})
+        job = field.start(plan=plan, master=_local(field), tries=2, controller=f"tcp://127.0.0.1:{controller.port}")
+        field.wait_reached(job, plan)
+        for proxy in (controller, store):
+            proxy.swallow(True)
+        field.send_on(plan)
+        wait_until(
+            lambda: controller.swallowed + store.swallowed >= len(field.cases), lambda: "the job asks for nothing"
+        )
+        for proxy in (controller, store):
+            proxy.cut()
+            proxy.swallow(False)
+        job.end()
+        return _told(field, job)
+
+
+def server_killed(*names: str) -> Fault:
+    """`kill -9` of processes of the cluster while the writes are at their points; they go on, and it is restarted."""
+
+    def fault(field: Field) -> Results:
+        cluster = field.cluster
+        assert cluster is not None
+        plan = field.plan("wait")
+        job = field.start(plan=plan, master=_local(field), tries=2)
+        field.wait_reached(job, plan)
+        for name in names:
+            cluster.kill(name)
+        field.send_on(plan)
+        for name in _PROCESSES:
+            if name in names:
+                cluster.restart(name)
+        job.end()
+        cluster.wait_ready()
+        return _told(field, job)
+
+    return fault
+
+
+@contextmanager
+def _proxies(field: Field) -> Iterator[tuple[Proxy, Proxy]]:
+    controller_port = int(field.config.controller_uri.rpartition(":")[2])
+    with Proxy(controller_port) as controller, Proxy(field.store_port) as store:
+        yield controller, store
+
+
+def _wake(field: Field, job: Job, plan: str) -> None:
+    field.send_on(field.folder / plan / "plan.json")
+    job.signal(signal.SIGCONT)
+    job.end()
+
+
+def _told(field: Field, job: Job) -> Results:
+    return field.results(job, {name: field.told(job, name) for name in field.streams})

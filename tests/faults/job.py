@@ -1,0 +1,105 @@
+"""A Spark job in a process of its own: several writes at once, each to a stream of its own. Not collected by pytest.
+
+The writes share one driver, so that one kill meets all of them, each at another point. How a write ended is a file
+of its stream's name in the folder of results.
+"""
+
+import argparse
+import json
+import logging
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from tests.faults.rows import Rows
+
+# More at a time start more Python workers, each of which imports everything, instead of using old ones again.
+_AT_ONCE = 2
+_POLL_SECONDS = 0.02
+_QUERY_SECONDS = 300
+# Enough of an error to find its class in, which Spark hides in its stack traces.
+_LAST_CHARACTERS = 20_000
+
+
+def _rows(spark: SparkSession, write: dict[str, Any]) -> DataFrame:
+    rows = Rows(**write["rows"])
+    return spark.range(0, rows.count, numPartitions=rows.partitions).selectExpr(*rows.sql())
+
+
+def _write_batch(spark: SparkSession, write: dict[str, Any], options: dict[str, str]) -> None:
+    named = {"stream": write["stream"], "write_id": write["write_id"]}
+    _rows(spark, write).write.format("pravega").mode("append").options(**options, **named).save()
+
+
+def _write_stream(spark: SparkSession, write: dict[str, Any], options: dict[str, str]) -> None:
+    """From a stream to a stream, in micro-batches, over all that there is."""
+    source = spark.readStream.format("pravega").options(**options, stream=write["source"])
+    source.option("start_stream_cut", "earliest").option("split_bytes", "0")
+    events = source.option("max_bytes_per_trigger", write["trigger_bytes"]).load()
+    sink = events.selectExpr("event", "split(string(event), ':')[0] AS routing_key").writeStream.format("pravega")
+    sink.options(**options, stream=write["stream"]).option("checkpointLocation", write["checkpoint"])
+    query = sink.trigger(availableNow=True).start()
+    if not query.awaitTermination(_QUERY_SECONDS):
+        query.stop()
+        raise TimeoutError(f"the query ran for more than {_QUERY_SECONDS} s")
+
+
+def _run(spark: SparkSession, write: dict[str, Any], job: dict[str, Any]) -> None:
+    spark.createDataFrame([], "id long")  # makes it this thread's session; else Spark looks for no source in Python
+    errors: list[str] = []
+    begun = time.monotonic()
+    while len(errors) < job["tries"]:
+        try:
+            (_write_stream if write["streaming"] else _write_batch)(spark, write, job["options"] | write["options"])
+            break
+        except Exception as error:  # noqa: BLE001  # whatever it is, the harness judges it
+            errors.append(f"{type(error).__name__}: {error}"[-_LAST_CHARACTERS:])
+    result = {"errors": errors, "seconds": time.monotonic() - begun, "written": len(errors) < job["tries"]}
+    path = Path(job["results"]) / f"{write['stream']}.json"
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(result))
+    part.rename(path)
+
+
+def main() -> None:
+    """Run the job that a JSON file describes."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("job", type=Path)
+    job = json.loads(parser.parse_args().job.read_text())
+    logging.basicConfig(level=logging.INFO)
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
+        "spark.executorEnv.FAULT_ROLE": "executor",
+        **job["settings"],
+    }
+    builder = SparkSession.builder.master(job["master"])
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    threads: dict[str, threading.Thread] = {}
+    for write in job["writes"]:
+        while sum(_is_busy(thread, name) for name, thread in threads.items()) >= _AT_ONCE:
+            time.sleep(_POLL_SECONDS)
+        threads[write["stream"]] = threading.Thread(target=_run, args=(spark, write, job))
+        threads[write["stream"]].start()
+    for thread in threads.values():
+        thread.join()
+    spark.stop()
+
+
+def _is_busy(thread: threading.Thread, stream: str) -> bool:
+    """Whether a write needs the machine: it has not ended, and does not wait at its point."""
+    plan = os.environ.get("FAULT_PLAN")
+    waits = plan is not None and Path(plan).with_name(f"{stream}.reached").exists()
+    return thread.is_alive() and not waits
+
+
+if __name__ == "__main__":
+    main()
