@@ -1,7 +1,6 @@
-"""A real Airflow with a database of its own, the connection to the real Pravega, and names that no other test uses."""
+"""A real Airflow with a database of its own, and the connection to the real Pravega."""
 
 import json
-import logging
 import os
 import socket
 import threading
@@ -18,7 +17,6 @@ from airflow.dag_processing.bundles.manager import DagBundlesManager
 from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
 from airflow.sdk import DAG, BaseOperator
 from airflow.utils.db import initdb
-from pyspark.sql import SparkSession
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
@@ -66,39 +64,6 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         fields = {"conn_type": "pravega", "host": "127.0.0.1", "port": port, "extra": limits}
         monkeypatch.setenv("AIRFLOW_CONN_NOBODY", json.dumps(fields))
         yield "nobody"
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """Spark in this process, which the Spark operators then use."""
-    # Its last words come when the streams that Airflow's logging writes to are closed.
-    logging.getLogger("py4j").setLevel(logging.WARNING)
-    session = (
-        SparkSession.builder.master("local[2]")
-        .appName("tests of airflow-provider-pravega")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .getOrCreate()
-    )
-    yield session
-    session.stop()
-
-
-@pytest.fixture
-def client(pravega_config: PravegaConfig) -> Iterator[PravegaClient]:
-    """A blocking client of the plain server."""
-    with PravegaClient(pravega_config) as opened:
-        yield opened
-
-
-@pytest.fixture
-def scope(client: PravegaClient) -> str:
-    """A scope of the test's own."""
-    name = f"airflow-{uuid.uuid4().hex}"
-    assert client.create_scope(name)
-    return name
 
 
 @pytest.fixture

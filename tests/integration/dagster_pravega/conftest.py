@@ -1,6 +1,5 @@
-"""One Spark for all tests of this process, a client, names that no other test uses, and an instance of Dagster."""
+"""Streams and their contents, an instance of Dagster, and the IO manager for the plain server."""
 
-import uuid
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -13,35 +12,9 @@ from aiopravega.blocking import PravegaClient
 from dagster_pravega import PravegaResource, PravegaSparkIOManager
 
 
-@pytest.fixture(scope="session", autouse=True)
-def spark() -> Iterator[SparkSession]:
-    """Spark in this machine's process, two tasks at a time: the IO manager uses what is there."""
-    session = (
-        SparkSession.builder.master("local[2]")
-        .appName("tests of dagster-pravega")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .getOrCreate()
-    )
-    yield session
-    session.stop()
-
-
-@pytest.fixture
-def client(pravega_config: PravegaConfig) -> Iterator[PravegaClient]:
-    """A blocking client of the plain server."""
-    with PravegaClient(pravega_config) as opened:
-        yield opened
-
-
-@pytest.fixture
-def scope(client: PravegaClient) -> str:
-    """A scope of the test's own."""
-    name = f"dagster-{uuid.uuid4().hex}"
-    assert client.create_scope(name)
-    return name
+@pytest.fixture(autouse=True)
+def running_spark(spark: SparkSession) -> None:
+    """The IO manager uses the Spark that is there."""
 
 
 @pytest.fixture

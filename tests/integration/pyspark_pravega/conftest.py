@@ -1,4 +1,4 @@
-"""One Spark for all tests of this process, a blocking client, and names that no other test uses."""
+"""Streams, frames of them, jobs in processes of their own, and sinks for queries."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from aiopravega import PravegaConfig, ScalingPolicy, StreamName
+from aiopravega import ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
 
 Read = Callable[..., DataFrame]
@@ -77,38 +77,6 @@ class Job:
 
 
 Launch = Callable[[Sequence[str]], Job]
-
-
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """Spark in this machine's process: two tasks at a time, each of which may fail once."""
-    session = (
-        SparkSession.builder.master("local[2,2]")
-        .appName("tests of pyspark-pravega")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .getOrCreate()
-    )
-    yield session
-    session.stop()
-
-
-@pytest.fixture
-def client(pravega_config: PravegaConfig) -> Iterator[PravegaClient]:
-    """A blocking client of the plain server."""
-    with PravegaClient(pravega_config) as opened:
-        yield opened
-
-
-@pytest.fixture
-def scope(client: PravegaClient) -> str:
-    """A scope of the test's own."""
-    name = f"spark-{uuid.uuid4().hex}"
-    assert client.create_scope(name)
-    return name
 
 
 @pytest.fixture
