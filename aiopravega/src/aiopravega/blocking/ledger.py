@@ -10,7 +10,7 @@ from aiopravega.ledger import CommitLedger as AsyncLedger
 from aiopravega.ledger import CommitProtocol as AsyncProtocol
 from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
 from aiopravega.ledger import LeaseKeeper as AsyncKeeper
-from aiopravega.ledger.protocol import DEFAULT_POLL, DEFAULT_VISIBLE_WITHIN
+from aiopravega.ledger.protocol import DEFAULT_POLL, DEFAULT_RETAIN, DEFAULT_VISIBLE_WITHIN
 from aiopravega.loop import LoopThread
 from aiopravega.names import StreamName
 
@@ -86,9 +86,14 @@ class CommitLedger:
         return LeaseKeeper(self._loop, self._loop.run(make()))
 
     def protocol(
-        self, *, visible_within: float | None = DEFAULT_VISIBLE_WITHIN, poll: float = DEFAULT_POLL
+        self,
+        *,
+        visible_within: float | None = DEFAULT_VISIBLE_WITHIN,
+        poll: float = DEFAULT_POLL,
+        retain: float | None = DEFAULT_RETAIN,
     ) -> CommitProtocol:
         """The protocol of exactly-once writes over this ledger."""
-        return CommitProtocol(
-            self._loop, AsyncProtocol(self._controller, self._ledger, visible_within=visible_within, poll=poll)
+        protocol = AsyncProtocol(
+            self._controller, self._ledger, visible_within=visible_within, poll=poll, retain=retain
         )
+        return CommitProtocol(self._loop, protocol)

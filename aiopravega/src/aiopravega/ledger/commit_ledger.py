@@ -3,6 +3,7 @@
 It stores and finds records. What they mean, and the transactions in them, is `aiopravega.ledger.protocol`'s.
 """
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
@@ -10,8 +11,9 @@ from uuid import UUID
 from aiopravega.control import Controller
 from aiopravega.errors import TableConflictError, WriteSupersededError
 from aiopravega.ledger.keeper import Keepers, LeaseKeeper
-from aiopravega.ledger.notes import LeaseNotes
+from aiopravega.ledger.notes import LeaseNotes, is_note
 from aiopravega.ledger.record import KEY_LENGTH, CommitRecord, record_key
+from aiopravega.ledger.sweeper import Sweeper
 from aiopravega.names import StreamName
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
@@ -54,6 +56,11 @@ class CommitLedger:
             ScopeNotFoundError: there is no such scope.
         """
         return await self._controller.create_table(self.scope, self.table, _PARTITIONS, KEY_LENGTH)
+
+    @property
+    def sweeper(self) -> Sweeper:
+        """What removes old records."""
+        return Sweeper(self._table)
 
     def notes(self, attempt: UUID) -> LeaseNotes:
         """The transactions of an attempt that are kept open for it."""
@@ -98,6 +105,29 @@ class CommitLedger:
             ) from None
         return StoredCommit(record, version)
 
+    async def records(self) -> AsyncIterator[StoredCommit]:
+        """All records, in no order."""
+        async for entry in self._table.entries():
+            if not is_note(entry.key):
+                yield StoredCommit(CommitRecord.from_json(entry.value), entry.version)
+
+    async def amend(self, stored: StoredCommit, record: CommitRecord) -> StoredCommit:
+        """Put another record in the place of one, which must not have changed.
+
+        Raises:
+            TableConflictError: it has changed.
+        """
+        key = record_key(record.sink, record.write_id)
+        return StoredCommit(record, await self._table.replace(key, record.to_json(), stored.version))
+
+    async def forget(self, stored: StoredCommit) -> None:
+        """Remove a record, which must not have changed: the write can then happen again.
+
+        Raises:
+            TableConflictError: it has changed.
+        """
+        await self._table.remove(record_key(stored.record.sink, stored.record.write_id), stored.version)
+
     async def finish(self, stored: StoredCommit) -> StoredCommit:
         """Mark a record done, after all its transactions are committed; harmless if somebody else has done it.
 
@@ -106,9 +136,7 @@ class CommitLedger:
         """
         record = stored.record.done(datetime.now(UTC))
         try:
-            version = await self._table.replace(
-                record_key(record.sink, record.write_id), record.to_json(), stored.version
-            )
+            return await self.amend(stored, record)
         except TableConflictError:
             found = await self.lookup(record.sink, record.write_id)
             if found is not None and found.record.attempt == record.attempt and found.record.done_at is not None:
@@ -116,4 +144,3 @@ class CommitLedger:
             raise WriteSupersededError(
                 f"{record.name}: its record was replaced while attempt {record.attempt} finished it"
             ) from None
-        return StoredCommit(record, version)

@@ -15,12 +15,17 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aiopravega.errors import LedgerError, TableConflictError
-from aiopravega.tables import KeyValueTable
+from aiopravega.ledger.record import KEY_LENGTH
+from aiopravega.tables import KeyValueTable, TableEntry
 
 # Keys are as long as those of records, which are hashes: one in 2**64 of these begins like this, or comes behind it, so
 # that a look at the notes does not pass over records.
 _PREFIX: Final = b"\xffleases\xff"
 _TXN_BYTES: Final = 8
+# No key of a record comes behind it.
+NOTES_FROM: Final = _PREFIX + b"\0" * (KEY_LENGTH - len(_PREFIX))
+# A transaction lives for a day at most (`controller.transaction.execution.timeBound.days`); clocks may differ.
+_LONGEST_LIFE: Final = 2 * 24 * 3600.0
 
 
 class _Value(BaseModel):
@@ -62,10 +67,7 @@ class LeaseNotes:
         first, last = self._start + b"\0" * _TXN_BYTES, self._start + b"\xff" * _TXN_BYTES
         found = []
         async for entry in self._table.entries(first, last):
-            try:
-                value = _Value.model_validate_json(entry.value)
-            except ValidationError as error:
-                raise LedgerError(f"not a note of a lease that this release reads: {error}") from None
+            value = _read(entry)
             found.append(LeaseNote(value.txn_id, value.lease, value.held_at, entry.key, entry.version))
         return found
 
@@ -88,6 +90,18 @@ class LeaseNotes:
 def is_note(key: bytes) -> bool:
     """Whether a key of the ledger's table is that of a note."""
     return key.startswith(_PREFIX)
+
+
+def is_dead(entry: TableEntry) -> bool:
+    """Whether a note is so old that its transaction has ended."""
+    return time.time() - _read(entry).held_at > _LONGEST_LIFE
+
+
+def _read(entry: TableEntry) -> _Value:
+    try:
+        return _Value.model_validate_json(entry.value)
+    except ValidationError as error:
+        raise LedgerError(f"not a note of a lease that this release reads: {error}") from None
 
 
 def _value(txn_id: UUID, lease: float, held_at: float) -> bytes:

@@ -23,7 +23,7 @@ from aiopravega.ledger.commit_ledger import CommitLedger, StoredCommit
 from aiopravega.ledger.completion import completed
 from aiopravega.ledger.job import WriteJob
 from aiopravega.ledger.keeper import NOTE_AFTER
-from aiopravega.ledger.record import CommitRecord, CommitState, PartitionCommit
+from aiopravega.ledger.record import CommitRecord, CommitState, PartitionCommit, record_key
 from aiopravega.ledger.transactions import TransactionSet
 from aiopravega.ledger.verdict import Verdict, describe_forgotten, judge, listed, lost
 from aiopravega.names import StreamName
@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 # How long readers may have to wait for decided commits before a caller is told, in seconds.
 DEFAULT_VISIBLE_WITHIN = 60.0
 DEFAULT_POLL = 0.05
+# How long a write is remembered, in seconds: whoever starts it again later writes it again.
+DEFAULT_RETAIN = 30 * 24 * 3600.0
 # A write that was over after so many seconds has no notes of transactions.
 _SHORT = NOTE_AFTER / 2
 
@@ -41,7 +43,8 @@ class CommitProtocol:
     """Exactly-once commits over one ledger.
 
     `visible_within` is how many seconds a commit waits until readers see the events; None: it does not wait.
-    `poll` is the pause between two looks meanwhile.
+    `poll` is the pause between two looks meanwhile. `retain` is for how many seconds, at least, the ledger remembers a
+    write that is done; None: for ever.
     """
 
     def __init__(
@@ -51,11 +54,13 @@ class CommitProtocol:
         *,
         visible_within: float | None = DEFAULT_VISIBLE_WITHIN,
         poll: float = DEFAULT_POLL,
+        retain: float | None = DEFAULT_RETAIN,
     ) -> None:
         self._controller = controller
         self._ledger = ledger
         self._visible_within = visible_within
         self._poll = poll
+        self._retain = retain
 
     async def begin(self, sink: StreamName, write_id: str, attempt: UUID) -> WriteJob | CommitRecord:
         """Look what is known of a write: returns a job to go on with, or the record of a write that is done.
@@ -122,6 +127,7 @@ class CommitProtocol:
         surplus = [part.txn_id for part in partitions if not job.needs(part.partition)]
         await self._settle(job.sink, job.attempt, surplus, record.transactions, noted=job.age > _SHORT)
         if isinstance(result, CommitRecord):
+            await self._sweep(result)
             return result
         raise TransactionAbortedError(
             f"{job}: the leases of {len(result)} of its {len(record.partitions)} transactions ran out before they were "
@@ -162,6 +168,14 @@ class CommitProtocol:
             await self._ledger.notes(attempt).remove(notes)
         except PravegaError as error:
             logger.warning("transactions of attempt %s on %s are left to their leases: %s", attempt, sink, error)
+
+    async def _sweep(self, record: CommitRecord) -> None:
+        """Remove some old records; a failure of that is no failure of the write."""
+        try:
+            if self._retain is not None:
+                await self._ledger.sweeper.after(record_key(record.sink, record.write_id), self._retain)
+        except PravegaError as error:
+            logger.warning("could not remove old records from the ledger: %s", error)
 
     async def _finish_other(self, stored: StoredCommit) -> CommitRecord | frozenset[int]:
         """Finish what an earlier attempt decided; or the partitions of it that are lost, when the rest is committed."""

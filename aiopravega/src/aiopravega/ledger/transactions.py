@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 R = TypeVar("R")
 
 # More calls at a time than this only queue on the controller's side.
-_CALLS_AT_ONCE = 100
+_CALLS_AT_ONCE = 200
 
 
 class TransactionSet:

@@ -1,0 +1,70 @@
+"""Removing old records from a ledger, a few at a time, so that no commit has to look through all of it.
+
+One write in eight looks at some records, from its own key on. Keys are hashes, so these are others each time, and all
+of them come in turn: five are looked at for each one that is added. A ledger so grows to little more than what is to
+be remembered, and what that costs does not depend on its size. Records that are not done are never removed.
+"""
+
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from aiopravega.errors import TableConflictError
+from aiopravega.ledger.bounded import each
+from aiopravega.ledger.notes import NOTES_FROM, is_dead, is_note
+from aiopravega.ledger.record import CommitRecord, CommitState
+from aiopravega.tables import KeyValueTable, TableEntry
+
+logger = logging.getLogger(__name__)
+
+# One write in so many looks for old records, and at so many of them.
+_ONE_IN: Final = 8
+_LOOKED_AT: Final = 40
+_AT_ONCE: Final = 8
+
+
+class Sweeper:
+    """Removes old entries from a ledger's table."""
+
+    def __init__(self, table: KeyValueTable) -> None:
+        self._table = table
+
+    async def after(self, key: bytes, retain: float) -> int:
+        """Sweep after a write with this key, if it is its turn; returns how many entries were removed."""
+        return 0 if key[-1] % _ONE_IN else await self.sweep(key, retain)
+
+    async def sweep(self, key: bytes, retain: float) -> int:
+        """Remove records that are done for more than `retain` seconds, among some behind `key`, and dead notes.
+
+        Returns:
+            How many entries were removed.
+        """
+        before = datetime.now(UTC) - timedelta(seconds=retain)
+        keys = await self._keys(key)
+        if len(keys) < _LOOKED_AT:  # the end of the table: go on at its beginning
+            keys += [other for other in await self._keys(b"") if other < key][: _LOOKED_AT - len(keys)]
+        keys += await self._keys(NOTES_FROM)
+        old = [entry for entry in await self._table.get_all(list(dict.fromkeys(keys))) if _is_old(entry, before)]
+        removed = sum(await each(self._remove, old, _AT_ONCE))
+        if removed:
+            logger.info("%d old entries of the ledger were removed", removed)
+        return removed
+
+    async def _keys(self, first: bytes) -> list[bytes]:
+        async for keys in self._table.key_pages(first):
+            return keys[:_LOOKED_AT]
+        return []
+
+    async def _remove(self, entry: TableEntry) -> bool:
+        try:
+            await self._table.remove(entry.key, entry.version)
+        except TableConflictError:  # somebody writes it again
+            return False
+        return True
+
+
+def _is_old(entry: TableEntry, before: datetime) -> bool:
+    if is_note(entry.key):
+        return is_dead(entry)
+    record = CommitRecord.from_json(entry.value)
+    return record.state is CommitState.DONE and record.done_at is not None and record.done_at < before
