@@ -18,8 +18,10 @@ def of_one_stream(contenders: Contenders, stream: StreamName, load: Load, rounds
     return [_round(contenders, lambda: stream, lambda _: None, load, number) for number in range(rounds + 1)][1:]
 
 
-def into_new_streams(bench: Bench, contenders: Contenders, load: Load, rounds: int) -> Rounds:
-    """All writers in turn, each into a stream of its own. The first round does not count."""
+def into_new_streams(
+    bench: Bench, contenders: Contenders, load: Load, rounds: int, elsewhere: Contenders | None = None
+) -> Rounds:
+    """All writers in turn, each into a stream of its own, or `elsewhere`. The first round does not count."""
 
     def give_back(stream: StreamName) -> None:
         bench.settle()
@@ -32,7 +34,7 @@ def into_new_streams(bench: Bench, contenders: Contenders, load: Load, rounds: i
             raise RuntimeError(f"{stream} has {found:,} bytes after a write of {expected:,}")
         return done
 
-    contenders = {name: partial(checked, write) for name, write in contenders.items()}
+    contenders = {**{name: partial(checked, write) for name, write in contenders.items()}, **(elsewhere or {})}
     return [_round(contenders, bench.new_stream, give_back, load, number) for number in range(rounds + 1)][1:]
 
 

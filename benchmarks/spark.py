@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as sf
 
 from aiopravega import StreamName
@@ -138,10 +138,22 @@ class SparkContender:
             sink.trigger(availableNow=True).start().awaitTermination()
         return Measured(load.events, load.events * load.size, watch.seconds)
 
-    def write(self, stream: StreamName, load: Load) -> Measured:
-        """Rows without routing keys, exactly once, from one task per segment."""
+    def write(self, stream: StreamName, load: Load, **options: str) -> Measured:
+        """Rows without routing keys, by default exactly once, from one task per segment."""
+        return _save(self._rows(load).format("pravega").options(**self.options(stream, **options)), load)
+
+    def write_parquet(self, load: Load) -> Measured:
+        """The same rows into Parquet files, each byte of them: they are all alike and would vanish in a dictionary."""
+        plain = {"parquet.enable.dictionary": "false", "compression": "none"}
+        with tempfile.TemporaryDirectory() as folder:
+            return _save(self._rows(load).format("parquet").options(**plain, path=folder), load)
+
+    def _rows(self, load: Load) -> DataFrameWriter:
         payload = sf.lit(random.randbytes(load.size))
-        rows = self.session.range(0, load.events, 1, _WRITING_TASKS).select(payload.alias("event"))
-        with stopwatch() as watch:
-            rows.write.format("pravega").options(**self.options(stream)).mode("append").save()
-        return Measured(load.events, load.events * load.size, watch.seconds)
+        return self.session.range(0, load.events, 1, _WRITING_TASKS).select(payload.alias("event")).write
+
+
+def _save(writer: DataFrameWriter, load: Load) -> Measured:
+    with stopwatch() as watch:
+        writer.mode("append").save()
+    return Measured(load.events, load.events * load.size, watch.seconds)

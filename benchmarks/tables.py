@@ -89,11 +89,13 @@ def _writes(load: Load) -> Table:
             "Java transactions": java("txn", SEGMENTS),
             "aiopravega writer": lambda s, load: write_events(bench.config, s, load),
             "pyspark-pravega, exactly once": bench.spark.write,
+            "pyspark-pravega, at least once": lambda s, load: bench.spark.write(s, load, exactly_once="false"),
             "official Python client": lambda s, load: bench.python.ask(
                 "write", *_words(s), load.events // _PYTHON_WRITE_SHARE, load.size
             ),
         }
-        return into_new_streams(bench, contenders, load, rounds)
+        parquet: Contenders = {"Spark, into Parquet files": lambda _, load: bench.spark.write_parquet(load)}
+        return into_new_streams(bench, contenders, load, rounds, elsewhere=parquet)
 
     return Table(_title("write", load), run)
 
