@@ -78,6 +78,7 @@ class Field:
         with PravegaClient(self.config) as client:
             found = set()
             for case in self.cases:
+                # The write ids of a query's micro-batches only the query knows.
                 record = client.commit_ledger(self.scope).lookup(StreamName(self.scope, case.name), case.write_id)
                 for part in record.partitions if record else ():
                     found.add(client.attach_transaction(self.scope, case.name, part.txn_id).state())

@@ -35,6 +35,18 @@ _QUICK: tuple[At, ...] = (
     ("prepared", "after", 1),
     ("commit", "after", 2),
 )
+# In the second micro-batch, of three partitions into two segments.
+_IN_A_BATCH: tuple[At, ...] = (
+    ("open", "after", 5),
+    ("block", "amid", 8),
+    ("leave", "after", 5),
+    ("prepared", "before", 2),
+    ("prepared", "after", 2),
+    ("commit", "after", 5),
+    ("done", "before", 2),
+    ("done", "after", 2),
+)
+_QUERY = Case("", "", "before", streaming=True)
 _DAY = 86_400.0
 _LARGE = Rows(seed=0, count=300, longest=40_000)
 
@@ -171,6 +183,52 @@ def _rounds() -> Iterator[Round]:
         "all servers",
         faults.server_killed("controller", "segmentstore", "bookie", "zookeeper"),
         _cases("servers", (SENDING[0], ("prepared", "before", 1), ("commit", "after", 1))),
+        "durable",
+    )
+    yield from _streaming_rounds()
+
+
+def _streaming_rounds() -> Iterator[Round]:
+    killed = faults.driver_killed
+    yield Round("query", "driver", killed, _cases("query", _IN_A_BATCH, _QUERY))
+    yield Round(
+        "query-worker",
+        "Python worker of task or driver",
+        faults.worker_killed,
+        _cases("query-worker", _IN_A_BATCH, _QUERY),
+    )
+    yield Round(
+        "query-all",
+        "driver and executors",
+        partial(killed, on_cluster=True),
+        _cases("query-all", _IN_A_BATCH[:5], _QUERY),
+    )
+    yield Round(
+        "query-zombie",
+        "nobody; the driver sleeps until its retry is done",
+        faults.zombie,
+        _cases("query-zombie", _IN_A_BATCH[2:7], _QUERY),
+    )
+    yield Round("query-cut", "all connections", faults.connections_cut, _cases("query-cut", _IN_A_BATCH[1:7], _QUERY))
+    yield Round(
+        "query-leases",
+        "driver; then the leases",
+        partial(killed, meanwhile=faults.leases_run_out),
+        _cases("query-leases", _IN_A_BATCH[2:7], _QUERY),
+        "short leases",
+    )
+    yield Round(
+        "query-segmentstore",
+        "segment store",
+        faults.server_killed("segmentstore"),
+        _cases("query-segmentstore", (_IN_A_BATCH[1], *_IN_A_BATCH[3:6]), _QUERY),
+        "durable",
+    )
+    yield Round(
+        "query-servers",
+        "all servers",
+        faults.server_killed("controller", "segmentstore", "bookie", "zookeeper"),
+        _cases("query-servers", _IN_A_BATCH[3:6], _QUERY),
         "durable",
     )
 

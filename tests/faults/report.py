@@ -71,14 +71,16 @@ def table() -> Iterator[str]:
         if case.name in stored[at.name]["cases"]
     ]
     exact = [result for _, case, result in found if case.ending == ONCE]
+    streaming = sum(case.streaming for _, case, _ in found)
+    yield f"{len(found)} cases have run, {len(found) - streaming} of batch jobs and {streaming} of streaming queries."
     yield (
-        f"{len(found)} cases, {sum(case.streaming for _, case, _ in found)} of them streaming. "
-        f"In {len(exact)} every row is to be there once: {sum(result['events'] for result in exact):,} rows, "
-        f"{sum(result['lost'] for result in exact)} lost, "
-        f"{sum(result['doubled'] + result['strange'] for result in exact)} doubled, "
-        f"{sum(result['disordered'] for result in exact)} keys out of order. "
-        f"In {len(found) - len(exact)} the job is to stop with `PartialCommitError`."
+        f"In {len(exact)} every row is to be there once: of {sum(result['events'] for result in exact):,} rows, "
+        f"{sum(result['lost'] for result in exact)} were lost and "
+        f"{sum(result['doubled'] + result['strange'] for result in exact)} doubled, and "
+        f"{sum(result['disordered'] for result in exact)} keys were out of order."
     )
+    if len(exact) < len(found):
+        yield f"In {len(found) - len(exact)} the job is to stop with `PartialCommitError`."
     yield ""
     yield f"| {' | '.join(_COLUMNS)} |"
     yield "|---" * len(_COLUMNS) + "|"
