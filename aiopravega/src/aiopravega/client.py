@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from types import TracebackType
 from typing import Self
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from aiopravega.config import PravegaConfig
 from aiopravega.control import Controller, RetentionPolicy, ScalingPolicy, StreamConfiguration
@@ -15,6 +15,7 @@ from aiopravega.ledger import CUT_TABLE, DEFAULT_TABLE, CommitLedger, CutLedger,
 from aiopravega.names import StreamName, check_name
 from aiopravega.read import Event, EventPointer, fetch_event
 from aiopravega.read.calls import RangeCalls
+from aiopravega.read.placing import Placer
 from aiopravega.read.subscribers import Subscribers
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
@@ -36,8 +37,11 @@ class PravegaClient(RangeCalls, TimeCalls):
         self.config = config or PravegaConfig()
         controller = Controller(self.config)
         super().__init__(controller, SegmentStore(self.config, controller))
-        self._subscribers = Subscribers(self.controller, self.store, self._planner)
+        self._placer = Placer(self.controller, self.store, self._planner, self._splitter)
+        self._subscribers = Subscribers(self.controller, self._planner, self._placer)
         self._keepers = Keepers()
+        # Of its transactions: they are one writer to the stream's watermarks, however many there are.
+        self._writer_id = str(uuid4())
 
     async def __aenter__(self) -> Self:
         try:
@@ -143,13 +147,18 @@ class PravegaClient(RangeCalls, TimeCalls):
 
     # --- subscribers: see aiopravega.read.subscribers -------------------------------------------------------
 
-    async def subscribe(self, scope: str, stream: str, name: str, cut: StreamCut | None = None) -> None:
+    async def subscribe(
+        self, scope: str, stream: str, name: str, cut: StreamCut | None = None, *, between_events: bool = False
+    ) -> None:
         """Have retention wait for a subscriber that needs nothing before `cut` (None: the head). Safe to repeat."""
-        await self._subscribers.subscribe(StreamName(scope, stream), name, cut)
+        await self._subscribers.subscribe(StreamName(scope, stream), name, cut, between_events=between_events)
 
-    async def report(self, scope: str, stream: str, name: str, cut: StreamCut) -> None:
-        """Tell that a subscriber needs nothing before `cut` any more, so that retention may remove it."""
-        await self._subscribers.report(StreamName(scope, stream), name, cut)
+    async def report(self, scope: str, stream: str, name: str, cut: StreamCut, *, between_events: bool = False) -> None:
+        """Tell that a subscriber needs nothing before `cut` any more, so that retention may remove it.
+
+        `between_events`: the cut surely lies between events, so that this need not be read from the stream.
+        """
+        await self._subscribers.report(StreamName(scope, stream), name, cut, between_events=between_events)
 
     async def subscribers(self, scope: str, stream: str) -> list[str]:
         """The names of a stream's subscribers."""
@@ -161,23 +170,35 @@ class PravegaClient(RangeCalls, TimeCalls):
 
     # --- writes ---------------------------------------------------------------------------------------------
 
-    def writer(self, scope: str, stream: str) -> EventWriter:
-        """A writer of single events; use it with `async with`."""
-        return EventWriter(self.controller, self.store, StreamName(scope, stream))
+    def writer(self, scope: str, stream: str, *, writer_id: str | None = None) -> EventWriter:
+        """A writer of single events; use it with `async with`. `writer_id`: under which it notes times (else its own).
 
-    def transaction(self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE) -> "_OpeningTransaction":
+        A writer that comes back after a restart gives the same one, so that watermarks do not wait for the old one.
+        """
+        return EventWriter(self.controller, self.store, StreamName(scope, stream), writer_id)
+
+    def transaction(
+        self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE, writer_id: str | None = None
+    ) -> "_OpeningTransaction":
         """A transaction for `async with`: it commits at the end of the block, and aborts if the block raises."""
-        return _OpeningTransaction(self, scope, stream, lease)
+        return _OpeningTransaction(self, scope, stream, lease, writer_id)
 
-    async def open_transaction(self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE) -> Transaction:
-        """A transaction that stays open until `commit`, `abort` or `detach`; `lease` is in seconds (10 to 600)."""
+    async def open_transaction(
+        self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE, writer_id: str | None = None
+    ) -> Transaction:
+        """A transaction that stays open until `commit`, `abort` or `detach`; `lease` is in seconds (10 to 600).
+
+        `writer_id` is the name under which its commit notes a time: by default one for all of this client's.
+        """
         name = StreamName(scope, stream)
         txn_id, segments = await self.controller.create_transaction(name, int(lease * 1000))
-        return Transaction(self.controller, self.store, name, txn_id, segments, lease)
+        return Transaction(self.controller, self.store, name, txn_id, segments, lease, writer_id or self._writer_id)
 
-    def attach_transaction(self, scope: str, stream: str, txn_id: UUID) -> TransactionHandle:
-        """A transaction that somebody else opened, to commit it or to abort it."""
-        return TransactionHandle(self.controller, StreamName(scope, stream), txn_id)
+    def attach_transaction(
+        self, scope: str, stream: str, txn_id: UUID, *, writer_id: str | None = None
+    ) -> TransactionHandle:
+        """A transaction that somebody else opened, to commit it or to abort it; `writer_id`: see `open_transaction`."""
+        return TransactionHandle(self.controller, StreamName(scope, stream), txn_id, writer_id or self._writer_id)
 
     # --- key-value tables -----------------------------------------------------------------------------------
 
@@ -201,14 +222,17 @@ class PravegaClient(RangeCalls, TimeCalls):
 class _OpeningTransaction:
     """Opens the transaction on entering, so that `async with client.transaction(...)` needs no second await."""
 
-    def __init__(self, client: PravegaClient, scope: str, stream: str, lease: float) -> None:
+    def __init__(self, client: PravegaClient, scope: str, stream: str, lease: float, writer_id: str | None) -> None:
         self._client = client
         self._name = StreamName(scope, stream)
         self._lease = lease
+        self._writer_id = writer_id
         self._transaction: Transaction | None = None
 
     async def __aenter__(self) -> Transaction:
-        self._transaction = await self._client.open_transaction(self._name.scope, self._name.stream, lease=self._lease)
+        self._transaction = await self._client.open_transaction(
+            self._name.scope, self._name.stream, lease=self._lease, writer_id=self._writer_id
+        )
         return self._transaction
 
     async def __aexit__(

@@ -79,6 +79,45 @@ async def test_cuts_that_pravega_would_take_but_must_not_are_refused(client, mak
         await client.subscribe(*names(stream), "second", beyond)
 
 
+async def test_a_cut_inside_an_event_is_refused(client, make_stream):
+    stream = await make_stream(1)
+    ((segment, middle),) = (await write(client, stream)).positions.items()
+    await write(client, stream)
+    inside, between = StreamCut(stream, {segment: middle + 5}), StreamCut(stream, {segment: middle})
+    await client.subscribe(*names(stream), "etl")
+
+    with pytest.raises(InvalidStreamCutError, match=f"inside the event at offset {middle}"):
+        await client.report(*names(stream), "etl", inside)
+    with pytest.raises(InvalidStreamCutError, match=f"inside the event at offset {middle}"):
+        await client.subscribe(*names(stream), "second", inside)
+    await client.report(*names(stream), "etl", between)
+
+
+async def test_a_subscriber_that_ended_before_its_first_report_begins_when_it_comes_back(client, make_stream):
+    stream = await make_stream(1)
+    tail = await write(client, stream)
+    group = await client.controller.create_reader_group(stream.scope, "etl.stream", stream)
+    assert await client.subscribers(*names(stream)) == ["etl"]
+
+    await client.subscribe(*names(stream), "etl")
+
+    # The head was told for it: to tell what lies before is to go back.
+    await client.report(*names(stream), "etl", tail)
+    with pytest.raises(InvalidStreamCutError, match="before the last one"):
+        await client.controller.update_subscriber(group, stream, await client.controller.head_segments(stream))
+
+
+async def test_a_name_that_is_left_over_from_a_deleted_stream_is_refused(client, make_stream):
+    stream = await make_stream(1)
+    await client.subscribe(*names(stream), "etl")
+    await client.delete_stream(*names(stream))
+    await make_stream(1)
+
+    with pytest.raises(ConfigurationError, match="left over from a stream of this name that was deleted"):
+        await client.subscribe(*names(stream), "etl")
+    await client.subscribe(*names(stream), "etl-2")
+
+
 async def test_who_is_not_there_is_named(client, make_stream, scope):
     stream = await make_stream(1)
 

@@ -176,13 +176,15 @@ class PravegaClient(TimeCalls):
         """The event that a pointer, or its text, points to."""
         return self._loop.run(self._client.fetch(pointer))
 
-    def subscribe(self, scope: str, stream: str, name: str, cut: StreamCut | None = None) -> None:
+    def subscribe(
+        self, scope: str, stream: str, name: str, cut: StreamCut | None = None, *, between_events: bool = False
+    ) -> None:
         """Have retention wait for a subscriber that needs nothing before `cut` (None: the head)."""
-        self._loop.run(self._client.subscribe(scope, stream, name, cut))
+        self._loop.run(self._client.subscribe(scope, stream, name, cut, between_events=between_events))
 
-    def report(self, scope: str, stream: str, name: str, cut: StreamCut) -> None:
+    def report(self, scope: str, stream: str, name: str, cut: StreamCut, *, between_events: bool = False) -> None:
         """Tell that a subscriber needs nothing before `cut` any more."""
-        self._loop.run(self._client.report(scope, stream, name, cut))
+        self._loop.run(self._client.report(scope, stream, name, cut, between_events=between_events))
 
     def subscribers(self, scope: str, stream: str) -> list[str]:
         """The names of a stream's subscribers."""
@@ -192,21 +194,30 @@ class PravegaClient(TimeCalls):
         """End a subscription; returns False if there was none."""
         return self._loop.run(self._client.unsubscribe(scope, stream, name))
 
-    def writer(self, scope: str, stream: str) -> EventWriter:
-        """A writer; use it with `with`."""
-        return EventWriter(self._loop, self._client.writer(scope, stream))
+    def writer(self, scope: str, stream: str, *, writer_id: str | None = None) -> EventWriter:
+        """A writer; use it with `with`. `writer_id`: under which it notes times (else its own)."""
+        return EventWriter(self._loop, self._client.writer(scope, stream, writer_id=writer_id))
 
-    def transaction(self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE) -> Transaction:
+    def transaction(
+        self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE, writer_id: str | None = None
+    ) -> Transaction:
         """A transaction for `with`: it commits at the end of the block, and aborts if the block raises."""
-        return self.open_transaction(scope, stream, lease=lease)
+        return self.open_transaction(scope, stream, lease=lease, writer_id=writer_id)
 
-    def open_transaction(self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE) -> Transaction:
+    def open_transaction(
+        self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE, writer_id: str | None = None
+    ) -> Transaction:
         """A transaction that stays open until `commit`, `abort` or `detach`."""
-        return Transaction(self._loop, self._loop.run(self._client.open_transaction(scope, stream, lease=lease)))
+        opening = self._client.open_transaction(scope, stream, lease=lease, writer_id=writer_id)
+        return Transaction(self._loop, self._loop.run(opening))
 
-    def attach_transaction(self, scope: str, stream: str, txn_id: UUID) -> TransactionHandle:
+    def attach_transaction(
+        self, scope: str, stream: str, txn_id: UUID, *, writer_id: str | None = None
+    ) -> TransactionHandle:
         """A transaction that somebody else opened."""
-        return TransactionHandle(self._loop, self._client.attach_transaction(scope, stream, txn_id))
+        return TransactionHandle(
+            self._loop, self._client.attach_transaction(scope, stream, txn_id, writer_id=writer_id)
+        )
 
     def create_table(self, scope: str, table: str, *, key_length: int, partitions: int = 1) -> bool:
         """Make a key-value table; returns False if it exists already."""

@@ -8,6 +8,7 @@ from uuid import UUID
 from aiopravega.control import TransactionState
 from aiopravega.loop import LoopThread
 from aiopravega.routing import SegmentMap
+from aiopravega.times import EventTime, TimeUnit
 from aiopravega.write.batch import Block
 from aiopravega.write.transaction import Transaction as AsyncTransaction
 from aiopravega.write.transaction import TransactionHandle as AsyncHandle
@@ -42,6 +43,15 @@ class EventWriter:
         """Wait until every accepted event is durable."""
         self._loop.run(self._writer.flush())
 
+    @property
+    def writer_id(self) -> str:
+        """The name under which it notes times."""
+        return self._writer.writer_id
+
+    def note_time(self, time: EventTime, *, unit: TimeUnit = TimeUnit.MS) -> None:
+        """Flush, then note that whatever this writer writes from now on is not older than `time`."""
+        self._loop.run(self._writer.note_time(time, unit=unit))
+
 
 class TransactionHandle:
     """See `aiopravega.write.transaction.TransactionHandle`."""
@@ -67,9 +77,9 @@ class TransactionHandle:
         """Keep the transaction open for as long as the server grants; returns the seconds."""
         return self._loop.run(self._handle.hold())
 
-    def commit(self, *, wait: float | None = None) -> None:
-        """Ask for the commit, and wait up to `wait` seconds until readers see it."""
-        self._loop.run(self._handle.commit(wait=wait))
+    def commit(self, time: EventTime | None = None, *, wait: float | None = None, unit: TimeUnit = TimeUnit.MS) -> None:
+        """Ask for the commit, noting `time`, and wait up to `wait` seconds until readers see it."""
+        self._loop.run(self._handle.commit(time, wait=wait, unit=unit))
 
     def wait_committed(self, timeout: float) -> None:
         """Wait until a commit that was asked for is done."""
@@ -107,6 +117,10 @@ class Transaction(TransactionHandle):
     def write_many(self, events: Iterable[bytes], routing_keys: Iterable[str | None] | None = None) -> None:
         """Accept many events."""
         self._loop.run(self._transaction.write_many(events, routing_keys))
+
+    def note_time(self, time: EventTime, *, unit: TimeUnit = TimeUnit.MS) -> None:
+        """Have the commit note this time."""
+        self._transaction.note_time(time, unit=unit)
 
     def write_block(self, lane: int, block: Block) -> None:
         """Accept whole framed events for the segment at index `lane` of `segments`."""

@@ -32,6 +32,7 @@ class TimeCalls:
     store: SegmentStore
     arithmetic: Arithmetic
     _planner: Planner
+    _placer: Placer
 
     async def note_time(
         self,
@@ -51,7 +52,7 @@ class TimeCalls:
             InvalidStreamCutError: the cut does not fit the stream, or lies before one that this writer has noted.
             ConfigurationError: the time has no zone, or lies before one that this writer has noted.
         """
-        notes = TimeNotes(self.controller, self._planner, Placer(self.controller, self.store, self._planner))
+        notes = TimeNotes(self.controller, self._planner, self._placer)
         await notes.note(StreamName(scope, stream), writer_id, unit.number(time), cut)
 
     async def watermarks(

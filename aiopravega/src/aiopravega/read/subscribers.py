@@ -3,11 +3,13 @@
 Pravega truncates a stream at the earliest cut that its subscribers have reported, within the bounds of the stream's
 retention policy: without a policy nothing is removed, and above the policy's maximum unread events are removed too. A
 subscriber that has never reported protects nothing, so that one begins with a report here. Pravega would accept a cut
-beyond the tail, and truncate there, so that each is checked against the stream first.
+beyond the tail, or inside an event, and truncate there, so that each is checked against the stream first.
 """
 
+import contextlib
+
 from aiopravega.control import Controller, ReaderGroup
-from aiopravega.cuts import END_OF_SEGMENT, StreamCut, StreamCutRange
+from aiopravega.cuts import StreamCut
 from aiopravega.errors import (
     ConfigurationError,
     InvalidStreamCutError,
@@ -15,8 +17,8 @@ from aiopravega.errors import (
     SubscriberNotFoundError,
 )
 from aiopravega.names import StreamName, check_name
+from aiopravega.read.placing import Placer
 from aiopravega.read.plan import Planner
-from aiopravega.store import SegmentStore
 
 
 class Subscribers:
@@ -26,15 +28,17 @@ class Subscribers:
     `etl.orders` in the stream's scope. Subscribers of other clients are named in full, `scope/group`.
     """
 
-    def __init__(self, controller: Controller, store: SegmentStore, planner: Planner) -> None:
+    def __init__(self, controller: Controller, planner: Planner, placer: Placer) -> None:
         self._controller = controller
-        self._store = store
         self._planner = planner
+        self._placer = placer
 
-    async def subscribe(self, stream: StreamName, name: str, cut: StreamCut | None = None) -> None:
+    async def subscribe(
+        self, stream: StreamName, name: str, cut: StreamCut | None = None, *, between_events: bool = False
+    ) -> None:
         """Have retention wait for a subscriber, which needs nothing before `cut` (None: the head). Safe to repeat.
 
-        A subscriber that exists already moves to `cut`, if one is given.
+        A subscriber that exists already moves to `cut`, if one is given. `between_events`: see `report`.
 
         Raises:
             StreamNotFoundError: there is no such stream.
@@ -43,27 +47,38 @@ class Subscribers:
         """
         if not await self._controller.stream_exists(stream):
             raise StreamNotFoundError(f"cannot subscribe {name} to stream {stream}: the stream does not exist")
-        known = await self._controller.list_subscribers(stream)
         group = await self._controller.create_reader_group(stream.scope, _group_name(stream, name), stream)
         if group.streams != {stream}:
             raise ConfigurationError(
                 f"cannot subscribe {name} to stream {stream}: reader group {group.subscriber} reads "
                 f"{', '.join(map(str, sorted(group.streams)))}. Choose another name"
             )
-        if cut is None and group.subscriber not in known:
-            cut = await self._planner.head(stream)
+        if group.subscriber not in await self._controller.list_subscribers(stream):
+            # Making it again changes nothing, and the controller does not answer to its deletion.
+            raise ConfigurationError(
+                f"cannot subscribe {name} to stream {stream}: reader group {group.subscriber} is left over from a "
+                "stream of this name that was deleted, and protects nothing. Choose another name"
+            )
         if cut is not None:
-            await self._move(group, stream, name, cut)
+            await self._move(group, stream, name, cut, between_events=between_events)
+            return
+        # Also one that exists: whoever made it may have ended before it reported. If not, it stays where it is.
+        with contextlib.suppress(InvalidStreamCutError):
+            await self._controller.update_subscriber(group, stream, await self._controller.head_segments(stream))
 
-    async def report(self, stream: StreamName, name: str, cut: StreamCut) -> None:
+    async def report(self, stream: StreamName, name: str, cut: StreamCut, *, between_events: bool = False) -> None:
         """Tell that a subscriber needs nothing before `cut` any more.
+
+        Whether the cut lies between events is read from the stream: up to 16 MiB a segment, unless it is the head or
+        the tail. `between_events` says that it surely does, as what `next_cut`, `split` and `tail` gave.
 
         Raises:
             SubscriberNotFoundError: there is no such subscriber.
-            InvalidStreamCutError: the cut is not between head and tail, or before one that was reported earlier.
+            InvalidStreamCutError: the cut is not between head and tail, is inside an event, or is before one that was
+                reported earlier.
         """
         group = await self._controller.reader_group(stream.scope, _group_name(stream, name))
-        await self._move(group, stream, name, cut)
+        await self._move(group, stream, name, cut, between_events=between_events)
 
     async def names(self, stream: StreamName) -> list[str]:
         """The subscribers of a stream, sorted.
@@ -87,20 +102,14 @@ class Subscribers:
             return False
         return await self._controller.delete_reader_group(group)
 
-    async def _move(self, group: ReaderGroup, stream: StreamName, name: str, cut: StreamCut) -> None:
-        if cut.stream != stream:
-            raise InvalidStreamCutError(
-                f"subscriber {name} of {stream} cannot move to {cut}: give a StreamCut of that stream"
-            )
-        # A range from it to the tail is one: so whatever lies before the head, beyond the tail or elsewhere is refused.
-        await self._planner.ranges(StreamCutRange(cut, await self._planner.tail(stream)))
-        # Pravega truncates at offsets: it does not know -1 here.
-        positions = {
-            segment: (await self._store.info(segment)).write_offset if offset == END_OF_SEGMENT else offset
-            for segment, offset in cut.positions.items()
-        }
+    async def _move(
+        self, group: ReaderGroup, stream: StreamName, name: str, cut: StreamCut, *, between_events: bool
+    ) -> None:
+        placed = await self._placer.place(stream, cut)
+        if not between_events:
+            await self._placer.check_between_events(placed)
         try:
-            await self._controller.update_subscriber(group, stream, positions)
+            await self._controller.update_subscriber(group, stream, placed.positions)
         except InvalidStreamCutError as error:
             raise InvalidStreamCutError(
                 f"subscriber {name} of {stream} cannot move to {cut}: it has reported a later one, so that what "

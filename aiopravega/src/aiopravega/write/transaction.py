@@ -15,6 +15,7 @@ from typing import Self
 
 from aiopravega.control import Controller, KeyRange, PingStatus, TransactionState, hold_transaction
 from aiopravega.errors import (
+    ConfigurationError,
     PravegaConnectionError,
     PravegaError,
     PravegaTimeoutError,
@@ -25,6 +26,7 @@ from aiopravega.errors import (
 from aiopravega.names import StreamName
 from aiopravega.routing import SegmentMap, key_position
 from aiopravega.store import SegmentStore
+from aiopravega.times import EventTime, TimeUnit
 from aiopravega.write.batch import Block, check_event, keyless_blocks
 from aiopravega.write.lanes import Lanes
 
@@ -41,11 +43,12 @@ _LONGEST_POLL = 0.5
 
 
 class TransactionHandle:
-    """A transaction known by its id: its state, commit and abort."""
+    """A transaction known by its id: its state, commit and abort. Its commit notes a time under `writer_id`."""
 
-    def __init__(self, controller: Controller, stream: StreamName, txn_id: uuid.UUID) -> None:
+    def __init__(self, controller: Controller, stream: StreamName, txn_id: uuid.UUID, writer_id: str) -> None:
         self.stream = stream
         self.txn_id = txn_id
+        self.writer_id = writer_id
         self._controller = controller
 
     async def state(self) -> TransactionState:
@@ -76,14 +79,24 @@ class TransactionHandle:
         """
         return await hold_transaction(self._controller, self.stream, self.txn_id)
 
-    async def commit(self, *, wait: float | None = None) -> None:
+    async def commit(
+        self, time: EventTime | None = None, *, wait: float | None = None, unit: TimeUnit = TimeUnit.MS
+    ) -> None:
         """Ask for the commit, which is then certain; safe to repeat. Wait up to `wait` seconds until it is done.
+
+        Args:
+            time: the writer writes nothing older from now on: the stream's watermarks are made of it. It is noted
+                when the events are in the stream; one that goes back is not noted.
+            wait: seconds.
+            unit: what a datetime is counted in; a number is noted as it is.
 
         Raises:
             TransactionAbortedError: it was aborted, or its lease ran out before.
             PravegaTimeoutError: it is decided, but not visible within `wait` seconds.
+            ConfigurationError: the time has no zone; nothing was asked for.
         """
-        await self._controller.commit_transaction(self.stream, self.txn_id)
+        number = None if time is None else unit.number(time)
+        await self._controller.commit_transaction(self.stream, self.txn_id, self.writer_id, number)
         if wait is not None:
             await self.wait_committed(wait)
 
@@ -133,12 +146,14 @@ class Transaction(TransactionHandle):
         txn_id: uuid.UUID,
         segments: Sequence[KeyRange],
         lease: float,
+        writer_id: str,
     ) -> None:
-        super().__init__(controller, stream, txn_id)
+        super().__init__(controller, stream, txn_id, writer_id)
         self._lease = lease
         self._lanes = Lanes(store, segments, txn_id)
         self._keeper = asyncio.create_task(self._keep_lease())
         self._lost: PravegaError | None = None
+        self._time: int | None = None
 
     @property
     def segments(self) -> SegmentMap:
@@ -185,13 +200,28 @@ class Transaction(TransactionHandle):
             raise self._gone() from error
         self._check_lease()
 
-    async def commit(self, *, wait: float | None = None) -> None:
+    def note_time(self, time: EventTime, *, unit: TimeUnit = TimeUnit.MS) -> None:
+        """Have the commit note this time, as `commit` does with one; for the commit at the end of the block.
+
+        Raises:
+            ConfigurationError: the time has no zone, or lies before one that was given already.
+        """
+        number = unit.number(time)
+        if self._time is not None and number < self._time:
+            raise ConfigurationError(f"cannot note time {number} of {self}: it is before {self._time}, noted already")
+        self._time = number
+
+    async def commit(
+        self, time: EventTime | None = None, *, wait: float | None = None, unit: TimeUnit = TimeUnit.MS
+    ) -> None:
         """Flush, then commit; see `TransactionHandle.commit`."""
+        if time is not None:
+            self.note_time(time, unit=unit)
         try:
             await self.flush()
         finally:
             await self.detach()  # after a failure too: what is not kept open ends by itself
-        await super().commit(wait=wait)
+        await super().commit(self._time, wait=wait)
 
     async def abort(self) -> None:
         """Throw the events away."""

@@ -6,15 +6,17 @@ it is full or a few milliseconds old.
 
 import asyncio
 import random
+import uuid
 from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
 from aiopravega.control import Controller
-from aiopravega.errors import PravegaError, SegmentSealedError, StreamSealedError
-from aiopravega.names import StreamName
+from aiopravega.errors import PravegaError, SegmentNotFoundError, SegmentSealedError, StreamSealedError
+from aiopravega.names import SegmentId, StreamName
 from aiopravega.routing import key_position
 from aiopravega.store import SegmentStore
+from aiopravega.times import EventTime, TimeUnit
 from aiopravega.write.batch import Block, check_event, keyless_blocks, split_block
 from aiopravega.write.lanes import Lanes
 
@@ -23,10 +25,16 @@ _LINGER = 0.005
 
 
 class EventWriter:
-    """Writes to one stream; made by `PravegaClient.writer`, used with `async with`."""
+    """Writes to one stream; made by `PravegaClient.writer`, used with `async with`.
 
-    def __init__(self, controller: Controller, store: SegmentStore, stream: StreamName) -> None:
+    `writer_id` is the name under which it notes times. It is a new one unless one is given.
+    """
+
+    def __init__(
+        self, controller: Controller, store: SegmentStore, stream: StreamName, writer_id: str | None = None
+    ) -> None:
         self.stream = stream
+        self.writer_id = writer_id or str(uuid.uuid4())
         self._controller = controller
         self._store = store
         self._lanes: Lanes | None = None
@@ -100,6 +108,34 @@ class EventWriter:
                 break
         if self._failure is not None:
             raise self._failure
+
+    async def note_time(self, time: EventTime, *, unit: TimeUnit = TimeUnit.MS) -> None:
+        """Flush, then note that whatever this writer writes from now on is not older than `time`.
+
+        The stream's watermarks are made of what its writers note: see `aiopravega.event_time`.
+
+        Args:
+            time: a number, which is noted as it is, or a datetime with a zone.
+            unit: what a datetime is counted in.
+
+        Raises:
+            ConfigurationError: the time lies before one that was noted already, or has no zone.
+            PravegaError: some events are not durable, so that nothing was noted.
+        """
+        number = unit.number(time)
+        await self.flush()
+        try:
+            positions = await self._positions(self._opened())
+        except SegmentNotFoundError:  # replaced, and removed since: the segments that it was replaced by are there
+            await self._follow_scaling(self._opened())
+            positions = await self._positions(self._opened())
+        await self._controller.note_time(self.stream, self.writer_id, number, positions)
+
+    async def _positions(self, lanes: Lanes) -> dict[SegmentId, int]:
+        """The ends of the segments that this writes to: not before what it has written."""
+        segments = lanes.map.segments
+        infos = await asyncio.gather(*(self._store.info(segment) for segment in segments))
+        return {segment: info.write_offset for segment, info in zip(segments, infos, strict=True)}
 
     async def close(self) -> None:
         """Stop writing. Without an earlier `flush`, events that are under way may be lost."""

@@ -23,7 +23,7 @@ class Subscription:
         """
         for stream, cut in cuts.items():
             if stream not in self._told:
-                client.subscribe(stream.scope, stream.stream, self._name, cut)
+                client.subscribe(stream.scope, stream.stream, self._name, cut, between_events=True)
             elif self._told[stream] != cut:
-                client.report(stream.scope, stream.stream, self._name, cut)
+                client.report(stream.scope, stream.stream, self._name, cut, between_events=True)
             self._told[stream] = cut
