@@ -1,0 +1,58 @@
+"""What the commands share: which cluster, which ledger, how errors are told, tables of text."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+
+from aiopravega.client import PravegaClient
+from aiopravega.config import PravegaConfig
+from aiopravega.errors import PravegaError
+from aiopravega.ledger import CUT_TABLE, CutLedger
+from aiopravega.names import StreamName
+
+Action = Callable[[PravegaClient, argparse.Namespace], Awaitable[int]]
+_INTERRUPTED = 130
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where to look."""
+    parser.add_argument(
+        "--controller", metavar="URI", help="controller; default: PRAVEGA_CONTROLLER_URI, as all other settings"
+    )
+    parser.add_argument(
+        "--ledger", metavar="SCOPE/TABLE", help=f"cut ledger; default: {CUT_TABLE} of the stream's scope"
+    )
+
+
+def ledger_of(client: PravegaClient, options: argparse.Namespace, scope: str) -> CutLedger:
+    """The cut ledger that the options name, or that of a scope."""
+    named = StreamName.parse(options.ledger, client.config.scope) if options.ledger else StreamName(scope, CUT_TABLE)
+    return client.cut_ledger(named.scope, named.stream)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the action of the options with a client; returns the exit code. Errors go to standard error."""
+
+    async def work() -> int:
+        given = {} if options.controller is None else {"controller_uri": options.controller}
+        async with PravegaClient(PravegaConfig(**given)) as client:
+            action: Action = options.action
+            return await action(client, options)
+
+    try:
+        return asyncio.run(work())
+    except PravegaError as error:
+        print(f"error: {type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Rows of text in columns."""
+    texts = [[str(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(len(row[column]) for row in texts) for column in range(len(header))]
+    return "\n".join(
+        "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in texts
+    )
