@@ -10,7 +10,7 @@ from aiopravega.read.bulk import BulkReader
 from aiopravega.wire import scan_frames
 
 # Five Java processes start on a machine that may be busy with other tests.
-pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("durable")]
+pytestmark = [pytest.mark.timeout(700), pytest.mark.xdist_group("durable")]
 # The shortest life of a token that leaves time for a request on a busy machine.
 TOKEN_SECONDS = 5
 EVENTS = 3_000

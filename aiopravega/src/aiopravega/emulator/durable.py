@@ -58,7 +58,7 @@ class DurablePravega(Emulator):
         accounts: Sequence[Account] = (),
         data: str | Path | None = None,
         token_seconds: int = 600,
-        timeout: float = 180.0,
+        timeout: float = 300.0,
     ) -> None:
         super().__init__(data, timeout)
         self._schema_registry = schema_registry
