@@ -1,6 +1,7 @@
 """The asyncio client: one object per cluster, from which streams are made, read and written."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 from itertools import pairwise
 from types import TracebackType
 from typing import Self
@@ -87,10 +88,17 @@ class PravegaClient(RangeCalls, TimeCalls):
         scaling: ScalingPolicy | None = None,
         retention: RetentionPolicy | None = None,
         tags: Iterable[str] = (),
+        timestamp_aggregation_timeout: timedelta = timedelta(),
     ) -> bool:
-        """Make a stream, by default of one segment and without retention; returns False if it exists already."""
+        """Make a stream, by default of one segment and without retention; returns False if it exists already.
+
+        Watermarks wait for a writer that has not noted a new time for up to `timestamp_aggregation_timeout`.
+        """
         configuration = StreamConfiguration(
-            scaling or ScalingPolicy.fixed(1), retention or RetentionPolicy.none(), tuple(tags)
+            scaling or ScalingPolicy.fixed(1),
+            retention or RetentionPolicy.none(),
+            tuple(tags),
+            timestamp_aggregation_timeout,
         )
         return await self.controller.create_stream(StreamName(scope, check_name("stream", stream)), configuration)
 

@@ -1,6 +1,7 @@
 """The blocking client; see `aiopravega.client` for what the calls mean."""
 
 from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from uuid import UUID
@@ -81,9 +82,12 @@ class PravegaClient(TimeCalls):
         scaling: ScalingPolicy | None = None,
         retention: RetentionPolicy | None = None,
         tags: Iterable[str] = (),
+        timestamp_aggregation_timeout: timedelta = timedelta(),
     ) -> bool:
         """Make a stream; returns False if it exists already."""
-        return self._loop.run(self._client.create_stream(scope, stream, scaling, retention, tags))
+        return self._loop.run(
+            self._client.create_stream(scope, stream, scaling, retention, tags, timestamp_aggregation_timeout)
+        )
 
     def stream_exists(self, scope: str, stream: str) -> bool:
         """Whether there is such a stream."""

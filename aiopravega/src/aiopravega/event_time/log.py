@@ -6,7 +6,9 @@ places at once, so that a million marks take four rounds. Framing: `RevisionedSt
 """
 
 import asyncio
+from bisect import bisect_left
 from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import pairwise
 from typing import Final, Self
 
 from aiopravega import wire
@@ -68,8 +70,9 @@ class MarkLog:
         Only what a later `refresh` finds is left in the log then.
         """
         start, _, _ = await self._find(holds)
-        async for _, mark in self._marks(start):
-            yield mark
+        async for _, data, frames in self._windows(start):
+            for frame in frames:
+                yield self._parse(data, frame)
         self._start = self._end
 
     async def search(self, holds: Callable[[Watermark], bool]) -> tuple[Watermark | None, Watermark | None]:
@@ -97,22 +100,26 @@ class MarkLog:
             if (low, high) == before:
                 break  # marks of many segments: look through them
         last = None
-        async for at, mark in self._marks(low):
-            if not holds(mark):
-                return at, last, mark
-            last = mark
+        async for begins, data, frames in self._windows(low):
+            count = bisect_left(frames, True, key=lambda frame: not holds(self._parse(data, frame)))
+            last = self._parse(data, frames[count - 1]) if count else last
+            if count < len(frames):
+                return begins + frames[count][0], last, self._parse(data, frames[count])
         return self._end, last, None
 
-    async def _marks(self, start: int) -> AsyncIterator[tuple[int, Watermark]]:
-        rest, window = b"", _FEW_BYTES
+    async def _windows(self, start: int) -> AsyncIterator[tuple[int, bytes, list[tuple[int, int]]]]:
+        """The bytes from `start` on, piece by piece: where each begins, and where in it frames begin and end."""
+        rest, window = b"", 2 * _FEW_BYTES  # what was searched for, and a mark
         while start < self._end:
             end = min(start + window, self._end)
             data = rest + b"".join(await read_bytes(self._store, self._segment, start, end))
-            begins = start - len(rest)
             frames, whole = wire.scan_frames(data, 0, len(data))
-            for first, following in zip(frames, [*frames[1:], whole], strict=False):
-                yield begins + first, Watermark.parse(data[first + wire.EVENT_HEADER : following], self._stream)
+            yield start - len(rest), data, list(pairwise([*frames, whole]))
             start, rest, window = end, data[whole:], _WINDOW
+
+    def _parse(self, data: bytes, frame: tuple[int, int]) -> Watermark:
+        begins, ends = frame
+        return Watermark.parse(data[begins + wire.EVENT_HEADER : ends], self._stream)
 
     async def _next_mark(self, start: int, limit: int) -> tuple[int, Watermark] | None:
         """The first mark that begins at or behind `start`, and where; None if none is whole before `limit`."""

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from aiopravega import PravegaClient, ScalingPolicy, StreamConfiguration, StreamCut, StreamName
+from aiopravega import PravegaClient, ScalingPolicy, StreamCut, StreamName
 
 MakeTimed = Callable[..., Awaitable[StreamName]]
 Write = Callable[..., Awaitable[StreamCut]]
@@ -17,10 +17,10 @@ def make_timed(client: PravegaClient, scope: str) -> MakeTimed:
 
     async def make(segments: int = 1, name: str = "stream") -> StreamName:
         stream = StreamName(scope, name)
-        settings = StreamConfiguration(
-            ScalingPolicy.fixed(segments), timestamp_aggregation_timeout=timedelta(minutes=1)
+        minute = timedelta(minutes=1)
+        assert await client.create_stream(
+            scope, name, ScalingPolicy.fixed(segments), timestamp_aggregation_timeout=minute
         )
-        assert await client.controller.create_stream(stream, settings)
         return stream
 
     return make
