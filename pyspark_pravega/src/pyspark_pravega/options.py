@@ -11,6 +11,7 @@ from typing import Final
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
+from aiopravega.times import TimeUnit
 
 # The option for each setting of a connection. What is not given comes from the environment (PRAVEGA_…).
 CONNECTION_OPTIONS: Final[Mapping[str, str]] = {
@@ -24,6 +25,7 @@ CONNECTION_OPTIONS: Final[Mapping[str, str]] = {
 }
 STREAM_OPTIONS: Final = ("scope", "stream")
 METADATA_OPTION: Final = "metadata"
+TIME_UNIT_OPTION: Final = "event_time_unit"
 RANGE_OPTIONS: Final = ("start_stream_cut", "end_stream_cut")
 _TRUE: Final = frozenset({"true", "1", "yes", "on"})
 _FALSE: Final = frozenset({"false", "0", "no", "off"})
@@ -77,6 +79,17 @@ class Options:
         if number < least:
             raise ConfigurationError(f"option {name!r} is {number}, but must be at least {least}")
         return number
+
+    def time_unit(self) -> TimeUnit:
+        """What the stream's writers count event times in: milliseconds, as most writers do, unless it is said.
+
+        Raises:
+            ConfigurationError: it is no unit.
+        """
+        try:
+            return TimeUnit.parse(self.text(TIME_UNIT_OPTION) or TimeUnit.MS.name)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"option {TIME_UNIT_OPTION!r}: {error}") from None
 
     def config(self) -> PravegaConfig:
         """How to reach the cluster, from the connection options and the environment.

@@ -9,11 +9,18 @@ from typing import Final, Self
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
+from aiopravega.times import TimeUnit
 from pyspark_pravega.decode.options import DECODE_OPTIONS, DecodeOptions
-from pyspark_pravega.options import CONNECTION_OPTIONS, METADATA_OPTION, RANGE_OPTIONS, STREAM_OPTIONS, Options
+from pyspark_pravega.options import (
+    CONNECTION_OPTIONS,
+    METADATA_OPTION,
+    RANGE_OPTIONS,
+    STREAM_OPTIONS,
+    TIME_UNIT_OPTION,
+    Options,
+)
 from pyspark_pravega.read.sources import NamedCut, Source, is_cut_of_one_stream, parse_sources
 from pyspark_pravega.read.stream_options import STREAMING_OPTIONS, StreamingOptions
-from pyspark_pravega.read.times import TIME_OPTIONS, TimeUnit
 from pyspark_pravega.write.options import WRITE_OPTIONS
 
 __all__ = ["READ_OPTIONS", "NamedCut", "ReadOptions", "Source"]
@@ -34,7 +41,7 @@ READ_OPTIONS: Final = (
     _METADATA_PREFIX,
     _SPLIT_BYTES,
     _MIN_PARTITIONS,
-    *TIME_OPTIONS,
+    TIME_UNIT_OPTION,
     *DECODE_OPTIONS,
     *STREAMING_OPTIONS,
 )
@@ -84,7 +91,7 @@ class ReadOptions:
             min_partitions=given.number(_MIN_PARTITIONS),
             metadata_columns=_names(given, _METADATA_COLUMNS),
             metadata_prefix=given.text(_METADATA_PREFIX) or "",
-            event_time_unit=TimeUnit.parse(given),
+            event_time_unit=given.time_unit(),
             decode=DecodeOptions.parse(given),
             streaming=StreamingOptions.parse(given),
         )

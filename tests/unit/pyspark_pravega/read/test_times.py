@@ -3,8 +3,9 @@
 import pytest
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.times import TimeUnit
 from pyspark_pravega.read.options import ReadOptions
-from pyspark_pravega.read.times import TimeUnit
+from pyspark_pravega.read.times import microseconds
 
 OPTIONS = {"stream": "examples/orders"}
 
@@ -18,17 +19,20 @@ def test_times_are_milliseconds_unless_said_otherwise():
     ("unit", "time"), [("s", 1_700_000_000), ("ms", 1_700_000_000_000), ("us", 1_700_000_000_000_000)]
 )
 def test_a_time_of_each_unit_is_the_same_timestamp(unit, time):
-    assert TimeUnit[unit.upper()].microseconds(time) == 1_700_000_000_000_000
+    assert microseconds(TimeUnit[unit.upper()], time) == 1_700_000_000_000_000
 
 
 def test_a_lower_bound_is_rounded_down():
-    assert TimeUnit.NS.microseconds(1_999) == 1
-    assert TimeUnit.NS.microseconds(-1) == -1
-    assert TimeUnit.MS.microseconds(None) is None
+    assert microseconds(TimeUnit.NS, 1_999) == 1
+    assert microseconds(TimeUnit.NS, -1) == -1
+    assert microseconds(TimeUnit.MS, None) is None
 
 
 def test_an_unknown_unit_and_a_time_in_another_one_are_refused():
-    with pytest.raises(ConfigurationError, match="'event_time_unit' is 'hours', but must be one of ns, us, ms, s"):
+    with pytest.raises(
+        ConfigurationError,
+        match="'event_time_unit': 'hours' is no unit.*: use one of ns, us, ms, s",
+    ):
         ReadOptions.parse(OPTIONS | {"event_time_unit": "hours"})
     with pytest.raises(ConfigurationError, match="the time 1700000000000000000, which is no date if it counts ms"):
-        TimeUnit.MS.microseconds(1_700_000_000_000_000_000)
+        microseconds(TimeUnit.MS, 1_700_000_000_000_000_000)
