@@ -106,6 +106,14 @@ class Bench:
             time.sleep(_QUIET_SECONDS)
             before, now = now, _size(self._data / "storage")
 
+    def forget(self) -> None:
+        """Make the system read the second tier from the disk again, which is otherwise in its page cache as a whole."""
+        for root, _, names in os.walk(self._data / "storage"):
+            for name in names:
+                with suppress(FileNotFoundError), Path(root, name).open("rb") as file:
+                    os.fsync(file.fileno())  # what is not written yet cannot be forgotten
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
     def fill(self, load: Load, segments: int = SEGMENTS) -> StreamName:
         """A stream that holds a load."""
         stream = self.new_stream(segments)

@@ -36,6 +36,8 @@ _PIPE_BYTES: Final = 1024 * 1024
 _ROUNDS: Final = 3
 _GIGABYTE: Final = 1e9
 _CLOCK_TICKS: Final = os.sysconf("SC_CLK_TCK")
+# Of the room for a stage in the picture, so much is bars.
+_BARS: Final = 0.75
 STAGES: Final = ("receive", "find frames", "make Arrow", "pipe to the JVM", "JVM")
 
 
@@ -132,25 +134,25 @@ def _drain(end: socket.socket) -> None:
 
 
 def draw(results: dict[str, dict[str, float]], file: Path) -> None:
-    """One bar for each size of events, its stages side by side."""
+    """A row for each stage, with a bar for each size of events; the way of a byte goes from top to bottom."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(10, 2.6))
-    for row, stages in enumerate(results.values()):
-        left = 0.0
-        for number, stage in enumerate(STAGES):
-            axes.barh(row, stages[stage], left=left, color=f"C{number}", label=stage if row == 0 else None)
-            axes.text(left + stages[stage] / 2, row, f"{stages[stage]:.2f}", ha="center", va="center", fontsize=8)
-            left += stages[stage]
-        axes.text(left, row, f"  {left:.2f} s", va="center", fontsize=9)
-    axes.set_yticks(range(len(results)), [f"events of {name}" for name in results])
+    figure, axes = plt.subplots(figsize=(9, 3.6))
+    height = _BARS / len(results)
+    for number, (name, stages) in enumerate(results.items()):
+        places = [row + (number + 0.5) * height - _BARS / 2 for row in range(len(STAGES))]
+        label = f"events of {name}: {sum(stages.values()):.2f} s in all"
+        bars = axes.barh(places, [stages[stage] for stage in STAGES], height, color=f"C{number}", label=label)
+        axes.bar_label(bars, fmt="%.2f", padding=3, fontsize=9)
+    axes.set_yticks(range(len(STAGES)), STAGES)
     axes.invert_yaxis()
-    axes.set_xlabel("CPU seconds per GB")
+    axes.set_xlabel("CPU seconds per GB of payload")
     axes.margins(x=0.1)
-    axes.legend(ncols=len(STAGES), loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize=9)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="upper right")
     figure.tight_layout()
     figure.savefig(file, dpi=120)
     plt.close(figure)

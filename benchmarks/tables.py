@@ -8,7 +8,7 @@ from typing import Final
 from aiopravega import StreamName
 from benchmarks.bench import CORES, SEGMENTS, Bench
 from benchmarks.measure import Load, Measured
-from benchmarks.rounds import Contenders, Rounds, into_new_streams, of_one_stream
+from benchmarks.rounds import Contender, Contenders, Rounds, into_new_streams, of_one_stream
 from benchmarks.typed import rounds_of
 from benchmarks.writers import write_events
 
@@ -125,11 +125,18 @@ def _one_segment(load: Load) -> Table:
 
 def _cold(load: Load) -> Table:
     def run(bench: Bench, rounds: int) -> Rounds:
-        def bulk(requests: int) -> Callable[[StreamName, Load], Measured]:
-            return lambda s, load: bench.bulk.read(s, load.size, requests=requests)
+        def cold(read: Contender) -> Contender:
+            def run(stream: StreamName, load: Load) -> Measured:
+                bench.forget()
+                return read(stream, load)
+
+            return run
+
+        def bulk(requests: int) -> Contender:
+            return cold(lambda s, load: bench.bulk.read(s, load.size, requests=requests))
 
         contenders: Contenders = {f"bulk reader, {n} x 1 MiB under way": bulk(n) for n in _DEPTHS}
-        contenders = {**contenders, "pyspark-pravega, noop": bench.spark.noop}
+        contenders = {**contenders, "pyspark-pravega, noop": cold(bench.spark.noop)}
         stream = bench.fill(load, segments=1)
         results = of_one_stream(contenders, stream, load, rounds)
         bench.drop(stream)
