@@ -35,6 +35,8 @@ class OnError(StrEnum):
 C = TypeVar("C", bound=StrEnum)
 
 _DECODE: Final = "decode"
+# The option of writes that says what events are made of.
+ENCODE: Final = "encode"
 _ON_ERROR: Final = "on_error"
 _SCHEMA: Final = "schema_text"
 _SCHEMA_FILE: Final = "schema_file"
@@ -48,7 +50,9 @@ _PASSWORD: Final = "schema_registry_password"
 _TOKEN: Final = "schema_registry_token"
 _CA_FILE: Final = "schema_registry_ca_file"
 _REGISTRY: Final = (_URI, _GROUP, _NAMESPACE, _USERNAME, _PASSWORD, _TOKEN, _CA_FILE)
-DECODE_OPTIONS: Final = (_DECODE, _ON_ERROR, _SCHEMA, _SCHEMA_FILE, _TYPE, _VERSION, *_REGISTRY)
+# What reads and writes say of schemas in the same words.
+SCHEMA_OPTIONS: Final = (_SCHEMA, _SCHEMA_FILE, _TYPE, _VERSION, *_REGISTRY)
+DECODE_OPTIONS: Final = (_DECODE, _ON_ERROR, *SCHEMA_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +69,42 @@ class RegistryOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class DecodeOptions:
-    """How events become columns.
+class SchemaOptions:
+    """Where the schema of events is.
 
     `schema` is one that the user gave: a text for JSON and Avro, a descriptor set for Protobuf; `registry` is None if
     no option speaks of one.
     """
+
+    schema: bytes | None = None
+    type: str | None = None
+    version: int | None = None
+    registry: RegistryOptions | None = None
+
+    @classmethod
+    def parse(cls, given: Options) -> Self:
+        """Read the options.
+
+        Raises:
+            ConfigurationError: one cannot work.
+        """
+        registry = None
+        if any(given.text(name) for name in _REGISTRY):
+            registry = RegistryOptions(
+                given.text(_URI),
+                given.text(_GROUP),
+                given.text(_NAMESPACE),
+                given.text(_USERNAME),
+                _secret(given, _PASSWORD),
+                _secret(given, _TOKEN),
+                given.text(_CA_FILE),
+            )
+        return cls(_schema(given), given.text(_TYPE), given.number(_VERSION, 0), registry)
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeOptions:
+    """How events become columns; the schema is as in `SchemaOptions`."""
 
     format: Format = Format.RAW
     on_error: OnError = OnError.FAIL
@@ -86,31 +120,22 @@ class DecodeOptions:
         Raises:
             ConfigurationError: one cannot work, or has no use.
         """
-        form = _choice(given, _DECODE, Format, Format.RAW)
+        form = choice(given, _DECODE, Format, Format.RAW)
         idle = [name for name in DECODE_OPTIONS if name != _DECODE and given.text(name)]
         if form is Format.RAW:
+            if given.text(ENCODE):  # one set of options for a read and a write, of which these are for the write
+                return cls()
             if idle:
                 raise ConfigurationError(
                     f"option {idle[0]!r} is for decoded events, but they are read raw: give option 'decode' "
                     f"({', '.join(Format)}), or leave it out"
                 )
             return cls()
-        schema = _schema(given)
-        if form is Format.AUTO and schema is not None:
+        found = SchemaOptions.parse(given)
+        if form is Format.AUTO and found.schema is not None:
             raise ConfigurationError("decode=auto takes format and schema from the registry: say which format it is")
-        registry = None
-        if any(given.text(name) for name in _REGISTRY):
-            registry = RegistryOptions(
-                given.text(_URI),
-                given.text(_GROUP),
-                given.text(_NAMESPACE),
-                given.text(_USERNAME),
-                _secret(given, _PASSWORD),
-                _secret(given, _TOKEN),
-                given.text(_CA_FILE),
-            )
-        on_error = _choice(given, _ON_ERROR, OnError, OnError.FAIL)
-        return cls(form, on_error, schema, given.text(_TYPE), given.number(_VERSION, 0), registry)
+        on_error = choice(given, _ON_ERROR, OnError, OnError.FAIL)
+        return cls(form, on_error, found.schema, found.type, found.version, found.registry)
 
     @property
     def takes_schema_of_reader(self) -> bool:
@@ -118,7 +143,12 @@ class DecodeOptions:
         return self.format is Format.JSON and self.schema is None and self.registry is None
 
 
-def _choice(given: Options, name: str, kinds: type[C], default: C) -> C:
+def choice(given: Options, name: str, kinds: type[C], default: C) -> C:
+    """An option that is one of some words.
+
+    Raises:
+        ConfigurationError: it is none of them.
+    """
     text = (given.text(name) or default).lower()
     try:
         return kinds(text)

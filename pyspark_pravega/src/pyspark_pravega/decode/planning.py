@@ -100,7 +100,7 @@ def _registered(options: DecodeOptions, config: PravegaConfig, streams: Collecti
     from pyspark_pravega.decode.registries import registry_of
 
     asked = options.registry or RegistryOptions()
-    address = _registry_config(asked, config)
+    address = registry_config(asked, config)
     registry = registry_of(address)
     groups: dict[StreamName, GroupId] = {}
     target, found = None, None
@@ -118,7 +118,12 @@ def _registered(options: DecodeOptions, config: PravegaConfig, streams: Collecti
     )
 
 
-def _registry_config(asked: RegistryOptions, config: PravegaConfig) -> "RegistryConfig":
+def registry_config(asked: RegistryOptions, config: PravegaConfig) -> "RegistryConfig":
+    """Where the registry is, with the credentials of the cluster if it has none of its own.
+
+    Raises:
+        ConfigurationError: it cannot work, or no address is given or in the environment.
+    """
     from aiopravega.schema import RegistryConfig
 
     beside = RegistryConfig.beside(config, asked.uri)

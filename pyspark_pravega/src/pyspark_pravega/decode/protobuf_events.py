@@ -34,7 +34,7 @@ class ProtobufMessage:
 
     def __init__(self, descriptors: bytes, name: str) -> None:
         self.descriptors, self.name = descriptors, name
-        descriptor = _descriptor(descriptors, name)
+        descriptor = descriptor_of(descriptors, name)
         _check_not_recursive(descriptor, (), name)
         self._handler = _handler(descriptor)
         self._columns = [(field.name, _type_for_spark(field.type)) for field in self._handler.schema()]
@@ -95,7 +95,12 @@ def _parse(descriptors: bytes) -> descriptor_pb2.FileDescriptorSet:
         ) from None
 
 
-def _descriptor(descriptors: bytes, name: str) -> Descriptor:
+def descriptor_of(descriptors: bytes, name: str) -> Descriptor:
+    """A message type out of a descriptor set.
+
+    Raises:
+        ConfigurationError: the descriptor set is none, is not whole, or has no such message.
+    """
     pool = descriptor_pool.DescriptorPool()
     files = {file.name: file for file in _parse(descriptors).file}
     added: set[str] = set()

@@ -1,0 +1,1 @@
+"""Events from typed rows: columns encoded by a schema."""

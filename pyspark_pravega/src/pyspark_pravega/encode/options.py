@@ -1,0 +1,40 @@
+"""What a user may say about encoding: Spark's options, read once and checked before any work starts."""
+
+from dataclasses import dataclass, field
+from typing import Final, Self
+
+from aiopravega.errors import ConfigurationError
+from pyspark_pravega.decode.options import ENCODE, SCHEMA_OPTIONS, Format, SchemaOptions, choice
+from pyspark_pravega.options import Options
+
+_REGISTER: Final = "schema_register"
+ENCODE_OPTIONS: Final = (ENCODE, _REGISTER, *SCHEMA_OPTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeOptions:
+    """How columns become events: not at all if `format` is raw. `register` allows to add what the registry lacks."""
+
+    format: Format = Format.RAW
+    schema: SchemaOptions = field(default_factory=SchemaOptions)
+    register: bool = True
+
+    @classmethod
+    def parse(cls, given: Options, decodes: bool) -> Self:
+        """Read the options of encoding; `decodes` says that those of schemas may be for a read.
+
+        Raises:
+            ConfigurationError: one cannot work, or has no use.
+        """
+        form = choice(given, ENCODE, Format, Format.RAW)
+        if form is Format.AUTO:
+            raise ConfigurationError(f"option {ENCODE!r} is 'auto', but a write has to say: json, avro or protobuf")
+        if form is Format.RAW:
+            idle = [name for name in ENCODE_OPTIONS if name != ENCODE and given.text(name)]
+            if idle and not decodes:
+                raise ConfigurationError(
+                    f"option {idle[0]!r} is for events that are encoded: give option {ENCODE!r} (json, avro or "
+                    "protobuf), or leave it out"
+                )
+            return cls()
+        return cls(form, SchemaOptions.parse(given), given.flag(_REGISTER, True))
