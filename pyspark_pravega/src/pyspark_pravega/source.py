@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from pyspark_pravega.read.metadata import MetadataTable, PravegaMetadataReader
     from pyspark_pravega.read.stream import PravegaStreamReader
     from pyspark_pravega.write.batch import PravegaBatchWriter
+    from pyspark_pravega.write.stream import PravegaStreamWriter
 
 
 class PravegaDataSource(DataSource):
-    """Streams of Pravega as DataFrames: reads between two StreamCuts or in micro-batches, exactly-once writes."""
+    """Streams of Pravega as DataFrames: reads between two StreamCuts or in micro-batches; exactly-once writes."""
 
     @classmethod
     def name(cls) -> str:
@@ -75,6 +76,16 @@ class PravegaDataSource(DataSource):
         from pyspark_pravega.write.batch import PravegaBatchWriter
 
         return PravegaBatchWriter(self.options, schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> "PravegaStreamWriter":  # noqa: N802 - Spark's name
+        """The writer of a streaming query.
+
+        Raises:
+            PravegaError: an option, a column or the stream cannot work.
+        """
+        from pyspark_pravega.write.stream import PravegaStreamWriter
+
+        return PravegaStreamWriter(self.options, schema, overwrite)
 
     @property
     def _metadata(self) -> "MetadataTable | None":

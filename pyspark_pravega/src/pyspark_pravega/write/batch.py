@@ -5,32 +5,19 @@ process. Each task writes into a transaction of its own; the driver commits all 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import Final
 
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from aiopravega.errors import ConfigurationError, PravegaError
+from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.write import job
-from pyspark_pravega.write.columns import SinkColumns
 from pyspark_pravega.write.options import WriteOptions
-from pyspark_pravega.write.partition import write_in_transaction, write_plainly
-
-# Batches of a partition that is not written; Spark's have up to 10,000 rows.
-_GLANCE: Final = 4
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionWritten(WriterCommitMessage):
-    """What a task tells the driver; `part` is None if it has written nothing, or nothing that is to be committed."""
-
-    part: PartitionCommit | None
+from pyspark_pravega.write.sink import sink_columns
+from pyspark_pravega.write.task import LatestTime, PartitionWritten, write_once, write_plain
+from pyspark_pravega.write.times import note_time
 
 
 class PravegaBatchWriter(DataSourceArrowWriter):
@@ -49,59 +36,35 @@ class PravegaBatchWriter(DataSourceArrowWriter):
                 "a stream cannot be overwritten: use mode('append'). To start anew, delete the stream or truncate it."
             )
         self._options = WriteOptions.parse(options)
-        self._columns = SinkColumns.find(schema)
+        self._columns = sink_columns(self._options, schema)
         client = cluster(self._options.config).client
-        job.prepare_stream(client, self._options)
+        job.prepare(client, self._options)
         # None: plain writes have no ledger.
         self._job = job.begin(client, self._options) if self._options.exactly_once else None
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one partition; called in a task."""
-        if isinstance(self._job, CommitRecord):
-            _glance(iterator)  # already written
-            return PartitionWritten(None)
-        options = self._options
-        client = cluster(options.config).client
+        client = cluster(self._options.config).client
+        latest = LatestTime(self._columns, self._options.times.unit)
         if self._job is None:
-            with client.writer(options.stream.scope, options.stream.stream) as writer:
-                write_plainly(writer, self._columns, iterator)
-            return PartitionWritten(None)
-        context = TaskContext.get()
-        if context is None:
-            raise PravegaError("a partition can only be written inside a Spark task")
-        if not self._job.needs(context.partitionId()):
-            _glance(iterator)  # an earlier attempt has written it
-            return PartitionWritten(None)
-        with job.keeper(client, options, self._job) as keeper:
-            part = write_in_transaction(
-                client,
-                options.stream,
-                self._columns,
-                context.partitionId(),
-                iterator,
-                options.lease,
-                keeper,
-                note_at_once=job.must_note_at_once(self._job),
-            )
-        return PartitionWritten(part)
+            write_plain(client, self._options, self._columns, latest.over(iterator))
+            return PartitionWritten(None, self._options.write_id, latest.time)
+        part = write_once(client, self._options, self._columns, self._job, latest.over(iterator))
+        return PartitionWritten(part, self._options.write_id, latest.time)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Make the write visible as a whole; called on the driver after all tasks have succeeded."""
+        client = cluster(self._options.config).client
         if isinstance(self._job, WriteJob):
-            client = cluster(self._options.config).client
             job.commit(client, self._options, self._job, _parts(messages))
+        if not isinstance(self._job, CommitRecord):
+            note_time(client, self._options, self._options.write_id, messages)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Throw the write away; called on the driver after a task or the commit has failed."""
         if isinstance(self._job, WriteJob):
             client = cluster(self._options.config).client
             job.abandon(client, self._options, self._job, [part.txn_id for part in _parts(messages)])
-
-
-def _glance(iterator: Iterator[pa.RecordBatch]) -> None:
-    """Read the input a little way: a worker that leaves some unread is thrown away, but to compute much is worse."""
-    for _ in islice(iterator, _GLANCE):
-        pass
 
 
 def _parts(messages: Sequence[WriterCommitMessage | None]) -> list[PartitionCommit]:

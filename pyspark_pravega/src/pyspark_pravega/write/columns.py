@@ -1,64 +1,185 @@
 """The columns of a write: which of a DataFrame's columns are what, found before work starts."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Self
 
 import pyarrow as pa
-from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+import pyarrow.compute as pc
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    BinaryType,
+    DataType,
+    IntegralType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.times import TimeUnit
+from pyspark_pravega.encode.plan import EncodePlan, EventEncoder
+from pyspark_pravega.write.options import ColumnOptions
 
 EVENT: Final = "event"
 ROUTING_KEY: Final = "routing_key"
+_UNNAMED: Final = ColumnOptions()
 _SHAPE: Final = "a write takes the columns 'event' (string or binary) and, if wanted, 'routing_key' (string)"
 
 
 @dataclass(frozen=True, slots=True)
 class SinkColumns:
-    """Places of the columns in every batch."""
+    """Places of the columns in every batch.
 
-    event: int
-    routing_key: int | None
+    `event` are the columns that the event is made of: one of strings or binary values, or, if `plan` says how they are
+    encoded, all that become its fields; `inside` says that they are the fields of one struct. `routing_key` and `time`
+    are places inside each other, for a field of a struct.
+    """
+
+    event: tuple[int, ...]
+    inside: bool
+    routing_key: tuple[int, ...] | None
+    time: tuple[int, ...] | None
+    fields: StructType
+    plan: EncodePlan | None = None
 
     @classmethod
-    def find(cls, schema: StructType) -> Self:
+    def find(cls, schema: StructType, named: ColumnOptions = _UNNAMED) -> Self:
         """Find the columns in a DataFrame's schema.
 
         Raises:
             ConfigurationError: a column is missing, of a wrong type, or one that no write knows.
         """
-        names = schema.fieldNames()
-        for field in schema.fields:
-            if field.name not in (EVENT, ROUTING_KEY):
-                raise ConfigurationError(
-                    f"column {field.name!r} ({field.dataType.simpleString()}) is not part of a write: {_SHAPE}. "
-                    f"Drop it, or put it into the event, for example event = to_json(struct({_list(names)}))."
-                )
-        if EVENT not in names:
-            raise ConfigurationError(f"column 'event' is missing, there are {_list(names) or 'no columns'}: {_SHAPE}")
-        for field in schema.fields:
-            _check_type(field)
-        return cls(names.index(EVENT), names.index(ROUTING_KEY) if ROUTING_KEY in names else None)
+        router = named.router or (ROUTING_KEY if ROUTING_KEY in schema.fieldNames() else None)
+        key, time = _place(schema, router, "event_router"), _place(schema, named.time, "event_time")
+        if key is not None:
+            _check_key(router or "", key[1])
+        if time is not None and not isinstance(time[1], (TimestampType, LongType)):
+            raise ConfigurationError(
+                f"column {named.time!r} is {time[1].simpleString()}, but event_time takes a timestamp, or a bigint "
+                "in the stream's unit of times: cast it"
+            )
+        event = schema[EVENT].dataType if EVENT in schema.fieldNames() else None
+        if not named.encoded:
+            _check_plain(schema, named)
+            chosen, fields = [schema.fieldNames().index(EVENT)], StructType()
+        elif isinstance(event, StructType):
+            chosen, fields = [schema.fieldNames().index(EVENT)], event
+        else:
+            # A key that no option names is there to be one only.
+            chosen = [place for place, name in enumerate(schema.fieldNames()) if named.router or name != ROUTING_KEY]
+            fields = StructType([schema.fields[place] for place in chosen])
+        if named.encoded and not fields.fields:
+            raise ConfigurationError("there are no columns to make an event of")
+        inside = named.encoded and isinstance(event, StructType)
+        return cls(tuple(chosen), inside, key and key[0], time and time[0], fields)
 
-    def events(self, batch: pa.RecordBatch) -> pa.Array:
+    def planned(self, plan: EncodePlan | None) -> "SinkColumns":
+        """The same with the way in which fields are encoded."""
+        return replace(self, plan=plan)
+
+    @property
+    def arrow_fields(self) -> pa.Schema:
+        """The fields that are encoded, as Arrow's types."""
+        return to_arrow_schema(self.fields, timezone="UTC")
+
+    def encoder(self) -> EventEncoder | None:
+        """An encoder for one task; None if events are there already."""
+        return None if self.plan is None else self.plan.encoder()
+
+    def events(self, batch: pa.RecordBatch, encoder: EventEncoder | None = None) -> pa.Array:
         """The events of a batch."""
-        return batch.column(self.event)
+        column = batch.column(self.event[0])
+        if encoder is None:
+            return column
+        if not self.inside:
+            return encoder.encode([batch.column(place) for place in self.event], batch.num_rows)
+        if column.null_count:
+            raise ConfigurationError(
+                f"{column.null_count} of {len(column)} rows have no event (null): filter them out, or give them a value"
+            )
+        return encoder.encode(column.flatten(), batch.num_rows)
 
     def keys(self, batch: pa.RecordBatch) -> pa.Array | None:
         """The routing keys of a batch, or None if no row has one."""
         if self.routing_key is None:
             return None
-        keys = batch.column(self.routing_key)
+        keys = _at(batch, self.routing_key)
+        if not pa.types.is_string(keys.type):
+            keys = keys.cast(pa.string())
         return None if keys.null_count == len(keys) else keys
 
+    def latest(self, batch: pa.RecordBatch, unit: TimeUnit) -> int | None:
+        """The latest time of a batch in this unit, which a column of numbers has already."""
+        if self.time is None:
+            return None
+        times = _at(batch, self.time)
+        if not pa.types.is_timestamp(times.type):
+            number: int | None = pc.max(times).as_py()
+            return number
+        micros = pc.max(times.cast(pa.timestamp("us", times.type.tz)).cast(pa.int64())).as_py()
+        return None if micros is None else micros * TimeUnit.US // unit
 
-def _check_type(field: StructField) -> None:
-    allowed: tuple[type, ...] = (StringType, BinaryType) if field.name == EVENT else (StringType,)
-    if isinstance(field.dataType, allowed):
+
+def _at(batch: pa.RecordBatch, place: tuple[int, ...]) -> pa.Array:
+    column = batch.column(place[0])
+    for inner in place[1:]:
+        column = column.flatten()[inner]
+    return column
+
+
+def _place(schema: StructType, name: str | None, option: str) -> tuple[tuple[int, ...], DataType] | None:
+    """Where a column is, and its type; dots lead into structs."""
+    if name is None:
+        return None
+    if name in schema.fieldNames():  # a name may have dots of its own
+        return (schema.fieldNames().index(name),), schema[name].dataType
+    places: list[int] = []
+    kind: DataType = schema
+    for part in name.split("."):
+        if not isinstance(kind, StructType) or part not in kind.fieldNames():
+            raise ConfigurationError(
+                f"option {option!r} is {name!r}, which is no column: there are {_list(schema.fieldNames())}. It takes "
+                "a column, or a field of a struct as column.field; for an expression, make a column of it first with "
+                "withColumn, because Spark does not evaluate expressions for data sources"
+            )
+        places.append(kind.fieldNames().index(part))
+        kind = kind[part].dataType
+    return tuple(places), kind
+
+
+def _check_key(name: str, kind: DataType) -> None:
+    if not isinstance(kind, (StringType, IntegralType)):
+        raise ConfigurationError(
+            f"column {name!r} is {kind.simpleString()}, but routing keys are strings or integers: cast it to string"
+        )
+
+
+def _check_plain(schema: StructType, named: ColumnOptions) -> None:
+    """Without encoding, whatever is not part of the write would be lost."""
+    names = schema.fieldNames()
+    used = {EVENT, named.router or ROUTING_KEY, *([named.time] if named.time else [])}
+    for field in schema.fields:
+        if field.name not in used:
+            raise ConfigurationError(
+                f"column {field.name!r} ({field.dataType.simpleString()}) is not part of a write: {_SHAPE}. "
+                f"Drop it, or put it into the event: give option 'encode' (json, avro or protobuf), or write "
+                f"event = to_json(struct({_list(names)}))."
+            )
+    if EVENT not in names:
+        raise ConfigurationError(f"column 'event' is missing, there are {_list(names) or 'no columns'}: {_SHAPE}")
+    _check_event(schema[EVENT])
+
+
+def _check_event(field: StructField) -> None:
+    if isinstance(field.dataType, (StringType, BinaryType)):
         return
-    remedy = f"encode it, for example with to_json(struct({EVENT}))" if field.name == EVENT else "cast it to string"
-    raise ConfigurationError(f"column {field.name!r} is {field.dataType.simpleString()}, but {_SHAPE}: {remedy}")
+    raise ConfigurationError(
+        f"column {field.name!r} is {field.dataType.simpleString()}, but {_SHAPE}: encode it, for example with option "
+        f"'encode' or with to_json(struct({EVENT}))"
+    )
 
 
 def _list(names: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from aiopravega.blocking import CommitProtocol, LeaseKeeper, PravegaClient
 from aiopravega.errors import ScopeNotFoundError, StreamNotFoundError, StreamSealedError
 from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
 from pyspark_pravega.write.options import WriteOptions
+from pyspark_pravega.write.report import report
 
 logger = logging.getLogger(__name__)
 
@@ -46,23 +47,48 @@ def prepare_stream(client: PravegaClient, options: WriteOptions) -> None:
         raise StreamSealedError(f"{stream} is sealed: it takes no more events. Write to another stream.")
 
 
+def prepare(client: PravegaClient, options: WriteOptions) -> None:
+    """Make what a write needs and may make: scope, stream and, if it is to happen once, the ledger.
+
+    Raises:
+        NotFoundError: something is missing and may not be made.
+        StreamSealedError: the stream is sealed.
+    """
+    prepare_stream(client, options)
+    if options.exactly_once:
+        client.commit_ledger(options.ledger_scope, options.ledger_table).create()
+
+
 def begin(client: PravegaClient, options: WriteOptions) -> WriteJob | CommitRecord:
+    """Look whether the write is done already, and say so; finish what an earlier attempt decided and left.
+
+    Raises:
+        PartialCommitError: an earlier attempt is in the stream in part, and the rest of it is lost.
+    """
+    found = look(client, options, uuid4())
+    if isinstance(found, CommitRecord):
+        say_done(found)
+    return found
+
+
+def look(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJob | CommitRecord:
     """Look whether the write is done already; finish what an earlier attempt decided and left.
 
     Raises:
         PartialCommitError: an earlier attempt is in the stream in part, and the rest of it is lost.
     """
-    protocol = _protocol(client, options, create=True)
-    found = protocol.begin(options.stream, options.write_id, uuid4())
-    if isinstance(found, CommitRecord):
-        logger.warning(
-            "%s is already written: %d events in %d bytes, by attempt %s; nothing is written again",
-            found.name,
-            found.total_events,
-            found.total_bytes,
-            found.attempt,
-        )
-    return found
+    return _protocol(client, options).begin(options.stream, options.write_id, attempt)
+
+
+def say_done(record: CommitRecord) -> None:
+    """Say in the log that a write was done before."""
+    logger.warning(
+        "%s is already written: %d events in %d bytes, by attempt %s; nothing is written again",
+        record.name,
+        record.total_events,
+        record.total_bytes,
+        record.attempt,
+    )
 
 
 def keeper(client: PravegaClient, options: WriteOptions, job: WriteJob) -> LeaseKeeper:
@@ -85,7 +111,7 @@ def commit(client: PravegaClient, options: WriteOptions, job: WriteJob, partitio
     Raises:
         PravegaError: see `CommitProtocol.commit`.
     """
-    _protocol(client, options).commit(job, sorted(partitions, key=lambda partition: partition.partition))
+    report(job, _protocol(client, options).commit(job, sorted(partitions, key=lambda partition: partition.partition)))
 
 
 def abandon(client: PravegaClient, options: WriteOptions, job: WriteJob, transactions: Iterable[UUID]) -> None:
@@ -93,10 +119,8 @@ def abandon(client: PravegaClient, options: WriteOptions, job: WriteJob, transac
     _protocol(client, options).abandon(job, transactions)
 
 
-def _protocol(client: PravegaClient, options: WriteOptions, *, create: bool = False) -> CommitProtocol:
+def _protocol(client: PravegaClient, options: WriteOptions) -> CommitProtocol:
     ledger = client.commit_ledger(options.ledger_scope, options.ledger_table)
-    if create:
-        ledger.create()
     if options.wait_visible:
         return ledger.protocol(poll=options.poll)
     return ledger.protocol(visible_within=None)

@@ -6,6 +6,7 @@ Options keep the names and defaults of Pravega's JVM connector. Nothing here tal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from typing import Final, Self
 from uuid import uuid4
 
@@ -14,10 +15,14 @@ from aiopravega.control import RetentionPolicy, ScalingPolicy
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import DEFAULT_TABLE
 from aiopravega.names import StreamName, check_name
-from pyspark_pravega.options import CONNECTION_OPTIONS, RANGE_OPTIONS, STREAM_OPTIONS, Options
+from aiopravega.times import TimeUnit
+from pyspark_pravega.decode.options import DECODE_OPTIONS, Format, choice
+from pyspark_pravega.encode.options import ENCODE_OPTIONS, EncodeOptions
+from pyspark_pravega.options import CONNECTION_OPTIONS, RANGE_OPTIONS, STREAM_OPTIONS, TIME_UNIT_OPTION, Options
 
 _MILLISECONDS: Final = 1000
 _DEFAULT_LEASE_MS: Final = 120_000
+_DEFAULT_STREAMING_LEASE_MS: Final = 30_000
 # What a server takes by default (`controller.transaction.lease.count.min` and `.max`).
 _SHORTEST_LEASE_MS: Final = 10_000
 _LONGEST_LEASE_MS: Final = 600_000
@@ -31,10 +36,26 @@ _BY_EVENTS: Final = "default_segment_target_rate_events_per_sec"
 _KEEP_FOR: Final = "default_retention_duration_milliseconds"
 _KEEP_BYTES: Final = "default_retention_size_bytes"
 
+_MODE: Final = "writer_mode"
+_EXACTLY_ONCE: Final = "exactly_once"
+_ROUTER: Final = "event_router"
+_TIME: Final = "event_time"
+_TIME_DELAY: Final = "event_time_delay_ms"
+_TIME_WRITER: Final = "event_time_writer"
+# Spark hands its own options of a streaming query on as well.
+_OF_SPARK: Final = ("checkpointlocation", "path")
+
 WRITE_OPTIONS: Final = (
     *CONNECTION_OPTIONS,
     *STREAM_OPTIONS,
-    "exactly_once",
+    _MODE,
+    _EXACTLY_ONCE,
+    _ROUTER,
+    _TIME,
+    TIME_UNIT_OPTION,
+    _TIME_DELAY,
+    _TIME_WRITER,
+    *ENCODE_OPTIONS,
     "transaction_timeout_ms",
     "read_after_write_consistency",
     "transaction_status_poll_interval_ms",
@@ -51,6 +72,36 @@ WRITE_OPTIONS: Final = (
 )
 
 
+class WriterMode(StrEnum):
+    """What is promised of rows: each once, each at least once, or most of them without waiting for a server."""
+
+    EXACTLY_ONCE = "exactly_once"
+    AT_LEAST_ONCE = "at_least_once"
+    BEST_EFFORT = "best_effort"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnOptions:
+    """Which columns the user named: `router` has the routing keys, `time` the times of the events."""
+
+    router: str | None = None
+    time: str | None = None
+    encoded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TimeOptions:
+    """What is noted to the stream of the column with the events' times.
+
+    Times are counted in `unit`; `delay` is how many milliseconds rows may come late; `writer` is the name under which
+    the stream knows who notes, None: the write's own.
+    """
+
+    unit: TimeUnit = TimeUnit.MS
+    delay: int = 0
+    writer: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
     """The settings of one write; times are in seconds.
@@ -62,7 +113,10 @@ class WriteOptions:
 
     config: PravegaConfig
     stream: StreamName
-    exactly_once: bool
+    mode: WriterMode
+    columns: ColumnOptions
+    encode: EncodeOptions
+    times: TimeOptions
     lease: float
     wait_visible: bool
     poll: float
@@ -74,25 +128,48 @@ class WriteOptions:
     scaling: ScalingPolicy
     retention: RetentionPolicy
 
+    @property
+    def exactly_once(self) -> bool:
+        """Whether rows are written in transactions, each once."""
+        return self.mode is WriterMode.EXACTLY_ONCE
+
     @classmethod
-    def parse(cls, options: Mapping[str, str]) -> Self:
+    def parse(cls, options: Mapping[str, str], *, streaming: bool = False) -> Self:
         """Read Spark's options; those of reads are accepted, so that one set can serve a read and a write.
+
+        The writes of a streaming query have names of their own: there `write_id` is one of chance, to be replaced.
 
         Raises:
             ConfigurationError: one that is unknown, missing or cannot work.
         """
-        given = Options(options, {*WRITE_OPTIONS, *RANGE_OPTIONS}, "a write to Pravega")
+        own = _OF_SPARK if streaming else ()
+        given = Options(options, {*WRITE_OPTIONS, *RANGE_OPTIONS, *DECODE_OPTIONS, *own}, "a write to Pravega")
         config = given.config()
         stream = given.stream(config)
-        exactly_once = given.flag("exactly_once", True)
-        if given.text("write_id") is not None and not exactly_once:
+        mode = _mode(given)
+        if given.text("write_id") is not None and mode is not WriterMode.EXACTLY_ONCE:
             raise ConfigurationError("option 'write_id' needs exactly_once=true: plain writes cannot be recognised")
+        encode = EncodeOptions.parse(given, decodes=given.text("decode") is not None)
+        time = given.text(_TIME)
+        if time is None and (given.text(_TIME_DELAY) or given.text(_TIME_WRITER)):
+            raise ConfigurationError(f"options of times need option {_TIME!r}: the column that has them")
+        if given.text("write_id") is not None and streaming:
+            raise ConfigurationError(
+                "option 'write_id' is for spark.write: the writes of a streaming query are named by its checkpoint"
+            )
         ledger_scope, ledger_table = _ledger(given.text("commit_ledger"), stream.scope)
         return cls(
             config=config,
             stream=stream,
-            exactly_once=exactly_once,
-            lease=_lease(given),
+            mode=mode,
+            columns=ColumnOptions(given.text(_ROUTER), time, encode.format is not Format.RAW),
+            encode=encode,
+            times=TimeOptions(
+                given.time_unit(),
+                given.number(_TIME_DELAY, 0) or 0,
+                given.text(_TIME_WRITER),
+            ),
+            lease=_lease(given, _DEFAULT_STREAMING_LEASE_MS if streaming else _DEFAULT_LEASE_MS),
             wait_visible=given.flag("read_after_write_consistency", True),
             poll=(given.number("transaction_status_poll_interval_ms") or _DEFAULT_POLL_MS) / _MILLISECONDS,
             write_id=given.text("write_id") or str(uuid4()),
@@ -105,6 +182,18 @@ class WriteOptions:
         )
 
 
+def _mode(given: Options) -> WriterMode:
+    """The mode, by its own option or by that of the JVM connector."""
+    flag = given.text(_EXACTLY_ONCE) and given.flag(_EXACTLY_ONCE, True)
+    by_flag = WriterMode.AT_LEAST_ONCE if flag is False else WriterMode.EXACTLY_ONCE
+    mode = choice(given, _MODE, WriterMode, by_flag)
+    if flag is not None and flag != (mode is WriterMode.EXACTLY_ONCE):
+        raise ConfigurationError(
+            f"options {_MODE!r} and {_EXACTLY_ONCE!r} say different things: give one of them, as {_MODE}={mode}"
+        )
+    return mode
+
+
 def _ledger(text: str | None, scope: str) -> tuple[str, str]:
     if text is None:
         return scope, DEFAULT_TABLE
@@ -114,9 +203,9 @@ def _ledger(text: str | None, scope: str) -> tuple[str, str]:
     return check_name("scope", ledger_scope), check_name("table", table)
 
 
-def _lease(given: Options) -> float:
+def _lease(given: Options, default: int) -> float:
     """The lease in seconds. It is renewed anyway, so that what other connectors need beyond the longest is not."""
-    lease = given.number("transaction_timeout_ms", _SHORTEST_LEASE_MS) or _DEFAULT_LEASE_MS
+    lease = given.number("transaction_timeout_ms", _SHORTEST_LEASE_MS) or default
     return min(lease, _LONGEST_LEASE_MS) / _MILLISECONDS
 
 

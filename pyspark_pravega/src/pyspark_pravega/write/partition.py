@@ -65,6 +65,7 @@ class TransactionWriter:
         self._checksum = 0
         self._transaction = transaction
         self._columns = columns
+        self._encoder = columns.encoder()
         self._router = Router(transaction.segments)
         self._next_lane = turn % self._router.lanes
 
@@ -77,11 +78,11 @@ class TransactionWriter:
         """Route and write rows; waits while too many bytes are in flight.
 
         Raises:
-            ConfigurationError: an event is null.
+            ConfigurationError: an event is null, or a value does not fit the schema.
             EventTooLargeError: an event has more than 8 MiB.
             TransactionAbortedError: the transaction was aborted, or its lease ran out.
         """
-        frames = frame_events(self._columns.events(batch))
+        frames = frame_events(self._columns.events(batch, self._encoder))
         self._checksum = zlib.crc32(frames.whole, self._checksum)
         self.events += len(frames)
         self.bytes += len(frames.whole)
@@ -164,10 +165,12 @@ def write_plainly(writer: EventWriter, columns: SinkColumns, batches: Iterable[p
         PravegaError: why it failed; events may be in the stream already.
     """
     count = 0
+    encoder = columns.encoder()
     for batch in chunks(batches, BLOCK_BYTES):
-        frames = frame_events(columns.events(batch))  # for its checks only: nulls and sizes
+        events = columns.events(batch, encoder)
+        frames = frame_events(events)  # for its checks only: nulls and sizes
         keys = columns.keys(batch)
-        writer.write_many(_events(columns.events(batch)), None if keys is None else keys.to_pylist())
+        writer.write_many(_events(events), None if keys is None else keys.to_pylist())
         count += len(frames)
     return count
 

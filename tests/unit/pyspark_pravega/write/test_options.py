@@ -51,8 +51,43 @@ def test_a_stream_that_is_made_gets_the_policies_of_the_options() -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "mode"),
+    [
+        ({}, "exactly_once"),
+        ({"exactly_once": "true"}, "exactly_once"),
+        ({"exactly_once": "false"}, "at_least_once"),
+        ({"writer_mode": "at_least_once"}, "at_least_once"),
+        ({"writer_mode": "best_effort", "exactly_once": "false"}, "best_effort"),
+    ],
+)
+def test_the_mode_has_an_option_of_its_own_and_that_of_the_jvm_connector(options: dict[str, str], mode: str) -> None:
+    assert parse(**options).mode == mode
+    assert parse(**options).exactly_once == (mode == "exactly_once")
+
+
+def test_a_streaming_write_has_a_shorter_lease_and_takes_what_spark_adds() -> None:
+    options = WriteOptions.parse(NEEDED | {"checkpointLocation": "/somewhere"}, streaming=True)
+
+    assert options.lease == 30.0
+    with pytest.raises(ConfigurationError, match="named by its checkpoint"):
+        WriteOptions.parse(NEEDED | {"write_id": "x"}, streaming=True)
+
+
+def test_options_of_a_typed_read_do_not_disturb_a_write() -> None:
+    options = parse(decode="json", schema_text="{}", event_time_unit="us")
+
+    assert not options.columns.encoded
+
+
+@pytest.mark.parametrize(
     ("options", "complaint"),
     [
+        ({"writer_mode": "twice"}, "'writer_mode' is 'twice', but must be one of exactly_once, at_least_once"),
+        ({"writer_mode": "best_effort", "exactly_once": "true"}, "say different things"),
+        ({"encode": "auto"}, "a write has to say: json, avro or protobuf"),
+        ({"schema_text": "{}"}, "'schema_text' is for events that are encoded"),
+        ({"event_time_delay_ms": "5"}, "need option 'event_time'"),
+        ({"event_time": "at", "event_time_unit": "days"}, "'days' is no unit"),
         ({"write_it": "x"}, "no option 'write_it': did you mean write_id"),
         ({"stream": ""}, "'stream' is missing"),
         ({"scope": ""}, "has no scope"),

@@ -1,0 +1,116 @@
+"""`df.writeStream.format("pravega")`: the writer of a streaming query as Spark calls it.
+
+A write is one micro-batch, and its name is the query's id, which the checkpoint keeps, and the batch's. Spark makes the
+writer anew for each batch on the driver, where it does not say which batch it is: only tasks and `commit` know. So each
+task looks into the ledger, and hands to the driver what it found there with what it wrote.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+from uuid import uuid4, uuid5
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from aiopravega.errors import ConfigurationError, PravegaError
+from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
+from pyspark_pravega.connections import cluster
+from pyspark_pravega.write import job
+from pyspark_pravega.write.options import WriteOptions
+from pyspark_pravega.write.sink import sink_columns
+from pyspark_pravega.write.task import LatestTime, PartitionWritten, task_context, write_once, write_plain
+from pyspark_pravega.write.times import note_time
+
+# Under these names Spark tells tasks what they work for.
+_QUERY: Final = "sql.streaming.queryId"
+_BATCH: Final = "streaming.sql.batchId"
+
+
+class PravegaStreamWriter(DataSourceStreamArrowWriter):
+    """Writes the micro-batches of a query to a stream, by default each exactly once.
+
+    Raises:
+        ConfigurationError: an option, a column or the output mode cannot work.
+        PravegaError: the cluster cannot be reached, or refuses the write.
+    """
+
+    def __init__(self, options: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
+        if overwrite:
+            raise ConfigurationError(
+                "a stream cannot be overwritten, which outputMode('complete') asks for: use outputMode('append')"
+            )
+        self._options = WriteOptions.parse(options, streaming=True)
+        self._columns = sink_columns(self._options, schema)
+        self._planned = uuid4()  # of which, with a batch's name, its attempt's name is made, the same in all tasks
+        job.prepare(cluster(self._options.config).client, self._options)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write one partition of a batch; called in a task."""
+        client = cluster(self._options.config).client
+        name = _name(task_context())
+        options = replace(self._options, write_id=name)
+        latest = LatestTime(self._columns, self._options.times.unit)
+        if not options.exactly_once:
+            write_plain(client, options, self._columns, latest.over(iterator))
+            return PartitionWritten(None, name, latest.time)
+        found = job.look(client, options, uuid5(self._planned, name))
+        part = write_once(client, options, self._columns, found, latest.over(iterator))
+        return PartitionWritten(part, name, latest.time, found)
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        """Make a batch visible as a whole; called on the driver after all its tasks have succeeded."""
+        parts, jobs, done = _sorted(messages)
+        names = [message.write_id for message in messages if isinstance(message, PartitionWritten)]
+        if not names:
+            return
+        client = cluster(self._options.config).client
+        options = replace(self._options, write_id=names[0])
+        found = done[0] if done else jobs[0] if jobs else None
+        if any((other.replaces, other.lost) != (jobs[0].replaces, jobs[0].lost) for other in jobs):
+            found = job.look(client, options, jobs[0].attempt)
+        if isinstance(found, CommitRecord):  # an earlier attempt is done with it, or another one was meanwhile
+            if parts:
+                job.abandon(client, options, jobs[0], [part.txn_id for part in parts])
+            job.say_done(found)
+            return
+        if found is not None:
+            job.commit(client, options, found, parts)
+        query = names[0].rpartition("/")[0]
+        note_time(client, options, query, messages)
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        """Throw a batch away; called on the driver after a task or the commit has failed."""
+        parts, jobs, _ = _sorted(messages)
+        if jobs:
+            options = replace(self._options, write_id=jobs[0].write_id)
+            job.abandon(cluster(options.config).client, options, jobs[0], [part.txn_id for part in parts])
+
+
+def _name(context: TaskContext) -> str:
+    """The write id of the batch that a task works for.
+
+    Raises:
+        PravegaError: Spark does not say which one.
+    """
+    query, batch = context.getLocalProperty(_QUERY), context.getLocalProperty(_BATCH)
+    if query is None or batch is None:
+        raise PravegaError(
+            "Spark does not tell the task which query and micro-batch it works for: a stream takes micro-batches, not "
+            "a continuous trigger"
+        )
+    return f"{query}/{batch}"
+
+
+def _sorted(
+    messages: Sequence[WriterCommitMessage | None],
+) -> tuple[list[PartitionCommit], list[WriteJob], list[CommitRecord]]:
+    """What tasks have written, and what they found in the ledger; there is no message from a task that failed."""
+    told = [message for message in messages if isinstance(message, PartitionWritten)]
+    return (
+        [message.part for message in told if message.part is not None],
+        [message.found for message in told if isinstance(message.found, WriteJob)],
+        [message.found for message in told if isinstance(message.found, CommitRecord)],
+    )
