@@ -7,11 +7,11 @@ is not known here.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
-from aiopravega.control import Controller, TransactionState
+from aiopravega.control import Controller
 from aiopravega.errors import (
     PartialCommitError,
     PravegaError,
@@ -25,7 +25,7 @@ from aiopravega.ledger.job import WriteJob
 from aiopravega.ledger.keeper import NOTE_AFTER
 from aiopravega.ledger.record import CommitRecord, CommitState, PartitionCommit, record_key
 from aiopravega.ledger.transactions import TransactionSet
-from aiopravega.ledger.verdict import Verdict, describe_forgotten, judge, listed, lost
+from aiopravega.ledger.verdict import Verdict, describe_forgotten, judge, listed, lost, opened
 from aiopravega.names import StreamName
 
 logger = logging.getLogger(__name__)
@@ -184,7 +184,7 @@ class CommitProtocol:
         states = await transactions.states()
         if judge(states.values()) is Verdict.WHOLE:
             try:
-                await transactions.hold(_open(states))
+                await transactions.hold(opened(states))
             except TransactionError as error:
                 logger.info("%s: %s", record.name, error)
                 states = await transactions.states()
@@ -214,7 +214,7 @@ class CommitProtocol:
         """The partitions that will never be committed. If nothing is, a zombie cannot commit any of it hereafter."""
         states = await transactions.states()
         if judge(states.values()) is Verdict.LOST:
-            await transactions.abort(_open(states))
+            await transactions.abort(opened(states))
             states = await transactions.states()
         if judge(states.values()) is Verdict.FORGOTTEN:
             raise PartialCommitError(describe_forgotten(record, states))
@@ -232,7 +232,3 @@ def _partitions(job: WriteJob, written: Sequence[PartitionCommit]) -> tuple[Part
     if job.replaces is None or job.lost is None:
         return tuple(written)
     return completed(job.replaces.record, job.lost, written)
-
-
-def _open(states: Mapping[int, TransactionState]) -> list[int]:
-    return [partition for partition, state in states.items() if state is TransactionState.OPEN]

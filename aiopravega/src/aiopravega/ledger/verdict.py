@@ -40,6 +40,16 @@ def judge(states: Iterable[TransactionState]) -> Verdict:
     return Verdict.PARTIAL if found & _COMMITTED else Verdict.LOST
 
 
+def opened(states: Mapping[int, TransactionState]) -> frozenset[int]:
+    """The partitions whose transactions are open."""
+    return frozenset(partition for partition, state in states.items() if state is TransactionState.OPEN)
+
+
+def inside(states: Mapping[int, TransactionState]) -> frozenset[int]:
+    """The partitions whose transactions are committed for certain."""
+    return frozenset(partition for partition, state in states.items() if state in _COMMITTED)
+
+
 def lost(states: Mapping[int, TransactionState]) -> frozenset[int]:
     """The partitions whose transactions will never be committed."""
     return frozenset(partition for partition, state in states.items() if state in _ABORTED)
@@ -47,22 +57,21 @@ def lost(states: Mapping[int, TransactionState]) -> frozenset[int]:
 
 def describe_forgotten(record: CommitRecord, states: Mapping[int, TransactionState]) -> str:
     """The message for a person who has to decide: what is in the stream, what is not, what nobody knows."""
-    inside = [partition for partition, state in states.items() if state in _COMMITTED]
     unknown = [partition for partition, state in states.items() if state is TransactionState.UNKNOWN]
     return (
         f"{_origin(record)} was not finished, and the controller no longer knows the transactions of the partitions "
-        f"{listed(unknown)}; committed are {listed(inside)}; lost are {listed(lost(states))}. {_NOTHING_WRITTEN} "
-        f"{_DECIDE}"
+        f"{listed(unknown)}; committed are {listed(inside(states))}; lost are {listed(lost(states))}. "
+        f"{_NOTHING_WRITTEN} To go on, {_DECIDE}"
     )
 
 
 def describe_difference(record: CommitRecord, wanted: frozenset[int], differences: Sequence[str]) -> str:
     """The message for a person who has to decide: the rows that could complete a write are not the same."""
-    inside = [part.partition for part in record.partitions if part.partition not in wanted]
+    there = [part.partition for part in record.partitions if part.partition not in wanted]
     more = len(differences) - _LISTED
     shown = "; ".join(differences[:_LISTED]) + (f"; and {more} more" if more > 0 else "")
     return (
-        f"{_origin(record)} is in the stream only in part: committed are the partitions {listed(inside)}; lost are "
+        f"{_origin(record)} is in the stream only in part: committed are the partitions {listed(there)}; lost are "
         f"{listed(wanted)}. This run could have completed it, but its rows are others: {shown}. {_NOTHING_WRITTEN} "
         f"If the job can give the same rows in the same partitions and order, run it so. Else: {_DECIDE}"
     )

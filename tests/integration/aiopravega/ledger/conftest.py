@@ -43,10 +43,12 @@ class Driver:
     async def write(self, *events: bytes | None, lease: float = 60.0) -> list[PartitionCommit]:
         """Each event as a partition of its own, in a transaction that is left open; None: an empty partition."""
         return [
-            await self._write(partition, event, lease) for partition, event in enumerate(events) if event is not None
+            await self.write_partition(partition, event, lease)
+            for partition, event in enumerate(events)
+            if event is not None
         ]
 
-    async def _write(self, partition: int, event: bytes, lease: float) -> PartitionCommit:
+    async def write_partition(self, partition: int, event: bytes, lease: float) -> PartitionCommit:
         transaction = await self.client.open_transaction(self.sink.scope, self.sink.stream, lease=lease)
         await transaction.write(event)
         await transaction.flush()

@@ -1,0 +1,154 @@
+"""The command `pravega-ledger`: which writes a ledger knows, how they stand, and what a person decides of them."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from aiopravega.client import PravegaClient
+from aiopravega.commands.common import run, table
+from aiopravega.errors import ConfigurationError
+from aiopravega.ledger import DEFAULT_TABLE, CommitLedger, CommitState, StoredCommit
+from aiopravega.ledger.bounded import each
+from aiopravega.ledger.inspection import ADVICE, Inspection, Resolution, Standing, inspect, resolve
+
+# Writes that are looked at together; each asks for the states of all its transactions.
+_AT_ONCE = 4
+_FINE = frozenset({Standing.DONE, Standing.GONE})
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code: 1 if `verify` finds a write that is not done, 2 after an error."""
+    parser = argparse.ArgumentParser(
+        prog="pravega-ledger", description="The exactly-once writes that a commit ledger remembers."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    shown = commands.add_parser("show", help="list writes, or all about one")
+    shown.set_defaults(action=_show)
+    shown.add_argument("--state", choices=[state.value for state in CommitState], help="only writes in this state")
+    checked = commands.add_parser("verify", help="look up the transactions of writes: what is in the streams?")
+    checked.set_defaults(action=_verify)
+    decided = commands.add_parser("resolve", help="decide about a write that cannot be finished by itself")
+    decided.set_defaults(action=_resolve)
+    which = decided.add_mutually_exclusive_group(required=True)
+    meanings = {
+        Resolution.ACCEPT: "what is in the stream is the write: mark it done, without its lost partitions",
+        Resolution.DONE: "all of it is in the stream, I have looked: mark it done",
+        Resolution.FORGET: "remove the record, so that the write can run anew; remove its rows downstream first",
+    }
+    for resolution, meaning in meanings.items():
+        which.add_argument(f"--{resolution}", dest="decision", action="store_const", const=resolution, help=meaning)
+    decided.add_argument("--yes", action="store_true", help="do it; without, it is only said what would be done")
+    for command in (shown, checked, decided):
+        command.add_argument(
+            "--controller", metavar="URI", help="default: PRAVEGA_CONTROLLER_URI, as all other settings"
+        )
+        command.add_argument("--scope", help="scope of the ledger; default: PRAVEGA_SCOPE")
+        command.add_argument("--table", default=DEFAULT_TABLE, help="table of the ledger; default: %(default)s")
+        command.add_argument("--stream", metavar="SCOPE/STREAM", help="only writes to this stream")
+        command.add_argument("--write-id", metavar="ID", required=command is decided, help="only this write")
+        command.add_argument("--json", action="store_true", help="print JSON")
+    return run(parser.parse_args(arguments))
+
+
+def _ledger(client: PravegaClient, options: argparse.Namespace) -> CommitLedger:
+    scope = options.scope or client.config.scope
+    if scope is None:
+        raise ConfigurationError("which ledger? Give --scope, or set PRAVEGA_SCOPE")
+    return client.commit_ledger(scope, options.table)
+
+
+async def _found(client: PravegaClient, options: argparse.Namespace) -> list[StoredCommit]:
+    scope = options.scope or client.config.scope
+    stream = options.stream and (options.stream if "/" in options.stream else f"{scope}/{options.stream}")
+    found = [
+        stored
+        async for stored in _ledger(client, options).records()
+        if options.write_id in (None, stored.record.write_id) and stream in (None, str(stored.record.sink))
+    ]
+    return sorted(found, key=lambda stored: stored.record.prepared_at)
+
+
+async def _show(client: PravegaClient, options: argparse.Namespace) -> int:
+    records = [stored.record for stored in await _found(client, options)]
+    records = [record for record in records if options.state in (None, record.state.value)]
+    if options.json:
+        print(json.dumps([record.model_dump(mode="json") for record in records], indent=2))
+        return 0
+    rows = [
+        (
+            record.sink,
+            record.write_id,
+            record.state.value,
+            f"{record.prepared_at:%Y-%m-%d %H:%M:%S}",
+            f"{record.done_at:%Y-%m-%d %H:%M:%S}" if record.done_at else "",
+            len(record.partitions),
+            f"{record.total_events:,}",
+            f"{record.total_bytes:,}",
+        )
+        for record in records
+    ]
+    print(table(("stream", "write id", "state", "prepared", "done", "partitions", "events", "bytes"), rows))
+    if options.write_id is not None:
+        for record in records:
+            parts = [
+                (part.partition, part.txn_id, f"{part.events:,}", f"{part.bytes:,}", part.checksum)
+                for part in record.partitions
+            ]
+            print(f"\n{record.sink}, attempt {record.attempt}")
+            print(table(("partition", "transaction", "events", "bytes", "checksum"), parts))
+    return 0
+
+
+async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
+    found = await _inspect(client, options)
+    if options.json:
+        print(json.dumps([_described(write) for write in found], indent=2))
+    else:
+        rows = [
+            (write.record.sink, write.record.write_id, write.standing, _counted(write), ADVICE[write.standing])
+            for write in found
+        ]
+        print(table(("stream", "write id", "stands", "transactions", "what to do"), rows))
+    return 0 if all(write.standing in _FINE for write in found) else 1
+
+
+async def _resolve(client: PravegaClient, options: argparse.Namespace) -> int:
+    found = await _inspect(client, options)
+    if len(found) != 1:
+        raise ConfigurationError(
+            f"the ledger has {len(found)} writes {options.write_id!r}"
+            + (": name the stream too, by --stream" if found else "; see `pravega-ledger show`")
+        )
+    [write] = found
+    said = f"{write.record.name} is {write.standing} ({_counted(write) or 'no transactions'})"
+    if not options.yes:
+        print(f"{said}. To {options.decision} it, say --yes.", file=sys.stderr)
+        return 1
+    await resolve(client.controller, _ledger(client, options), write, options.decision)
+    if options.json:
+        print(json.dumps(_described(write) | {"resolved": options.decision.value}, indent=2))
+    else:
+        print(f"{said}; resolved: {options.decision}")
+    return 0
+
+
+async def _inspect(client: PravegaClient, options: argparse.Namespace) -> list[Inspection]:
+    records = await _found(client, options)
+    return await each(lambda stored: inspect(client.controller, stored), records, _AT_ONCE)
+
+
+def _counted(write: Inspection) -> str:
+    return ", ".join(f"{count} {state}" for state, count in sorted(write.counts.items()))
+
+
+def _described(write: Inspection) -> dict[str, object]:
+    record = write.record
+    return {
+        "stream": str(record.sink),
+        "write_id": record.write_id,
+        "state": record.state.value,
+        "standing": write.standing.value,
+        "transactions": {str(partition): state.name.lower() for partition, state in sorted(write.states.items())},
+        "what_to_do": ADVICE[write.standing],
+    }

@@ -1,0 +1,135 @@
+"""`pravega-ledger`: what a person sees of writes, and decides about those that cannot be finished by themselves."""
+
+import asyncio
+import json
+import uuid
+
+import pytest
+
+from aiopravega.commands.ledger import main
+from aiopravega.ledger import CommitState, WriteJob
+
+
+@pytest.fixture
+def command(pravega_config, scope, capsys):
+    """Runs the command; returns its exit code, output and errors."""
+
+    async def command(*words: str) -> tuple[int, str, str]:
+        place = ["--controller", pravega_config.controller_uri, "--scope", scope]
+        code = await asyncio.to_thread(main, [*words, *place])
+        output = capsys.readouterr()
+        return code, output.out, output.err
+
+    return command
+
+
+@pytest.fixture
+async def partial(driver):
+    """The write `daily`, of which partition 1 is in the stream, 0 is lost, and 2 is open."""
+    return await driver.leave(b"a", b"b", b"c", committed=[1], lost=[0])
+
+
+async def test_writes_are_listed(driver, command):
+    await driver.protocol.commit(await driver.start("first"), await driver.write(b"a", b"bb"))
+    await driver.prepare(await driver.start("second"), await driver.write(b"c"))
+
+    code, text, _ = await command("show")
+    assert code == 0
+    header, first, second = text.splitlines()
+    assert header.split() == ["stream", "write", "id", "state", "prepared", "done", "partitions", "events", "bytes"]
+    assert (str(driver.sink) in first, "first" in first, "done" in first) == (True, True, True)
+    assert first.split()[-3:] == ["2", "2", "19"]
+    assert "prepared" in second
+
+    _, text, _ = await command("show", "--json", "--state", "prepared")
+    assert [record["write_id"] for record in json.loads(text)] == ["second"]
+
+
+async def test_one_write_is_shown_with_its_transactions(driver, command):
+    parts = await driver.write(b"a", b"bb")
+    await driver.protocol.commit(await driver.start(), parts)
+
+    _, text, _ = await command("show", "--write-id", "daily", "--stream", str(driver.sink))
+
+    assert all(str(part.txn_id) in text and part.checksum in text for part in parts)
+
+
+@pytest.mark.usefixtures("partial")
+async def test_verification_says_how_writes_stand_and_what_to_do(driver, command):
+    await driver.protocol.commit(await driver.start("done"), await driver.write(b"x"))
+
+    code, text, _ = await command("verify")
+    assert code == 1
+    assert "1 aborted, 1 committed, 1 open" in text
+    assert "the same rows complete it" in text
+
+    code, text, _ = await command("verify", "--write-id", "done", "--json")
+    assert code == 0
+    assert [write["standing"] for write in json.loads(text)] == ["done"]
+
+
+@pytest.mark.usefixtures("partial")
+async def test_a_write_of_a_deleted_stream_needs_nobody(driver, client, command):
+    await client.delete_stream(driver.sink.scope, driver.sink.stream)
+
+    code, text, _ = await command("verify", "--json")
+
+    assert (code, json.loads(text)[0]["standing"]) == (0, "gone")
+
+
+@pytest.mark.usefixtures("partial")
+async def test_nothing_is_decided_without_a_yes(driver, command):
+    code, _, said = await command("resolve", "--write-id", "daily", "--forget")
+
+    assert code == 1
+    assert "is partial (1 aborted, 1 committed, 1 open). To forget it, say --yes" in said
+    assert (await driver.ledger.lookup(driver.sink, "daily")).record.state is CommitState.PREPARED
+
+
+async def test_what_is_there_can_be_accepted(driver, partial, command, events_in):
+    code, text, _ = await command("resolve", "--write-id", "daily", "--accept", "--yes")
+
+    assert (code, "resolved: accept" in text) == (0, True)
+    record = await driver.begin()
+    assert (record.state, [part.partition for part in record.partitions]) == (CommitState.DONE, [1])
+    assert await driver.is_thrown_away(partial[2])
+    assert await events_in() == [b"b"]
+
+
+async def test_a_forgotten_write_can_be_declared_done(driver, command):
+    [committed] = await driver.write(b"a")
+    await driver.end(committed, commit=True)
+    unknown = committed.model_copy(update={"partition": 1, "txn_id": uuid.UUID(int=committed.txn_id.int ^ 1)})
+    await driver.prepare(await driver.start(), [committed, unknown])
+    _, text, _ = await command("verify", "--json")
+    assert json.loads(text)[0]["standing"] == "forgotten"
+
+    await command("resolve", "--write-id", "daily", "--done", "--yes")
+
+    record = await driver.begin()
+    assert (record.state, len(record.partitions)) == (CommitState.DONE, 2)
+
+
+async def test_a_write_can_be_forgotten_and_run_anew(driver, partial, command):
+    await command("resolve", "--write-id", "daily", "--forget", "--yes")
+
+    job = await driver.begin()
+    assert isinstance(job, WriteJob)
+    assert job.lost is None
+    assert await driver.is_thrown_away(partial[2])
+
+
+@pytest.mark.parametrize("decision", ["--accept", "--done", "--forget"])
+async def test_a_write_that_can_be_finished_is_not_decided_about(driver, command, decision):
+    await driver.prepare(await driver.start(), await driver.write(b"a"))
+
+    code, _, said = await command("resolve", "--write-id", "daily", decision, "--yes")
+
+    assert (code, "start the write again: it is finished then" in said) == (2, True)
+
+
+@pytest.mark.usefixtures("ledger")
+async def test_a_write_that_is_not_there_is_an_error(command):
+    code, _, said = await command("resolve", "--write-id", "no such", "--forget", "--yes")
+
+    assert (code, "0 writes 'no such'" in said) == (2, True)
