@@ -85,6 +85,12 @@ def _registered(options: EncodeOptions, config: PravegaConfig, stream: StreamNam
     given = options.schema.schema
     if given is None and found:
         chosen = found[-1]
+        types = sorted({one.schema_info.type for one in found})
+        if len(types) > 1:
+            raise ConfigurationError(
+                f"the registry's group {group!r} has schemas of several types: {', '.join(types)}. Choose one with "
+                "option 'schema_type'"
+            )
         plan = EncodePlan(options.format, chosen.schema_info.schema_data, chosen.schema_info.type, columns)
         return replace(plan, header=header(registry.encoding_id(group, chosen.version_info, "", namespace or "")))
     plan = _with_type(
