@@ -100,7 +100,7 @@ class PravegaEmulator(Emulator):
                 [_MAIN],
                 heap_megabytes=self._heap_megabytes,
                 direct_megabytes=self._cache_megabytes + _CONNECTION_MEGABYTES,
-                options=[_COLLECTOR, f"-Dsinglenode.configurationFile={file}"],
+                options=[_COLLECTOR, f"-Dsinglenode.configurationFile={file}", *_for_controller(self._settings)],
             )
         )
         server = PravegaServer(
@@ -115,6 +115,11 @@ class PravegaEmulator(Emulator):
             registry = self._run(registry_process(workplace, security, server.controller_uri, registry_port))
             self._await_ready(registry, lambda: registry_problem(uri, security))
         return server
+
+
+def _for_controller(settings: Mapping[str, str]) -> list[str]:
+    """The embedded controller takes its own settings (`Config`) from system properties of Java, not from the file."""
+    return [f"-D{key}={value}" for key, value in settings.items() if key.startswith("controller.")]
 
 
 def _storage_settings(storage: Path) -> dict[str, str]:

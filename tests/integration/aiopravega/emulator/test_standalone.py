@@ -14,7 +14,7 @@ import pytest
 from aiopravega import PravegaClient, PravegaConfig, StreamCutRange
 from aiopravega.emulator import PravegaEmulator
 from aiopravega.emulator.ports import is_free
-from aiopravega.errors import EmulatorError, PravegaConnectionError
+from aiopravega.errors import ConfigurationError, EmulatorError, PravegaConnectionError
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("emulator-standalone")]  # servers start
 
@@ -92,6 +92,15 @@ def test_a_program_finds_it_by_its_environment(emulator):
 
     assert found.stdout.strip() == emulator.controller_uri
     assert emulator.environment()["PRAVEGA_SCHEMA_REGISTRY_URI"] == emulator.schema_registry_uri
+
+
+async def test_settings_of_the_controller_count():
+    with small(settings={"controller.transaction.lease.count.max": "20000"}) as emulator:
+        async with PravegaClient(emulator.config) as client:
+            await client.create_scope("settings")
+            await client.create_stream("settings", "stream")
+            with pytest.raises(ConfigurationError, match="does not take this lease"):
+                await client.open_transaction("settings", "stream", lease=30)
 
 
 async def test_a_killed_one_answers_no_more_and_starts_again_empty():
