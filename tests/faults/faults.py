@@ -18,6 +18,8 @@ Fault = Callable[[Field], Results]
 Meanwhile = Callable[[Field], None]
 # A write that waits at its point keeps a core of the job busy.
 _SPARE_CORES = 2
+# A caller that tries again, as schedulers do; Spark itself has failures after a worker was killed in the driver's part.
+_TRIES = 4
 # What the server with short leases grants at most, and how much later its end shows at the latest.
 LEASE_SECONDS = 20
 _LEASE_ENDS_SECONDS = 6
@@ -71,7 +73,7 @@ def driver_killed(
 def worker_killed(field: Field) -> Results:
     """`kill -9` of the Python process that is at the point; Spark, or the caller of the write, tries again."""
     plan = field.plan("die")
-    job = field.start(plan=plan, master=_local(field), tries=2)
+    job = field.start(plan=plan, master=_local(field), tries=_TRIES)
     job.end()
     field.wait_reached(job, plan)
     return _told(field, job)
@@ -80,7 +82,7 @@ def worker_killed(field: Field) -> Results:
 def executor_killed(field: Field) -> Results:
     """`kill -9` of the executors whose workers are at the points, with these; Spark tries again on others."""
     plan = field.plan("wait")
-    job = field.start(plan=plan, master=_cluster(field), tries=2)
+    job = field.start(plan=plan, master=_cluster(field), tries=_TRIES)
     pids = field.wait_reached(job, plan)
     for pid in [*executors_of(pids.values()), *pids.values()]:
         os.kill(pid, signal.SIGKILL)
@@ -103,7 +105,7 @@ def zombie(field: Field) -> Results:
 def suspended(field: Field) -> Results:
     """The whole job stops until its leases have run out, and goes on; its caller may try again."""
     plan = field.plan("wait")
-    job = field.start(plan=plan, master=_local(field), tries=2)
+    job = field.start(plan=plan, master=_local(field), tries=_TRIES)
     field.wait_reached(job, plan)
     job.signal(signal.SIGSTOP)
     leases_run_out(field)
@@ -126,7 +128,9 @@ def connections_cut(field: Field) -> Results:
     """All connections to controller and segment store are reset when the writes are at their points."""
     with _proxies(field) as (controller, store):
         plan = field.plan("wait", proxies={field.store_port: store.port})
-        job = field.start(plan=plan, master=_local(field), tries=2, controller=f"tcp://127.0.0.1:{controller.port}")
+        job = field.start(
+            plan=plan, master=_local(field), tries=_TRIES, controller=f"tcp://127.0.0.1:{controller.port}"
+        )
         field.wait_reached(job, plan)
         controller.cut()
         store.cut()
@@ -139,7 +143,9 @@ def answers_lost(field: Field) -> Results:
     """The next requests arrive and their answers do not; then all connections are reset."""
     with _proxies(field) as (controller, store):
         plan = field.plan("wait", proxies={field.store_port: store.port})
-        job = field.start(plan=plan, master=_local(field), tries=2, controller=f"tcp://127.0.0.1:{controller.port}")
+        job = field.start(
+            plan=plan, master=_local(field), tries=_TRIES, controller=f"tcp://127.0.0.1:{controller.port}"
+        )
         field.wait_reached(job, plan)
         for proxy in (controller, store):
             proxy.swallow(True)
@@ -161,7 +167,7 @@ def server_killed(*names: str) -> Fault:
         cluster = field.cluster
         assert cluster is not None
         plan = field.plan("wait")
-        job = field.start(plan=plan, master=_local(field), tries=2)
+        job = field.start(plan=plan, master=_local(field), tries=_TRIES)
         field.wait_reached(job, plan)
         for name in names:
             cluster.kill(name)

@@ -47,6 +47,8 @@ _IN_A_BATCH: tuple[At, ...] = (
     ("done", "after", 2),
 )
 _QUERY = Case("", "", "before", streaming=True)
+# What the server with short leases takes.
+_SHORT = Case("", "", "before", options={"transaction_timeout_ms": "15000"})
 _DAY = 86_400.0
 _LARGE = Rows(seed=0, count=300, longest=40_000)
 
@@ -133,22 +135,22 @@ def _rounds() -> Iterator[Round]:
         "leases",
         "driver; then the leases",
         partial(killed, meanwhile=faults.leases_run_out),
-        _cases("leases", (LEAVING[1], *DECIDING, *COMMITTING, FINISHING[1])),
+        _cases("leases", (LEAVING[1], *DECIDING, *COMMITTING, FINISHING[1]), _SHORT),
         "short leases",
     )
     yield Round(
         "other-rows",
         "driver; then the leases, and the next run has other rows",
         partial(killed, meanwhile=faults.leases_run_out),
-        _cases("other", (("prepared", "after", 1),), Case("", "", "before", rows_again=Rows(seed=99)))
-        + _cases("other", (("commit", "after", 2),), Case("", "", "before", rows_again=Rows(seed=99), ending=PARTIAL)),
+        _cases("other", (("prepared", "after", 1),), replace(_SHORT, rows_again=Rows(seed=99)))
+        + _cases("other", (("commit", "after", 2),), replace(_SHORT, rows_again=Rows(seed=99), ending=PARTIAL)),
         "short leases",
     )
     yield Round(
         "suspended",
         "nobody; the job sleeps until its leases are gone",
         faults.suspended,
-        _cases("suspended", (SENDING[0], LEAVING[1], *DECIDING, ("commit", "after", 1))),
+        _cases("suspended", (SENDING[0], LEAVING[1], *DECIDING, ("commit", "after", 1)), _SHORT),
         "short leases",
     )
     for words, skew in (("ahead", _DAY), ("behind", -_DAY)):
@@ -214,7 +216,7 @@ def _streaming_rounds() -> Iterator[Round]:
         "query-leases",
         "driver; then the leases",
         partial(killed, meanwhile=faults.leases_run_out),
-        _cases("query-leases", _IN_A_BATCH[2:7], _QUERY),
+        _cases("query-leases", _IN_A_BATCH[2:7], replace(_SHORT, streaming=True)),
         "short leases",
     )
     yield Round(
