@@ -47,10 +47,11 @@ class CutLedger:
         after: StoredRange | None,
         *,
         chained: bool = False,
+        number: int = 0,
         by: str | None = None,
     ) -> CutRecord:
         """Record the range of an interval, behind what `last` found."""
-        return self._loop.run(self._ledger.record(interval, taken, after, chained=chained, by=by))
+        return self._loop.run(self._ledger.record(interval, taken, after, chained=chained, number=number, by=by))
 
     def claim(
         self,

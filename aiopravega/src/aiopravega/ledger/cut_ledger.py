@@ -103,6 +103,7 @@ class CutLedger:
         after: StoredRange | None,
         *,
         chained: bool = False,
+        number: int = 0,
         by: str | None = None,
     ) -> CutRecord:
         """Record the range of an interval; it becomes the last one of the chain. An older one of the interval goes.
@@ -112,6 +113,7 @@ class CutLedger:
             taken: its range.
             after: what `last` found before the range was chosen.
             chained: refuse a range that does not start where the last one ended.
+            number: its place among the consumer's intervals, at least; behind `after` in any case.
             by: who records it.
 
         Raises:
@@ -126,7 +128,8 @@ class CutLedger:
                 "that leaves a gap, or overlaps"
             )
         follows = after is not None and taken.start == expected and (after.record.follows or not again)
-        number = 0 if after is None else after.record.number + 1
+        if after is not None:
+            number = max(number, after.record.number + 1)
         record = CutRecord.new(interval, taken, by=by, number=number, follows=follows)
         if after is not None and not again:
             await self._complete(after.record)

@@ -1,0 +1,187 @@
+"""The command `pravega-backfill`: what a backfill would read, and running a program for each of its intervals."""
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from aiopravega.client import PravegaClient
+from aiopravega.commands.common import add_cluster, ledger_of, run, table
+from aiopravega.cuts import UNBOUNDED, StreamCut
+from aiopravega.errors import ConfigurationError, PravegaError
+from aiopravega.intervals.backfill import BackfillPlan, PlannedInterval, run_backfill
+from aiopravega.intervals.planning import plan_parts, plan_times
+from aiopravega.names import StreamName
+from aiopravega.times import TimeUnit
+
+_SIZES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_MOST_INTERVALS: Final = 100_000
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code: 1 if an interval failed, 2 after an error."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    at = words.index("--") if "--" in words else len(words)
+    parser = argparse.ArgumentParser(
+        prog="pravega-backfill",
+        description="Process the past of a stream, interval by interval, each once.",
+        epilog="The program of 'run' follows '--'. {start} and {end} in its words are the StreamCuts of an interval, "
+        "{interval}, {since} and {until} its name and its event times, {stream} the stream; the environment has the "
+        "same as BACKFILL_START and so on.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    planned = commands.add_parser("plan", help="show what would be read; records nothing")
+    planned.add_argument("--json", action="store_true", help="print JSON, with the cuts of every interval")
+    planned.set_defaults(action=_plan)
+    started = commands.add_parser("run", help="run a program for every interval that is not done: run … -- PROGRAM …")
+    started.add_argument("--parallel", type=int, default=4, help="programs that run at the same time (4)")
+    started.set_defaults(action=_run, program=words[at + 1 :])
+    for each in (planned, started):
+        add_cluster(each)
+        each.add_argument("stream", help="scope/stream")
+        each.add_argument("--consumer", required=True, help="name of the backfill: what is done is known by it")
+        each.add_argument("--start", type=_cut, default=UNBOUNDED, metavar="CUT", help="default: the head")
+        each.add_argument("--end", type=_cut, default=UNBOUNDED, metavar="CUT", help="default: the tail")
+        each.add_argument("--parts", type=int, help="how many intervals")
+        each.add_argument("--bytes", type=_size, metavar="SIZE", help="or about how large, such as 256MiB")
+        each.add_argument("--from", type=_time, dest="since", metavar="TIME", help="or event times: ISO 8601, UTC")
+        each.add_argument("--to", type=_time, dest="until", metavar="TIME", help="the end, not included")
+        each.add_argument(
+            "--every", type=_duration, metavar="DURATION", help="length of an interval, such as 1d or 15m"
+        )
+        each.add_argument("--ahead", type=_duration, help="how much newer than the time noted next events may be")
+        each.add_argument("--unit", type=TimeUnit.parse, default=TimeUnit.MS, help="of event times: ns, us, ms, s (ms)")
+        each.add_argument("--clip", action="store_true", help="take what retention has left of the times")
+    return run(parser.parse_args(words[:at]))
+
+
+def _parsed(text: str, pattern: str, units: Mapping[str, int]) -> int:
+    found = re.fullmatch(pattern, text.strip().lower())
+    if found is None or found[2] not in units:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number and one of {', '.join(filter(None, units))}")
+    return int(found[1]) * units[found[2]]
+
+
+def _size(text: str) -> int:
+    return _parsed(text, r"(\d+) ?([kmg]?i?)b?", _SIZES)
+
+
+def _duration(text: str) -> timedelta:
+    return timedelta(seconds=_parsed(text, r"(\d+) ?([a-z])", _SECONDS))
+
+
+def _time(text: str) -> datetime:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time: {error}") from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _cut(text: str) -> StreamCut:
+    try:
+        return StreamCut.from_text(text)
+    except PravegaError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+async def _planned(client: PravegaClient, options: argparse.Namespace) -> BackfillPlan:
+    stream = StreamName.parse(options.stream, client.config.scope)
+    ledger = ledger_of(client, options, stream.scope)
+    times = [options.since, options.until, options.every]
+    if not any(times):
+        return await plan_parts(
+            client,
+            stream,
+            options.consumer,
+            start=options.start,
+            end=options.end,
+            parts=options.parts,
+            max_bytes=options.bytes,
+            ledger=ledger,
+        )
+    if not all(times) or options.parts or options.bytes:
+        raise ConfigurationError("a backfill of event times has --from, --to and --every, and no --parts or --bytes")
+    return await plan_times(
+        client,
+        stream,
+        options.consumer,
+        _steps(*times),
+        ahead=options.ahead,
+        clip=options.clip,
+        unit=options.unit,
+        ledger=ledger,
+    )
+
+
+def _steps(since: datetime, until: datetime, every: timedelta) -> list[datetime]:
+    if not every or (until - since) / every > _MOST_INTERVALS:
+        raise ConfigurationError(f"--every is too short: these would be more than {_MOST_INTERVALS:,} intervals")
+    count = -(-(until - since) // every)
+    return [since + number * every for number in range(count)] + [until]
+
+
+async def _plan(client: PravegaClient, options: argparse.Namespace) -> int:
+    plan = await _planned(client, options)
+    summary = {
+        "stream": str(plan.stream),
+        "consumer": plan.consumer,
+        "tasks": len(plan.waiting),
+        "done": len(plan.intervals) - len(plan.waiting),
+        "bytes": plan.size,
+        "events_estimated": plan.events,
+    }
+    if options.json:
+        intervals = [
+            {"interval": each.name, "bytes": each.size, "done": each.is_done, **each.range.to_json()}
+            for each in plan.intervals
+        ]
+        print(json.dumps(summary | {"intervals": intervals}, indent=2))
+        return 0
+    rows = [
+        (each.name, "?" if each.size is None else f"{each.size:,}", "done" if each.is_done else "to do")
+        for each in plan.intervals
+    ]
+    print(table(("interval", "bytes", "state"), rows))
+    print(f"\nto do: {len(plan.waiting):,} tasks, {plan.size:,} bytes, about {plan.events:,} events")
+    return 0
+
+
+async def _run(client: PravegaClient, options: argparse.Namespace) -> int:
+    if not options.program:
+        raise ConfigurationError("there is no program to run: pravega-backfill run … -- PROGRAM …")
+    plan = await _planned(client, options)
+    ledger = ledger_of(client, options, plan.stream.scope)
+
+    async def work(interval: PlannedInterval) -> None:
+        values = {
+            "stream": str(plan.stream),
+            "interval": interval.name,
+            **interval.range.to_json(),
+            "since": interval.since.isoformat() if interval.since else "",
+            "until": interval.until.isoformat() if interval.until else "",
+        }
+        words = [_filled(word, values) for word in options.program]
+        variables = {f"BACKFILL_{name.upper()}": value for name, value in values.items()}
+        process = await asyncio.create_subprocess_exec(*words, env=os.environ | variables)
+        code = await process.wait()
+        if code:
+            raise ChildProcessError(f"{words[0]} ended with {code}")
+
+    failures = await run_backfill(client, plan, work, parallel=options.parallel, ledger=ledger)
+    for name, error in failures.items():
+        print(f"failed: {name}: {error}", file=sys.stderr)
+    print(f"{len(plan.waiting) - len(failures)} of {len(plan.waiting)} intervals done")
+    return 1 if failures else 0
+
+
+def _filled(word: str, values: Mapping[str, str]) -> str:
+    for name, value in values.items():
+        word = word.replace(f"{{{name}}}", value)
+    return word

@@ -1,0 +1,113 @@
+"""The command `pravega-cuts`: what a cut ledger has, whether it is whole, and a picture of it."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from aiopravega.client import PravegaClient
+from aiopravega.commands.common import add_cluster, ledger_of, run, table
+from aiopravega.errors import ConfigurationError
+from aiopravega.intervals.picture import draw_png, draw_text
+from aiopravega.intervals.verify import verify
+from aiopravega.ledger import CutRecord
+from aiopravega.names import StreamName
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code: 1 if `verify` finds something, 2 after an error."""
+    parser = argparse.ArgumentParser(
+        prog="pravega-cuts", description="Intervals of consumers of streams, and the ranges that they have."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    shown = commands.add_parser("list", help="show consumers, or the intervals of one")
+    shown.set_defaults(action=_list)
+    checked = commands.add_parser("verify", help="look for gaps, overlaps, and open intervals that cannot be read")
+    checked.set_defaults(action=_verify)
+    for each in (shown, checked):
+        each.add_argument("--json", action="store_true", help="print JSON")
+    drawn = commands.add_parser("plot", help="draw what was processed when")
+    drawn.add_argument("--output", type=Path, metavar="FILE.png", help="draw into a file; default: characters")
+    drawn.set_defaults(action=_plot)
+    for each in (shown, checked, drawn):
+        add_cluster(each)
+        each.add_argument("stream", help="scope/stream")
+        each.add_argument("--consumer", help="only this consumer of the stream")
+    return run(parser.parse_args(arguments))
+
+
+async def _found(client: PravegaClient, options: argparse.Namespace) -> dict[str, list[CutRecord]]:
+    stream = StreamName.parse(options.stream, client.config.scope)
+    ledger = ledger_of(client, options, stream.scope)
+    if options.consumer is None:
+        return {name: records for (of, name), records in (await ledger.consumers()).items() if of == stream}
+    records = await ledger.records(options.consumer, stream)
+    if not records:
+        raise ConfigurationError(f"{options.consumer!r} has no intervals of {stream}")
+    return {options.consumer: records}
+
+
+async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
+    found = await _found(client, options)
+    if options.json:
+        records = [record.model_dump(mode="json") for records in found.values() for record in records]
+        print(json.dumps(records, indent=2))
+    elif options.consumer is None:
+        rows = [
+            (name, len(records), sum(record.is_done for record in records), records[-1].interval)
+            for name, records in found.items()
+        ]
+        print(table(("consumer", "intervals", "done", "last"), rows))
+    else:
+        print(table(("interval", "state", "taken", "by", "done", "by"), [_row(r) for r in found[options.consumer]]))
+    return 0
+
+
+def _row(record: CutRecord) -> tuple[str, ...]:
+    done = f"{record.done_at:%Y-%m-%d %H:%M:%S}" if record.done_at else ""
+    taken = f"{record.recorded_at:%Y-%m-%d %H:%M:%S}"
+    return record.interval, record.state.value, taken, record.recorded_by, done, record.done_by or ""
+
+
+async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
+    found = await _found(client, options)
+    findings = {name: await verify(client, records) for name, records in found.items()}
+    if options.json:
+        print(
+            json.dumps(
+                [
+                    {
+                        "consumer": name,
+                        "kind": each.kind,
+                        "intervals": each.intervals,
+                        "bytes": each.size,
+                        "text": each.text,
+                    }
+                    for name, all_of_it in findings.items()
+                    for each in all_of_it
+                ],
+                indent=2,
+            )
+        )
+    else:
+        for name, records in found.items():
+            wrong = findings[name]
+            print(f"{name}: {len(records)} intervals, " + (f"{len(wrong)} findings" if wrong else "no gap, no overlap"))
+            for each in wrong:
+                size = "" if each.size is None else f" ({each.size:,} bytes)"
+                print(f"  {each.kind} at {' and '.join(map(repr, each.intervals))}{size}: {each.text}")
+    return 1 if any(findings.values()) else 0
+
+
+async def _plot(client: PravegaClient, options: argparse.Namespace) -> int:
+    found = await _found(client, options)
+    if options.output is None:
+        for name, records in found.items():
+            print(f"{name}\n{draw_text(records)}")
+        return 0
+    if len(found) != 1:
+        raise ConfigurationError(f"a file has one consumer, but there are {sorted(found)}: name one by --consumer")
+    [records] = found.values()
+    draw_png(records, options.output)
+    print(options.output)
+    return 0

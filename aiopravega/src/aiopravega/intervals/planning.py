@@ -1,0 +1,208 @@
+"""Planning a backfill: from two cuts, parts of a number or a size; from event times, one interval after another.
+
+A plan is made anew each time, and asks the cut ledger what of it is recorded and done. An interval that has a range
+keeps it: so a plan of a stream that grows is the one that it was.
+"""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Final
+
+from aiopravega import wire
+from aiopravega.client import PravegaClient
+from aiopravega.cuts import END_OF_SEGMENT, UNBOUNDED, SegmentRange, StreamCut, StreamCutRange
+from aiopravega.errors import ConfigurationError, LedgerError, StreamTruncatedError, TableNotFoundError
+from aiopravega.intervals.backfill import BackfillPlan, PlannedInterval
+from aiopravega.ledger import CutLedger, CutRecord, Interval
+from aiopravega.names import StreamName
+from aiopravega.read.events import read_bytes
+from aiopravega.times import TimeUnit
+
+# Ranges of event times that are looked for at the same time.
+_AT_A_TIME: Final = 16
+# Of so many ranges of segments, so many bytes are looked at to estimate the number of events.
+_SAMPLES: Final = 8
+_SAMPLE_BYTES: Final = 64 * 1024
+# How the intervals of a backfill in parts are called.
+_NAME: Final = re.compile(r"(\d+) of (\d+)")
+
+
+async def plan_parts(
+    client: PravegaClient,
+    stream: StreamName,
+    consumer: str,
+    *,
+    start: StreamCut = UNBOUNDED,
+    end: StreamCut = UNBOUNDED,
+    parts: int | None = None,
+    max_bytes: int | None = None,
+    ledger: CutLedger | None = None,
+) -> BackfillPlan:
+    """A backfill of what lies between two cuts, in `parts`, or in parts of about `max_bytes`; by default in one.
+
+    The intervals are called `1 of 8`, `2 of 8` and so on. If the consumer has intervals already, they are the plan:
+    what is asked for then has to fit them.
+
+    Raises:
+        ConfigurationError: both a number and a size are given.
+        LedgerError: the consumer has intervals of another backfill.
+        PravegaError: the range does not fit the stream, or cannot be read.
+    """
+    known = _by_number(await _records(ledger or client.cut_ledger(stream.scope), consumer, stream))
+    wanted = _fitting(known, StreamCutRange(start, end))
+    total = next(iter(known.values())).total if known else 0
+    if known and len(known) == total:
+        intervals = await _from_records(client, [known[number].record for number in sorted(known)])
+    else:
+        count = total or (parts if parts is not None or max_bytes is not None else 1)
+        found = await client.split(wanted, count, stream, max_bytes=None if total else max_bytes)
+        if total and len(found) != total:
+            raise LedgerError(
+                f"only {len(known)} of {total} intervals of {consumer!r} are recorded, and the others cannot be found "
+                "again: give another name of the consumer"
+            )
+        sizes = await _sizes(client, found)
+        intervals = [
+            PlannedInterval(f"{number} of {len(found)}", part, size)
+            for number, (part, size) in enumerate(zip(found, sizes, strict=True), 1)
+        ]
+    return await _estimated(client, BackfillPlan(stream, consumer, intervals))
+
+
+async def plan_times(
+    client: PravegaClient,
+    stream: StreamName,
+    consumer: str,
+    times: Sequence[datetime],
+    *,
+    ahead: int | timedelta | None = None,
+    clip: bool = False,
+    unit: TimeUnit = TimeUnit.MS,
+    ledger: CutLedger | None = None,
+) -> BackfillPlan:
+    """A backfill of event times: of each interval from one of `times` to the next one.
+
+    The intervals are called by their times, `2013-01-01T00:00:00+00:00/2013-01-02T00:00:00+00:00`. Their ranges surely
+    hold all of their events, and others: whoever reads them keeps the events of the interval. `ahead`, `clip` and
+    `unit` are those of `PravegaClient.range_for`.
+
+    Raises:
+        ConfigurationError: fewer than two times, or they do not ascend, or one has no zone.
+        PravegaError: the range of an interval is not known, as `PravegaClient.range_for` says.
+    """
+    if len(times) < 2 or any(time.utcoffset() is None for time in times):  # noqa: PLR2004 - a start and an end
+        raise ConfigurationError("a backfill of event times needs a start and an end, both with a zone")
+    records = {r.interval: r for r in await _records(ledger or client.cut_ledger(stream.scope), consumer, stream)}
+    gate = asyncio.Semaphore(_AT_A_TIME)
+
+    async def planned(since: datetime, until: datetime) -> PlannedInterval:
+        name = f"{since.isoformat()}/{until.isoformat()}"
+        if name in records:
+            return (await _from_records(client, [records[name]]))[0]
+        async with gate:
+            found = await client.range_for(
+                stream.scope, stream.stream, (since, until), ahead=ahead, clip=clip, unit=unit
+            )
+        return PlannedInterval(name, found, (await _sizes(client, [found]))[0], since, until)
+
+    intervals = list(await asyncio.gather(*(planned(since, until) for since, until in pairwise(times))))
+    return await _estimated(client, BackfillPlan(stream, consumer, intervals))
+
+
+async def _records(ledger: CutLedger, consumer: str, stream: StreamName) -> list[CutRecord]:
+    Interval(consumer, stream, "any")  # refuses what is no name
+    try:
+        return await ledger.records(consumer, stream)
+    except TableNotFoundError:
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    total: int
+    record: CutRecord
+
+
+def _by_number(records: Sequence[CutRecord]) -> dict[int, _Part]:
+    """The intervals of a backfill in parts that are recorded, by their numbers."""
+    found = {}
+    for record in records:
+        named = _NAME.fullmatch(record.interval)
+        if named is None:
+            raise _other_backfill(record)
+        found[int(named[1])] = _Part(int(named[2]), record)
+    return found
+
+
+def _fitting(known: Mapping[int, _Part], wanted: StreamCutRange) -> StreamCutRange:
+    """The range of a backfill, as far as it is recorded: whoever recorded it began with its ends."""
+    start, end = wanted.start, wanted.end
+    if 1 in known:
+        start = known[1].record.range.start
+    for number, part in known.items():
+        if number == part.total:
+            end = part.record.range.end
+    for mine, recorded in ((wanted.start, start), (wanted.end, end)):
+        if not mine.is_unbounded and mine != recorded:
+            raise _other_backfill(next(iter(known.values())).record)
+    return StreamCutRange(start, end)
+
+
+def _other_backfill(record: CutRecord) -> LedgerError:
+    return LedgerError(
+        f"{record.consumer!r} has intervals of {record.stream} that are not of this backfill, such as "
+        f"{record.interval!r} from {record.range.start} to {record.range.end}: give another name of the consumer"
+    )
+
+
+async def _from_records(client: PravegaClient, records: Sequence[CutRecord]) -> list[PlannedInterval]:
+    # What is done may have been removed, and nobody asks for its size.
+    sizes = await _sizes(client, [record.range for record in records])
+    return [
+        PlannedInterval(r.interval, r.range, size, r.since, r.until, r.is_done, is_recorded=True)
+        for r, size in zip(records, sizes, strict=True)
+    ]
+
+
+async def _sizes(client: PravegaClient, ranges: Sequence[StreamCutRange]) -> list[int | None]:
+    found: list[int | None] = []
+    for each in ranges:
+        if (
+            each.start.positions.keys() == each.end.positions.keys()
+            and END_OF_SEGMENT not in each.end.positions.values()
+        ):
+            found.append(sum(each.end.positions.values()) - sum(each.start.positions.values()))
+            continue
+        try:
+            history = await client.arithmetic.history([each.start, each.end])
+            found.append(history.size(each.start, each.end))
+        except StreamTruncatedError:
+            found.append(None)
+    return found
+
+
+async def _estimated(client: PravegaClient, plan: BackfillPlan) -> BackfillPlan:
+    """The plan with an estimate of its events: their mean size in a few places, by the bytes."""
+    waiting = plan.waiting
+    step = max(len(waiting) // _SAMPLES, 1)
+    counted = measured = 0
+    for interval in waiting[::step][:_SAMPLES]:
+        for part in (await client.plan(interval.range))[:_SAMPLES]:
+            events, size = await _count(client, part)
+            counted, measured = counted + events, measured + size
+    estimate = round(plan.size * counted / measured) if measured else 0
+    return BackfillPlan(plan.stream, plan.consumer, plan.intervals, estimate)
+
+
+async def _count(client: PravegaClient, part: SegmentRange) -> tuple[int, int]:
+    """Events at the beginning of a range, and their bytes."""
+    end = min(part.start + _SAMPLE_BYTES, part.end)
+    data = b"".join(await read_bytes(client.store, part.segment, part.start, end))
+    starts, whole = wire.scan_frames(data, 0, len(data))
+    if starts:
+        return len(starts), whole
+    return 1, wire.EVENT_HEADER + int.from_bytes(data[: wire.EVENT_HEADER])  # one that is longer than what was read
