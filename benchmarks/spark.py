@@ -103,20 +103,21 @@ class SparkContender:
         """The options of a read or a write, further ones among them."""
         return {"controller": self._controller_uri, "scope": stream.scope, "stream": stream.stream, **options}
 
-    def frame(self, stream: StreamName, **options: str) -> DataFrame:
-        """A whole stream."""
-        return self.session.read.format("pravega").options(**self.options(stream, **options)).load()
+    def frame(self, stream: StreamName, columns: str | None = None, **options: str) -> DataFrame:
+        """A whole stream, or some of its columns."""
+        reader = self.session.read.format("pravega").options(**self.options(stream, **options))
+        return reader.load() if columns is None else reader.schema(columns).load()
 
-    def sum_length(self, stream: StreamName, load: Load, **options: str) -> Measured:
+    def sum_length(self, stream: StreamName, load: Load, columns: str | None = None, **options: str) -> Measured:
         """`sum(length(event))` over a whole stream."""
         with stopwatch() as watch:
-            (total,) = self.frame(stream, **options).select(sf.sum(sf.length("event"))).first() or (0,)
+            (total,) = self.frame(stream, columns, **options).select(sf.sum(sf.length("event"))).first() or (0,)
         self.largest_memory = max(self.largest_memory, _worker_memory())
         return Measured(total // load.size, total, watch.seconds)
 
-    def noop(self, stream: StreamName, load: Load) -> Measured:
-        """All columns of a whole stream into Spark's sink that does nothing."""
-        return self.consume(self.frame(stream), load)
+    def noop(self, stream: StreamName, load: Load, columns: str | None = None) -> Measured:
+        """A whole stream, or some of its columns, into Spark's sink that does nothing."""
+        return self.consume(self.frame(stream, columns), load)
 
     def consume(self, frame: DataFrame, load: Load, folder: Path | None = None) -> Measured:
         """A frame made of a whole stream into Parquet files, by default into the sink that does nothing."""

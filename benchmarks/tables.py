@@ -16,6 +16,7 @@ LOADS = (Load("1 kB", 1_000_000, 1_000), Load("100 B", 5_000_000, 100))
 # The official Python client is so slow that it gets this share of the events; its rate is what is compared.
 _PYTHON_WRITE_SHARE = 200
 _MICRO_BATCH_BYTES: Final = 256_000_000
+_ONE_COLUMN: Final = "event binary"
 _TYPED_EVENTS: Final = 1_000_000
 # A range four times as large as the cache: each read pushes out what the next one needs first.
 COLD_CACHE_MEGABYTES: Final = 256
@@ -65,6 +66,10 @@ def _reads(load: Load) -> Table:
             f"aiopravega bulk reader, {CORES} processes": lambda s, load: bench.bulk.read(s, load.size),
             "pyspark-pravega, sum(length(event))": bench.spark.sum_length,
             "pyspark-pravega, noop": bench.spark.noop,
+            f"pyspark-pravega, sum(length(event)), schema({_ONE_COLUMN!r})": lambda s, load: bench.spark.sum_length(
+                s, load, _ONE_COLUMN
+            ),
+            f"pyspark-pravega, noop, schema({_ONE_COLUMN!r})": lambda s, load: bench.spark.noop(s, load, _ONE_COLUMN),
             "pyspark-pravega, noop, AvailableNow": bench.spark.available_now,
             f"pyspark-pravega, noop, micro-batches of {_MICRO_BATCH_BYTES // 1_000_000} MB": lambda s, load: (
                 bench.spark.available_now(s, load, max_bytes_per_trigger=str(_MICRO_BATCH_BYTES))
