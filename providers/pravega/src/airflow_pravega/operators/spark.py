@@ -16,7 +16,7 @@ from aiopravega import PravegaConfig, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import InvalidStreamCutError, LedgerError, NotFoundError
 from aiopravega.failures import unsplit_if_need_be
-from aiopravega.ledger import DEFAULT_TABLE, CommitRecord
+from aiopravega.ledger import DEFAULT_TABLE, CommitRecord, Interval
 from airflow_pravega.failures import failing_for_good
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
@@ -42,7 +42,8 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        stream_cuts: the range, `{"start": text, "end": text}`, such as a sensor's output. (templated)
+        stream_cuts: the range, `{"start": text, "end": text}`, such as a sensor's output. If it also has the names
+            `consumer` and `interval`, as one of a planned backfill has, the interval is recorded as done. (templated)
         output_path: folder of the files, on any file system that Spark knows. (templated)
         output_format: a format that Spark writes.
         transform: from the DataFrame with the columns `event`, `scope`, `stream`, `segment_id` and `offset` to the one
@@ -101,6 +102,7 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
             with self.session(hook, context) as spark:
                 events, rows = unsplit_if_need_be(partial(self._run, spark, config, stream, wanted), self.log.warning)
                 digest = digest_of_files(spark, self.output_path) if self.digest else None
+            self._finish(config, stream, wanted, context)
         result = {
             "path": self.output_path,
             "events": events,
@@ -121,6 +123,14 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
         with PravegaClient(config) as client:
             wanted = client.resolve(StreamCutRange.from_json(self.stream_cuts), stream)
             return wanted, sum(part.size for part in client.plan(wanted, stream))
+
+    def _finish(self, config: PravegaConfig, stream: StreamName, wanted: StreamCutRange, context: Context) -> None:
+        """Record that the interval is done, if the range says whose it is: one of a planned backfill does."""
+        cuts = self.stream_cuts if isinstance(self.stream_cuts, Mapping) else {}
+        if "consumer" in cuts and "interval" in cuts:
+            with PravegaClient(config) as client:
+                interval = Interval(cuts["consumer"], stream, cuts["interval"])
+                client.cut_ledger(stream.scope).finish(interval, wanted, by=write_name(context))
 
     def _run(
         self,
