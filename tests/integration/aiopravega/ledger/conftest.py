@@ -48,7 +48,7 @@ class Driver:
             if event is not None
         ]
 
-    async def write_partition(self, partition: int, event: bytes, lease: float) -> PartitionCommit:
+    async def write_partition(self, partition: int, event: bytes, lease: float = 60.0) -> PartitionCommit:
         transaction = await self.client.open_transaction(self.sink.scope, self.sink.stream, lease=lease)
         await transaction.write(event)
         await transaction.flush()
