@@ -1,0 +1,43 @@
+"""A job that takes many times longer than any lease that the server grants.
+
+Two tasks write: one ends at once, and Spark ends its Python worker after an idle minute; the other one goes on for much
+longer than that. The server grants leases of 20 s here, where others grant ten minutes.
+"""
+
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pytest
+
+from aiopravega import UNBOUNDED, StreamCutRange, StreamName
+from aiopravega.blocking import PravegaClient
+from aiopravega.emulator import PravegaEmulator
+
+LONG_SECONDS = 150
+LONGEST_LEASE_MS = 20_000
+
+
+def slowly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Pass on the rows; those of the second partition after a long time."""
+    for batch in batches:
+        if batch.column(0)[0].as_py() > 0:
+            time.sleep(LONG_SECONDS)
+        yield batch.append_column("event", batch.column(0).cast(pa.string())).select(["event"])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_job_that_outlives_its_first_worker_and_every_lease_is_written_once(spark):
+    sink = StreamName("long", f"jobs-{uuid.uuid4().hex}")
+    settings = {"controller.transaction.lease.count.max": str(LONGEST_LEASE_MS)}
+    with PravegaEmulator(settings=settings) as server, PravegaClient(server.config) as client:
+        rows = spark.range(0, 2, numPartitions=2).mapInArrow(slowly, "event string")
+        writer = rows.write.format("pravega").mode("append").option("transaction_timeout_ms", 10_000)
+        writer.options(controller=server.controller_uri, scope=sink.scope, stream=sink.stream).save()
+
+        found = Counter(event.data for event in client.read(StreamCutRange(UNBOUNDED, UNBOUNDED), sink))
+
+    assert found == Counter([b"0", b"1"])
