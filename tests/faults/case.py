@@ -40,6 +40,11 @@ class Case:
         """The rows of the write."""
         return self.rows or Rows(self.seed)
 
+    @property
+    def expected(self) -> Rows:
+        """The rows that are to be in the stream: those of the last run, unless some of the first one are there."""
+        return self.rows_again if self.rows_again and self.ending == ONCE else self.written
+
 
 @dataclass(frozen=True)
 class Result:

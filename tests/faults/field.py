@@ -178,7 +178,7 @@ class Field:
         for case in self.cases:
             ended = job.result(case.name)
             assert ended is not None, f"{case.name} did not end:\n{job.said()}"
-            expected = _SOURCE_ROWS.events() if case.streaming else case.written.events()
+            expected = _SOURCE_ROWS.events() if case.streaming else case.expected.events()
             found = difference(expected, contents[case.name])
             results[case.name] = Result(
                 events=len(expected),
