@@ -122,5 +122,5 @@ def abandon(client: PravegaClient, options: WriteOptions, job: WriteJob, transac
 def _protocol(client: PravegaClient, options: WriteOptions) -> CommitProtocol:
     ledger = client.commit_ledger(options.ledger_scope, options.ledger_table)
     if options.wait_visible:
-        return ledger.protocol(poll=options.poll)
-    return ledger.protocol(visible_within=None)
+        return ledger.protocol(poll=options.poll, retain=options.ledger_retain)
+    return ledger.protocol(visible_within=None, retain=options.ledger_retain)

@@ -21,6 +21,8 @@ from pyspark_pravega.encode.options import ENCODE_OPTIONS, EncodeOptions
 from pyspark_pravega.options import CONNECTION_OPTIONS, RANGE_OPTIONS, STREAM_OPTIONS, TIME_UNIT_OPTION, Options
 
 _MILLISECONDS: Final = 1000
+_SECONDS_PER_DAY: Final = 24 * 3600
+_DEFAULT_RETAIN_DAYS: Final = 30
 _DEFAULT_LEASE_MS: Final = 120_000
 _DEFAULT_STREAMING_LEASE_MS: Final = 30_000
 # What a server takes by default (`controller.transaction.lease.count.min` and `.max`).
@@ -36,6 +38,7 @@ _BY_EVENTS: Final = "default_segment_target_rate_events_per_sec"
 _KEEP_FOR: Final = "default_retention_duration_milliseconds"
 _KEEP_BYTES: Final = "default_retention_size_bytes"
 
+_RETAIN: Final = "commit_ledger_retain_days"
 _MODE: Final = "writer_mode"
 _EXACTLY_ONCE: Final = "exactly_once"
 _ROUTER: Final = "event_router"
@@ -61,6 +64,7 @@ WRITE_OPTIONS: Final = (
     "transaction_status_poll_interval_ms",
     "write_id",
     "commit_ledger",
+    _RETAIN,
     "allow_create_scope",
     "allow_create_stream",
     "default_num_segments",
@@ -108,7 +112,7 @@ class WriteOptions:
 
     `write_id` names the write: one that is done under that name is not done again. Without one, a name of chance
     stands there: the tasks of a job may be retried, but a job that is run again writes again. The ledger of writes
-    is the key-value table `ledger_table` of `ledger_scope`.
+    is the key-value table `ledger_table` of `ledger_scope`, which remembers a write for `ledger_retain` at least.
     """
 
     config: PravegaConfig
@@ -123,6 +127,7 @@ class WriteOptions:
     write_id: str
     ledger_scope: str
     ledger_table: str
+    ledger_retain: float
     create_scope: bool
     create_stream: bool
     scaling: ScalingPolicy
@@ -175,6 +180,7 @@ class WriteOptions:
             write_id=given.text("write_id") or str(uuid4()),
             ledger_scope=ledger_scope,
             ledger_table=ledger_table,
+            ledger_retain=(given.number(_RETAIN) or _DEFAULT_RETAIN_DAYS) * _SECONDS_PER_DAY,
             create_scope=given.flag("allow_create_scope", True),
             create_stream=given.flag("allow_create_stream", True),
             scaling=_scaling(given),

@@ -30,6 +30,11 @@ def test_a_write_without_an_id_gets_one_of_its_own() -> None:
     assert parse(write_id="daily/2013-01-01").write_id == "daily/2013-01-01"
 
 
+def test_the_ledger_remembers_a_write_for_a_month_unless_said_otherwise() -> None:
+    assert parse().ledger_retain == 30 * 86_400
+    assert parse(commit_ledger_retain_days="1").ledger_retain == 86_400
+
+
 def test_names_of_options_have_no_case() -> None:
     assert WriteOptions.parse({"Scope": "examples", "STREAM": "orders"}).stream == StreamName("examples", "orders")
 
@@ -96,6 +101,7 @@ def test_options_of_a_typed_read_do_not_disturb_a_write() -> None:
         ({"transaction_timeout_ms": "soon"}, "'transaction_timeout_ms' is 'soon', but must be a whole number"),
         ({"transaction_timeout_ms": "500"}, "must be at least 10000"),
         ({"exactly_once": "false", "write_id": "x"}, "'write_id' needs exactly_once=true"),
+        ({"commit_ledger_retain_days": "0"}, "'commit_ledger_retain_days' is 0, but must be at least 1"),
         ({"commit_ledger": "table"}, "'commit_ledger' is 'table', but must be scope/table"),
         (
             {
