@@ -76,10 +76,9 @@ def test_a_struct_becomes_the_event_and_a_field_of_it_the_key(write, orders, rea
     write(orders.selectExpr("struct(id, customer) as event"), sink, encode="json", event_router="event.customer")
 
     assert json.loads(events_in(sink)[0].data).keys() == {"id", "customer"}
-    schema = "id bigint, customer bigint"
     json_schema = orders.selectExpr("id", "customer").schema.json().replace('"nullable":false', '"nullable":true')
     found = read(sink, decode="json", schema_text=json_schema)
-    assert found.selectExpr("sum(id)", "count(customer)").first()[:] == (sum(range(ROWS)), ROWS), schema
+    assert found.selectExpr("sum(id)", "count(customer)").first()[:] == (sum(range(ROWS)), ROWS)
 
 
 def test_avro_is_registered_by_the_columns_and_read_back_by_the_registry(
