@@ -30,8 +30,9 @@ class JsonDecoder:
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
+        read = pa.struct([field.with_type(_as_read(field.type)) for field in schema])
         self._parse = pa_json.ParseOptions(
-            explicit_schema=pa.schema([(_FIELD, pa.struct(list(schema)))]), unexpected_field_behavior="ignore"
+            explicit_schema=pa.schema([(_FIELD, read)]), unexpected_field_behavior="ignore"
         )
         self._between = values_of([_CLOSE + _OPEN], pa.binary())
 
@@ -61,15 +62,25 @@ class JsonDecoder:
             text = b"".join((_OPEN, memoryview(joined.buffers()[2])[: _size(joined)], _CLOSE))
             options = pa_json.ReadOptions(use_threads=False, block_size=len(text) + 1)
             table = pa_json.read_json(pa.BufferReader(text), options, self._parse)
+            if table.num_rows != len(payloads):
+                raise BlockError("it is not one JSON object, but several")
+            events = table.column(_FIELD).combine_chunks()
+            if events.null_count:
+                raise BlockError("it is null, not a JSON object")
+            return [column.cast(field.type) for column, field in zip(events.flatten(), self._schema, strict=True)]
         except pa.ArrowException as error:
             raise BlockError(_reason(error)) from None
-        if table.num_rows != len(payloads):
-            raise BlockError("it is not one JSON object, but several")
-        events = table.column(_FIELD).combine_chunks()
-        if events.null_count:
-            raise BlockError("it is null, not a JSON object")
-        columns: list[pa.Array] = events.flatten()
-        return columns
+
+
+def _as_read(kind: pa.DataType) -> pa.DataType:
+    """The type that the reader is asked for: it would take numbers for dates, not texts as JSON has them."""
+    if pa.types.is_date32(kind):
+        return pa.string()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_as_read(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_as_read(kind.value_type)))
+    return kind
 
 
 def _size(one: pa.BinaryArray) -> int:

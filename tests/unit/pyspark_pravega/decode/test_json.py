@@ -1,6 +1,7 @@
 """JSON events become columns, each event one row whatever is in it."""
 
 import json
+from datetime import date
 
 import pyarrow as pa
 import pytest
@@ -118,6 +119,45 @@ def test_many_malformed_events_among_many_are_all_found(payloads):
 
     assert set(bad) == set(range(0, 2000, 7))
     assert [row["id"] for row in rows] == [number for number in range(2000) if number % 7]
+
+
+DATED = pa.schema(
+    [
+        ("day", pa.date32()),
+        ("trip", pa.struct([("from", pa.date32())])),
+        ("stops", pa.list_(pa.field("element", pa.date32()))),
+    ]
+)
+
+
+def test_dates_are_texts_wherever_they_stand(payloads):
+    events = payloads(
+        b'{"day": "2013-01-31", "trip": {"from": "2013-02-01"}, "stops": ["2013-02-02", null]}',
+        b'{"day": null, "trip": null, "stops": null}',
+        b'{"trip": {}}',
+    )
+    block = JsonDecoder(DATED).decode(events)
+
+    assert not block.bad
+    assert pa.RecordBatch.from_arrays(block.columns, schema=DATED).to_pylist() == [
+        {"day": date(2013, 1, 31), "trip": {"from": date(2013, 2, 1)}, "stops": [date(2013, 2, 2), None]},
+        {"day": None, "trip": None, "stops": None},
+        {"day": None, "trip": {"from": None}, "stops": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        (b'{"day": "2013-13-01"}', "Failed to parse string: '2013-13-01' as a scalar of type date32"),
+        (b'{"day": 15706}', "day is of type number, but read as string"),
+    ],
+)
+def test_what_is_no_date_is_malformed(payloads, event, reason):
+    block = JsonDecoder(DATED).decode(payloads(b'{"day": "2013-01-31"}', event))
+
+    assert list(block.bad) == [1]
+    assert reason in block.bad[1]
 
 
 def test_zeros_that_a_codec_left_are_cut_off():
