@@ -10,6 +10,7 @@ from aiopravega.errors import EventTooLargeError, PravegaError, StreamNotFoundEr
 from aiopravega.names import StreamName
 from aiopravega.read import Event
 from aiopravega.routing import SegmentMap, key_position
+from aiopravega.write.batch import Block
 
 
 def by_key(events: list[Event]) -> dict[str, list[int]]:
@@ -129,6 +130,36 @@ async def test_keys_keep_their_order_while_the_stream_scales_up_and_down(client,
     rounds = await write_while(client, stream, [4, 2, 5, 1])
 
     assert by_key(await read_all(stream)) == {str(key): list(range(rounds)) for key in range(10)}
+
+
+def blocks_of(number: int, segments: SegmentMap) -> list[Block]:
+    """A round of events with ten keys, in a block for each segment, and one event that any segment may have."""
+    lanes = defaultdict(list)
+    for key in map(str, range(10)):
+        lanes[segments.index_for(key_position(key))].append(key)
+    blocks = [
+        Block(wire.frame_events([f"{key}:{number}".encode() for key in keys]), len(keys), list(map(key_position, keys)))
+        for keys in lanes.values()
+    ]
+    return [*blocks, Block(wire.frame_events([f"any:{number}".encode()]), 1)]
+
+
+async def test_blocks_keep_the_order_of_their_keys_while_the_stream_scales(client, make_stream, read_all):
+    stream = await make_stream(1)
+    scaling = asyncio.create_task(scale(client, stream, [4, 1, 3]))
+    rounds = 0
+    async with client.writer(stream.scope, stream.stream) as writer:
+        while not scaling.done() or rounds < 20:
+            if rounds % 5 == 0:  # between, blocks may be grouped by segments that were replaced
+                grouped_by = writer.segments
+            await writer.write_blocks(blocks_of(rounds, grouped_by), grouped_by)
+            rounds += 1
+            await asyncio.sleep(0.005)
+    await scaling
+
+    found = by_key(await read_all(stream))
+    assert sorted(found.pop("any")) == list(range(rounds))
+    assert found == {str(key): list(range(rounds)) for key in range(10)}
 
 
 async def test_two_writers_go_on_while_the_stream_scales(client, make_stream, read_all):

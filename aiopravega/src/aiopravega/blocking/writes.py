@@ -1,6 +1,6 @@
 """Blocking forms of the event writer and of transactions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Self
 from uuid import UUID
@@ -38,6 +38,15 @@ class EventWriter:
     def write_many(self, events: Iterable[bytes], routing_keys: Iterable[str | None] | None = None) -> None:
         """Accept many events."""
         self._loop.run(self._writer.write_many(events, routing_keys))
+
+    @property
+    def segments(self) -> SegmentMap:
+        """The segments that it writes to now."""
+        return self._writer.segments
+
+    def write_blocks(self, blocks: Sequence[Block], grouped_by: SegmentMap) -> None:
+        """Accept whole framed events, grouped by `segments`."""
+        self._loop.run(self._writer.write_blocks(blocks, grouped_by))
 
     def flush(self) -> None:
         """Wait until every accepted event is durable."""

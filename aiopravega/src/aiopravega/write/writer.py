@@ -7,14 +7,14 @@ it is full or a few milliseconds old.
 import asyncio
 import random
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
 from aiopravega.control import Controller
 from aiopravega.errors import PravegaError, SegmentNotFoundError, SegmentSealedError, StreamSealedError
 from aiopravega.names import SegmentId, StreamName
-from aiopravega.routing import key_position
+from aiopravega.routing import SegmentMap, key_position
 from aiopravega.store import SegmentStore
 from aiopravega.times import EventTime, TimeUnit
 from aiopravega.write.batch import Block, check_event, keyless_blocks, split_block
@@ -90,6 +90,34 @@ class EventWriter:
             if full is not None:
                 await self._emit(full)
         await self._emit_all()
+
+    @property
+    def segments(self) -> SegmentMap:
+        """The segments that it writes to now; a scaling of the stream changes them."""
+        return self._opened().map
+
+    async def write_blocks(self, blocks: Sequence[Block], grouped_by: SegmentMap) -> None:
+        """Accept whole framed events; waits while too many bytes are in flight.
+
+        The order of each routing key's events is kept, also across calls.
+
+        Args:
+            blocks: of each, all events belong to one segment of `grouped_by`, or have no positions.
+            grouped_by: `segments` at some time before. If others have replaced them since, the blocks are taken apart.
+
+        Raises:
+            StreamSealedError: the stream takes no more events.
+        """
+        await self._settled()
+        lanes = self._opened()
+        if lanes.map is grouped_by:
+            parts = [(_lane_of(block, lanes), block) for block in blocks]
+        else:
+            parts = [part for block in blocks for part in split_block(block, lanes.map)]
+        for lane, part in parts:  # nothing else runs between these two: the lanes stay as they are
+            self._homeless += [block for block in (lanes.emit(lane), lanes.enqueue(lane, part)) if block is not None]
+        for lane in {lane for lane, _ in parts}:
+            await self._room(lanes, lane)
 
     async def flush(self) -> None:
         """Wait until every accepted event is durable.
@@ -187,22 +215,30 @@ class EventWriter:
 
         Without a lane the block goes to any.
         """
-        if self._changing.locked():  # old segments are being settled: what is batched meanwhile has to wait
-            async with self._changing:
-                pass
+        await self._settled()
         lanes = self._opened()
         if lane is None:
             lane = lanes.next_lane()
         elif lane >= len(lanes.appenders):
             return  # the lanes have changed while this waited; the batch has moved with them
         rejected = lanes.emit(lane) if block is None else lanes.enqueue(lane, block)
+        if rejected is not None:
+            self._homeless.append(rejected)
+        await self._room(lanes, lane)
+
+    async def _settled(self) -> None:
+        """Wait while old segments are being settled: what is batched meanwhile has to wait."""
+        if self._changing.locked():
+            async with self._changing:
+                pass
+
+    async def _room(self, lanes: Lanes, lane: int) -> None:
+        """Wait until a lane takes more; move to other segments if its own has been sealed."""
         try:
-            if rejected is not None:
-                self._homeless.append(rejected)
-                raise lanes.appenders[lane].error or PravegaError(
-                    f"{self.stream}: an appender stopped without a reason"
-                )
-            await lanes.appenders[lane].room()
+            appender = lanes.appenders[lane]
+            if appender.error is not None:
+                raise appender.error
+            await appender.room()
         except SegmentSealedError:
             await self._follow_scaling(lanes)
 
@@ -233,3 +269,7 @@ class EventWriter:
             for block in homeless:
                 for lane, part in split_block(block, fresh.map):
                     fresh.appenders[lane].enqueue(part)
+
+
+def _lane_of(block: Block, lanes: Lanes) -> int:
+    return lanes.next_lane() if block.positions is None else lanes.map.index_for(block.positions[0])

@@ -46,13 +46,19 @@ class FramedEvents:
         """The frames at these indices, in that order."""
         return FramedEvents(self.array.take(pa.array(order)))
 
-    def blocks(self, start: int, end: int, largest: int = BLOCK_BYTES) -> Iterator[Block]:
-        """Cut the events `[start, end)` into blocks of up to `largest` bytes; a longer event has one of its own."""
+    def blocks(
+        self, start: int, end: int, positions: npt.NDArray[np.float64] | None = None, largest: int = BLOCK_BYTES
+    ) -> Iterator[Block]:
+        """Cut the events `[start, end)` into blocks of up to `largest` bytes; a longer event has one of its own.
+
+        `positions` are the places of all events in the key space, if the blocks are to have them.
+        """
         while start < end:
             limit = int(self.offsets[start]) + largest
             fitting = int(np.searchsorted(self.offsets, limit, side="right")) - 1
             following = min(end, max(fitting, start + 1))
-            yield Block(self.data[self.offsets[start] : self.offsets[following]], following - start)
+            places = None if positions is None else positions[start:following].tolist()
+            yield Block(self.data[self.offsets[start] : self.offsets[following]], following - start, places)
             start = following
 
 

@@ -16,7 +16,7 @@ from aiopravega.blocking import EventWriter, LeaseKeeper, PravegaClient, Transac
 from aiopravega.errors import PravegaError
 from aiopravega.ledger import PartitionCommit
 from aiopravega.names import StreamName
-from aiopravega.write.batch import BLOCK_BYTES
+from aiopravega.write.batch import BLOCK_BYTES, Block
 from pyspark_pravega.write.columns import SinkColumns
 from pyspark_pravega.write.framing import FramedEvents, frame_events
 from pyspark_pravega.write.lanes import Router
@@ -90,7 +90,7 @@ class TransactionWriter:
         if keys is None or self._router.lanes == 1:
             self._write_anywhere(frames, 0, len(frames))
             return
-        order, bounds = self._router.group(keys)
+        order, bounds, _ = self._router.group(keys)
         frames = frames.take(order)
         by_lane = [frames.blocks(int(bounds[i]), int(bounds[i + 1])) for i in range(self._router.lanes)]
         for blocks in zip_longest(*by_lane):  # in turn, so that no segment waits for another one's acknowledgements
@@ -159,22 +159,28 @@ def _abort(transaction: Transaction) -> None:
 
 
 def write_plainly(writer: EventWriter, columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> int:
-    """Write a partition event by event, at least once; returns the number of events.
+    """Write a partition without a transaction, at least once; returns the number of events.
 
     Raises:
         PravegaError: why it failed; events may be in the stream already.
     """
     count = 0
     encoder = columns.encoder()
-    for batch in chunks(batches, BLOCK_BYTES):
-        events = columns.events(batch, encoder)
-        frames = frame_events(events)  # for its checks only: nulls and sizes
-        keys = columns.keys(batch)
-        writer.write_many(_events(events), None if keys is None else keys.to_pylist())
+    for batch in chunks(batches, BLOCK_BYTES * len(writer.segments.segments)):
+        frames = frame_events(columns.events(batch, encoder))
+        segments = writer.segments
+        writer.write_blocks(list(_grouped(frames, columns.keys(batch), Router(segments))), segments)
         count += len(frames)
     return count
 
 
-def _events(events: pa.Array) -> list[bytes]:
-    values: list[bytes] = events.cast(pa.binary()).to_pylist()
-    return values
+def _grouped(frames: FramedEvents, keys: pa.Array | None, router: Router) -> Iterator[Block]:
+    """Blocks of one segment each; they know their events' places, for a stream that scales before they are written."""
+    if keys is None:
+        yield from frames.blocks(0, len(frames))
+        return
+    order, bounds, positions = router.group(keys)
+    frames = frames.take(order)
+    for lane in range(router.lanes):
+        yield from frames.blocks(int(bounds[lane]), int(bounds[lane + 1]), positions)
+    yield from frames.blocks(int(bounds[-2]), int(bounds[-1]))

@@ -53,7 +53,7 @@ def test_every_kind_of_text_and_binary_is_framed(kind: pa.DataType) -> None:
 def test_blocks_cover_all_events_once_in_order(events: list[bytes], largest: int) -> None:
     frames = frame_events(pa.array(events, pa.binary()))
 
-    blocks = list(frames.blocks(0, len(events), largest))
+    blocks = list(frames.blocks(0, len(events), largest=largest))
 
     assert b"".join(block.payload for block in blocks) == framed(events)
     assert sum(block.events for block in blocks) == len(events)

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +27,7 @@ def test_a_row_goes_to_the_segment_of_its_key(keys: list[str | None], edges: lis
     owners = segments(edges)
     router = Router(owners)
 
-    lanes = router.lanes_of(pa.array(keys, pa.string()))
+    lanes = router.lanes_of(router.positions_of(pa.array(keys, pa.string())))
 
     expected = [router.keyless if key is None else owners.index_for(key_position(key)) for key in keys]
     assert lanes.tolist() == expected
@@ -37,12 +38,14 @@ def test_grouped_rows_keep_their_order_within_each_segment(keys: list[str | None
     router = Router(segments(edges))
     array = pa.array(keys, pa.string())
 
-    order, bounds = router.group(array)
+    order, bounds, positions = router.group(array)
 
-    lanes = router.lanes_of(array)
+    lanes = router.lanes_of(router.positions_of(array))
     for lane in range(router.lanes + 1):
         rows = order[bounds[lane] : bounds[lane + 1]].tolist()
         assert rows == [row for row in range(len(keys)) if lanes[row] == lane]
+    placed = [None if np.isnan(place) else place for place in positions.tolist()]
+    assert placed == [None if keys[row] is None else key_position(keys[row]) for row in order.tolist()]
 
 
 @given(KEYS)
@@ -50,6 +53,6 @@ def test_a_slice_is_routed_like_its_rows(keys: list[str | None]) -> None:
     router = Router(segments([0.25, 0.5, 0.75]))
     array = pa.array(keys, pa.string())
 
-    whole = router.lanes_of(array).tolist()
+    whole = router.lanes_of(router.positions_of(array)).tolist()
 
-    assert router.lanes_of(array.slice(len(keys) // 2)).tolist() == whole[len(keys) // 2 :]
+    assert router.lanes_of(router.positions_of(array.slice(len(keys) // 2))).tolist() == whole[len(keys) // 2 :]
