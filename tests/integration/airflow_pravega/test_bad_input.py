@@ -158,7 +158,7 @@ def test_a_connection_that_cannot_work_is_not_tried_again(fails_for_good, monkey
     [
         ("select 1 as event", {}, "column 'event' is int"),
         ("select 'a' as evnt", {}, "'evnt'"),
-        ("select 'a' as event, 1 as routing_key", {}, "'routing_key' is int"),
+        ("select 'a' as event, 1.5 as routing_key", {}, "'routing_key' is decimal(2,1)"),
         ("select 'a' as event", {"exactly_onc": "true"}, "did you mean exactly_once"),
     ],
     ids=["type of event", "unknown column", "type of key", "unknown option"],
