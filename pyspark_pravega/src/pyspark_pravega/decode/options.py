@@ -103,15 +103,11 @@ class SchemaOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class DecodeOptions:
-    """How events become columns; the schema is as in `SchemaOptions`."""
+class DecodeOptions(SchemaOptions):
+    """How events become columns, and where their schema is."""
 
     format: Format = Format.RAW
     on_error: OnError = OnError.FAIL
-    schema: bytes | None = None
-    type: str | None = None
-    version: int | None = None
-    registry: RegistryOptions | None = None
 
     @classmethod
     def parse(cls, given: Options) -> Self:
@@ -135,7 +131,7 @@ class DecodeOptions:
         if form is Format.AUTO and found.schema is not None:
             raise ConfigurationError("decode=auto takes format and schema from the registry: say which format it is")
         on_error = choice(given, _ON_ERROR, OnError, OnError.FAIL)
-        return cls(form, on_error, found.schema, found.type, found.version, found.registry)
+        return cls(found.schema, found.type, found.version, found.registry, form, on_error)
 
     @property
     def takes_schema_of_reader(self) -> bool:

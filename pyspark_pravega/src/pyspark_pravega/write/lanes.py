@@ -18,29 +18,29 @@ class Router:
         self.keyless = self.lanes
         self._lows = np.array(segments.lows)
 
-    def positions_of(self, keys: pa.Array) -> npt.NDArray[np.float64]:
-        """The place of each key of a string array in the key space; not a number for rows without one."""
-        encoded = keys.dictionary_encode()
-        distinct = encoded.dictionary.to_pylist()
-        # One more place, behind all distinct keys, for the rows without one.
-        table = np.fromiter((*map(key_position, distinct), np.nan), np.float64, len(distinct) + 1)
-        places: npt.NDArray[np.float64] = table[encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)]
-        return places
-
     def lanes_of(self, positions: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
         """The lane of each place."""
         found = np.searchsorted(self._lows, positions, side="right") - 1
         return np.where(np.isnan(positions), self.keyless, found)
 
-    def group(self, keys: pa.Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.float64]]:
+    def group(self, positions: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Sort rows by lane, keeping their order within each.
 
-        Returns the rows' indices in the new order; `lanes + 2` bounds: lane `i` has `bounds[i]:bounds[i + 1]` of them,
-        and the last group is the rows without a key; and the rows' places in the new order.
+        Returns the rows' indices in the new order, and `lanes + 2` bounds: lane `i` has `bounds[i]:bounds[i + 1]`
+        of them, and the last group is the rows without a key.
         """
-        positions = self.positions_of(keys)
         lanes = self.lanes_of(positions)
         order = np.argsort(lanes.astype(np.uint16), kind="stable")
         bounds = np.zeros(self.lanes + 2, np.intp)
         np.cumsum(np.bincount(lanes, minlength=self.lanes + 1), out=bounds[1:])
-        return order, bounds, positions[order]
+        return order, bounds
+
+
+def positions_of(keys: pa.Array) -> npt.NDArray[np.float64]:
+    """The place of each key of a string array in the key space; not a number for rows without one."""
+    encoded = keys.dictionary_encode()
+    distinct = encoded.dictionary.to_pylist()
+    # One more place, behind all distinct keys, for the rows without one.
+    table = np.fromiter((*map(key_position, distinct), np.nan), np.float64, len(distinct) + 1)
+    places: npt.NDArray[np.float64] = table[encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)]
+    return places

@@ -19,7 +19,7 @@ from aiopravega.names import StreamName
 from aiopravega.write.batch import BLOCK_BYTES, Block
 from pyspark_pravega.write.columns import SinkColumns
 from pyspark_pravega.write.framing import FramedEvents, frame_events
-from pyspark_pravega.write.lanes import Router
+from pyspark_pravega.write.lanes import Router, positions_of
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class TransactionWriter:
         if keys is None or self._router.lanes == 1:
             self._write_anywhere(frames, 0, len(frames))
             return
-        order, bounds, _ = self._router.group(keys)
+        order, bounds = self._router.group(positions_of(keys))
         frames = frames.take(order)
         by_lane = [frames.blocks(int(bounds[i]), int(bounds[i + 1])) for i in range(self._router.lanes)]
         for blocks in zip_longest(*by_lane):  # in turn, so that no segment waits for another one's acknowledgements
@@ -179,8 +179,9 @@ def _grouped(frames: FramedEvents, keys: pa.Array | None, router: Router) -> Ite
     if keys is None:
         yield from frames.blocks(0, len(frames))
         return
-    order, bounds, positions = router.group(keys)
-    frames = frames.take(order)
+    positions = positions_of(keys)
+    order, bounds = router.group(positions)
+    frames, positions = frames.take(order), positions[order]
     for lane in range(router.lanes):
         yield from frames.blocks(int(bounds[lane]), int(bounds[lane + 1]), positions)
     yield from frames.blocks(int(bounds[-2]), int(bounds[-1]))

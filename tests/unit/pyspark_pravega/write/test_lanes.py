@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aiopravega import SegmentId, StreamName
 from aiopravega.control import KeyRange
 from aiopravega.routing import SegmentMap, key_position
-from pyspark_pravega.write.lanes import Router
+from pyspark_pravega.write.lanes import Router, positions_of
 
 KEYS = st.lists(st.none() | st.text(max_size=5) | st.sampled_from(["a", "b", "c"]), max_size=60)
 EDGES = st.lists(st.floats(0, 1, exclude_min=True, exclude_max=True), max_size=9, unique=True)
@@ -27,7 +27,7 @@ def test_a_row_goes_to_the_segment_of_its_key(keys: list[str | None], edges: lis
     owners = segments(edges)
     router = Router(owners)
 
-    lanes = router.lanes_of(router.positions_of(pa.array(keys, pa.string())))
+    lanes = router.lanes_of(positions_of(pa.array(keys, pa.string())))
 
     expected = [router.keyless if key is None else owners.index_for(key_position(key)) for key in keys]
     assert lanes.tolist() == expected
@@ -38,14 +38,15 @@ def test_grouped_rows_keep_their_order_within_each_segment(keys: list[str | None
     router = Router(segments(edges))
     array = pa.array(keys, pa.string())
 
-    order, bounds, positions = router.group(array)
+    positions = positions_of(array)
+    order, bounds = router.group(positions)
 
-    lanes = router.lanes_of(router.positions_of(array))
+    lanes = router.lanes_of(positions_of(array))
     for lane in range(router.lanes + 1):
         rows = order[bounds[lane] : bounds[lane + 1]].tolist()
         assert rows == [row for row in range(len(keys)) if lanes[row] == lane]
     placed = [None if np.isnan(place) else place for place in positions.tolist()]
-    assert placed == [None if keys[row] is None else key_position(keys[row]) for row in order.tolist()]
+    assert placed == [None if key is None else key_position(key) for key in keys]
 
 
 @given(KEYS)
@@ -53,6 +54,6 @@ def test_a_slice_is_routed_like_its_rows(keys: list[str | None]) -> None:
     router = Router(segments([0.25, 0.5, 0.75]))
     array = pa.array(keys, pa.string())
 
-    whole = router.lanes_of(router.positions_of(array)).tolist()
+    whole = router.lanes_of(positions_of(array)).tolist()
 
-    assert router.lanes_of(router.positions_of(array.slice(len(keys) // 2))).tolist() == whole[len(keys) // 2 :]
+    assert router.lanes_of(positions_of(array.slice(len(keys) // 2))).tolist() == whole[len(keys) // 2 :]
