@@ -1,4 +1,4 @@
-"""The command `pravega-backfill`: what a backfill would read, and running a program for each of its intervals."""
+"""The command `pravega backfill`: what a backfill would read, and running a program for each of its intervals."""
 
 import argparse
 import asyncio
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     at = words.index("--") if "--" in words else len(words)
     parser = argparse.ArgumentParser(
-        prog="pravega-backfill",
+        prog="pravega backfill",
         description="Process the past of a stream, interval by interval, each once.",
         epilog="The program of 'run' follows '--'. {start} and {end} in its words are the StreamCuts of an interval, "
         "{interval}, {since} and {until} its name and its event times, {stream} the stream; the environment has the "
@@ -155,7 +155,7 @@ async def _plan(client: PravegaClient, options: argparse.Namespace) -> int:
 
 async def _run(client: PravegaClient, options: argparse.Namespace) -> int:
     if not options.program:
-        raise ConfigurationError("there is no program to run: pravega-backfill run … -- PROGRAM …")
+        raise ConfigurationError("there is no program to run: pravega backfill run … -- PROGRAM …")
     plan = await _planned(client, options)
     ledger = ledger_of(client, options, plan.stream.scope)
 

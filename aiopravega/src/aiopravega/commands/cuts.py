@@ -1,4 +1,4 @@
-"""The command `pravega-cuts`: what a cut ledger has, whether it is whole, and a picture of it."""
+"""The command `pravega cuts`: what a cut ledger has, whether it is whole, and a picture of it."""
 
 import argparse
 import json
@@ -17,7 +17,7 @@ from aiopravega.names import StreamName
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code: 1 if `verify` finds something, 2 after an error."""
     parser = argparse.ArgumentParser(
-        prog="pravega-cuts", description="Intervals of consumers of streams, and the ranges that they have."
+        prog="pravega cuts", description="Intervals of consumers of streams, and the ranges that they have."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     shown = commands.add_parser("list", help="show consumers, or the intervals of one")

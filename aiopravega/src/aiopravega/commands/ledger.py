@@ -1,4 +1,4 @@
-"""The command `pravega-ledger`: which writes a ledger knows, how they stand, and what a person decides of them."""
+"""The command `pravega ledger`: which writes a ledger knows, how they stand, and what a person decides of them."""
 
 import argparse
 import json
@@ -20,7 +20,7 @@ _FINE = frozenset({Standing.DONE, Standing.GONE})
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code: 1 if `verify` finds a write that is not done, 2 after an error."""
     parser = argparse.ArgumentParser(
-        prog="pravega-ledger", description="The exactly-once writes that a commit ledger remembers."
+        prog="pravega ledger", description="The exactly-once writes that a commit ledger remembers."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     shown = commands.add_parser("show", help="list writes, or all about one")
@@ -118,7 +118,7 @@ async def _resolve(client: PravegaClient, options: argparse.Namespace) -> int:
     if len(found) != 1:
         raise ConfigurationError(
             f"the ledger has {len(found)} writes {options.write_id!r}"
-            + (": name the stream too, by --stream" if found else "; see `pravega-ledger show`")
+            + (": name the stream too, by --stream" if found else "; see `pravega ledger show`")
         )
     [write] = found
     said = f"{write.record.name} is {write.standing} ({_counted(write) or 'no transactions'})"

@@ -12,7 +12,7 @@ _ABORTED = frozenset({TransactionState.ABORTING, TransactionState.ABORTED})
 _LISTED = 20
 _NOTHING_WRITTEN = "Nothing was written, because writing it again would double what is there."
 _DECIDE = (
-    "look at it with `pravega-ledger verify`, and decide with `pravega-ledger resolve`: accept what is there, or "
+    "look at it with `pravega ledger verify`, and decide with `pravega ledger resolve`: accept what is there, or "
     "remove it downstream and forget the record, so that the write can run anew."
 )
 

@@ -1,4 +1,4 @@
-"""`pravega-ledger`: what a person sees of writes, and decides about those that cannot be finished by themselves."""
+"""`pravega ledger`: what a person sees of writes, and decides about those that cannot be finished by themselves."""
 
 import asyncio
 import json

@@ -139,6 +139,6 @@ async def test_a_write_that_nobody_remembers_is_for_a_person(driver, events_in):
     forgotten = committed[0].model_copy(update={"partition": 1, "txn_id": uuid.UUID(int=committed[0].txn_id.int ^ 1)})
     await driver.prepare(await driver.start(), [*committed, forgotten])
 
-    with pytest.raises(PartialCommitError, match=r"no longer knows .* partitions 1; committed are 0.*pravega-ledger"):
+    with pytest.raises(PartialCommitError, match=r"no longer knows .* partitions 1; committed are 0.*pravega ledger"):
         await driver.begin()
     assert await events_in() == [b"a"]

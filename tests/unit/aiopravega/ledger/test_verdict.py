@@ -55,7 +55,7 @@ def test_a_write_that_nobody_remembers_is_described_by_its_partitions_and_what_t
     assert "committed are 0, 2" in text
     assert "lost are 1, 10, 11" in text
     assert "and 11 more" in text
-    assert "pravega-ledger resolve" in text
+    assert "pravega ledger resolve" in text
 
 
 def test_only_the_first_differences_are_told() -> None:

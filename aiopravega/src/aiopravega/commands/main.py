@@ -1,0 +1,30 @@
+"""The command `pravega`: what a person types, by topic. Each topic is a module with a `main` of its own."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+_TOPICS: Final = {
+    "ledger": "exactly-once writes: how they stand, and what a person decides of them",
+    "cuts": "intervals of consumers: which ranges they have, gaps and overlaps, pictures",
+    "backfill": "process the past of a stream, interval by interval",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command of a topic; returns its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(
+        prog="pravega",
+        description="Look at Pravega, and decide. A server to try things out comes with pravega-emulator.",
+        epilog="More about a topic: pravega TOPIC --help",
+    )
+    topics = parser.add_subparsers(dest="topic", required=True, metavar="TOPIC")
+    for topic, what in _TOPICS.items():
+        topics.add_parser(topic, help=what, add_help=False)
+    topic = parser.parse_args(words[:1]).topic
+    # A topic brings libraries that the others do not need.
+    code: int = import_module(f"aiopravega.commands.{topic}").main(words[1:])
+    return code
