@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 from tests.faults.case import Result
 from tests.faults.field import Field
@@ -81,13 +82,12 @@ def worker_killed(field: Field) -> Results:
 
 def executor_killed(field: Field) -> Results:
     """`kill -9` of the executors whose workers are at the points, with these; Spark tries again on others."""
-    plan = field.plan("wait")
-    job = field.start(plan=plan, master=_cluster(field), tries=_TRIES)
-    pids = field.wait_reached(job, plan)
-    for pid in [*executors_of(pids.values()), *pids.values()]:
-        os.kill(pid, signal.SIGKILL)
-    job.end()
-    return _told(field, job)
+
+    def meet(_job: Job, _plan: Path, pids: Mapping[str, int]) -> None:
+        for pid in [*executors_of(pids.values()), *pids.values()]:
+            os.kill(pid, signal.SIGKILL)
+
+    return _met(field, meet, master=_cluster(field))
 
 
 def zombie(field: Field) -> Results:
@@ -98,66 +98,61 @@ def zombie(field: Field) -> Results:
     job.signal(signal.SIGSTOP)
     retry = field.start(again=True)
     retry.end()
-    _wake(field, job, plan.parent.name)
+    _wake(field, job, plan)
+    job.end()
     return field.results(retry, {name: f"zombie, {field.told(job, name)}" for name in field.streams})
 
 
 def suspended(field: Field) -> Results:
     """The whole job stops until its leases have run out, and goes on; its caller may try again."""
-    plan = field.plan("wait")
-    job = field.start(plan=plan, master=_local(field), tries=_TRIES)
-    field.wait_reached(job, plan)
-    job.signal(signal.SIGSTOP)
-    leases_run_out(field)
-    _wake(field, job, plan.parent.name)
-    return _told(field, job)
+
+    def meet(job: Job, plan: Path, _pids: Mapping[str, int]) -> None:
+        job.signal(signal.SIGSTOP)
+        leases_run_out(field)
+        _wake(field, job, plan)
+
+    return _met(field, meet)
 
 
 def tokens_expire(field: Field) -> Results:
     """Every token that the job has is too old when it goes on."""
-    plan = field.plan("wait")
-    job = field.start(plan=plan, master=_local(field))
-    field.wait_reached(job, plan)
-    time.sleep(2 * TOKEN_SECONDS)
-    field.send_on(plan)
-    job.end()
-    return _told(field, job)
+
+    def meet(_job: Job, plan: Path, _pids: Mapping[str, int]) -> None:
+        time.sleep(2 * TOKEN_SECONDS)
+        field.send_on(plan)
+
+    return _met(field, meet, tries=1)
 
 
 def connections_cut(field: Field) -> Results:
     """All connections to controller and segment store are reset when the writes are at their points."""
-    with _proxies(field) as (controller, store):
-        plan = field.plan("wait", proxies={field.store_port: store.port})
-        job = field.start(
-            plan=plan, master=_local(field), tries=_TRIES, controller=f"tcp://127.0.0.1:{controller.port}"
-        )
-        field.wait_reached(job, plan)
-        controller.cut()
-        store.cut()
-        field.send_on(plan)
-        job.end()
-        return _told(field, job)
+    with _proxies(field) as proxies:
+
+        def meet(_job: Job, plan: Path, _pids: Mapping[str, int]) -> None:
+            for proxy in proxies:
+                proxy.cut()
+            field.send_on(plan)
+
+        return _met(field, meet, proxies=proxies)
 
 
 def answers_lost(field: Field) -> Results:
     """The next requests arrive and their answers do not; then all connections are reset."""
-    with _proxies(field) as (controller, store):
-        plan = field.plan("wait", proxies={field.store_port: store.port})
-        job = field.start(
-            plan=plan, master=_local(field), tries=_TRIES, controller=f"tcp://127.0.0.1:{controller.port}"
-        )
-        field.wait_reached(job, plan)
-        for proxy in (controller, store):
-            proxy.swallow(True)
-        field.send_on(plan)
-        wait_until(
-            lambda: controller.swallowed + store.swallowed >= len(field.cases), lambda: "the job asks for nothing"
-        )
-        for proxy in (controller, store):
-            proxy.cut()
-            proxy.swallow(False)
-        job.end()
-        return _told(field, job)
+    with _proxies(field) as proxies:
+
+        def meet(_job: Job, plan: Path, _pids: Mapping[str, int]) -> None:
+            for proxy in proxies:
+                proxy.swallow(True)
+            field.send_on(plan)
+            wait_until(
+                lambda: sum(proxy.swallowed for proxy in proxies) >= len(field.cases),
+                lambda: "the job asks for nothing",
+            )
+            for proxy in proxies:
+                proxy.cut()
+                proxy.swallow(False)
+
+        return _met(field, meet, proxies=proxies)
 
 
 def server_killed(*names: str) -> Fault:
@@ -166,20 +161,44 @@ def server_killed(*names: str) -> Fault:
     def fault(field: Field) -> Results:
         cluster = field.cluster
         assert cluster is not None
-        plan = field.plan("wait")
-        job = field.start(plan=plan, master=_local(field), tries=_TRIES)
-        field.wait_reached(job, plan)
-        for name in names:
-            cluster.kill(name)
-        field.send_on(plan)
-        for name in _PROCESSES:
-            if name in names:
-                cluster.restart(name)
-        job.end()
-        cluster.wait_ready()
-        return _told(field, job)
+
+        def meet(_job: Job, plan: Path, _pids: Mapping[str, int]) -> None:
+            for name in names:
+                cluster.kill(name)
+            field.send_on(plan)
+            for name in _PROCESSES:
+                if name in names:
+                    cluster.restart(name)
+            cluster.wait_ready()
+
+        return _met(field, meet)
 
     return fault
+
+
+def _met(
+    field: Field,
+    meet: Callable[[Job, Path, Mapping[str, int]], None],
+    *,
+    master: str | None = None,
+    tries: int = _TRIES,
+    proxies: tuple[Proxy, Proxy] | None = None,
+) -> Results:
+    """One job, which `meet` does something to when all writes are at their points; its caller may try again.
+
+    `meet` gets the job, the plan that lets its writes go on, and the processes that are at the points.
+    """
+    controller, store = proxies or (None, None)
+    plan = field.plan("wait", proxies={field.store_port: store.port} if store else None)
+    job = field.start(
+        plan=plan,
+        master=master or _local(field),
+        tries=tries,
+        controller=f"tcp://127.0.0.1:{controller.port}" if controller else None,
+    )
+    meet(job, plan, field.wait_reached(job, plan))
+    job.end()
+    return _told(field, job)
 
 
 @contextmanager
@@ -189,10 +208,9 @@ def _proxies(field: Field) -> Iterator[tuple[Proxy, Proxy]]:
         yield controller, store
 
 
-def _wake(field: Field, job: Job, plan: str) -> None:
-    field.send_on(field.folder / plan / "plan.json")
+def _wake(field: Field, job: Job, plan: Path) -> None:
+    field.send_on(plan)
     job.signal(signal.SIGCONT)
-    job.end()
 
 
 def _told(field: Field, job: Job) -> Results:
