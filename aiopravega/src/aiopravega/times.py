@@ -58,6 +58,17 @@ class TimeUnit(IntEnum):
             raise ConfigurationError(f"the event time {time} has more than 64 bits: is its unit {self.name.lower()}?")
         return time
 
+    def first_number(self, time: EventTime) -> int:
+        """The first number that is not before a time: as `number`, but rounded up.
+
+        Raises:
+            ConfigurationError: a datetime without a zone, or a number of more than 64 bits.
+        """
+        number = self.number(time)
+        if isinstance(time, datetime) and TimeUnit.US.number(time) * TimeUnit.US > number * self:
+            return number + 1
+        return number
+
     def moment(self, number: int) -> datetime:
         """A time of a writer as a datetime in UTC, rounded down to microseconds.
 

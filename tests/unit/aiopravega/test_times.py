@@ -26,6 +26,14 @@ def test_a_point_in_time_is_counted_in_the_unit_and_rounded_down():
 
 
 @given(MOMENTS)
+def test_the_first_number_that_is_not_before_a_time_is_rounded_up(moment):
+    for unit in (TimeUnit.S, TimeUnit.MS, TimeUnit.US):
+        number = unit.first_number(moment)
+        assert (number - 1) * unit < TimeUnit.US.number(moment) * TimeUnit.US <= number * unit
+    assert TimeUnit.S.first_number(7) == 7
+
+
+@given(MOMENTS)
 def test_a_point_in_time_comes_back(moment):
     assert TimeUnit.US.moment(TimeUnit.US.number(moment)) == moment
     assert timedelta() <= moment - TimeUnit.S.moment(TimeUnit.S.number(moment)) < timedelta(seconds=1)

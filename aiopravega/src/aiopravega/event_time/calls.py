@@ -73,7 +73,7 @@ class TimeCalls:
         """
         name = StreamName(scope, stream)
         log = await self._marks(name)
-        first = None if since is None else unit.number(since)
+        first = None if since is None else unit.first_number(since)
         alive = True
         while alive:
             # Looked at first: when it is sealed, all of its marks have been made.
@@ -91,7 +91,7 @@ class TimeCalls:
             StreamNotFoundError: there is no such stream.
             ConfigurationError: the time has no zone.
         """
-        wanted = unit.number(time)
+        wanted = unit.first_number(time)
         name = StreamName(scope, stream)
         return await self._answer(name, await self._marks(name), wanted)
 
@@ -125,7 +125,8 @@ class TimeCalls:
             StreamTruncatedError: events of the interval may have been removed.
             ConfigurationError: a time has no zone, or the interval ends before it starts.
         """
-        start, end = (unit.number(time) for time in interval)
+        # Rounded so that nothing of the interval is outside, where the unit is coarser than the times.
+        start, end = unit.number(interval[0]), unit.first_number(interval[1])
         if not start < end:
             raise ConfigurationError(f"the interval from {start} to {end} is empty: it must start before it ends")
         name = StreamName(scope, stream)
