@@ -1,0 +1,100 @@
+"""The check itself: a policy chooses versions, a format's engine compares, what it finds becomes violations."""
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Final, Protocol, cast
+
+from aiopravega.errors import ConfigurationError
+from aiopravega.schema.compatibility.findings import CANNOT_DECIDE, Direction, Finding
+from aiopravega.schema.compatibility.policies import DENY_ALL, sides
+from aiopravega.schema.compatibility.report import CompatibilityReport, Violation
+from aiopravega.schema.model import Compatibility, SchemaFormat, SchemaInfo, SchemaVersion, VersionInfo
+
+_ENGINES: Final[Mapping[SchemaFormat, tuple[str, str]]] = {}  # module, and the extra that it needs
+
+
+class _Engine(Protocol):
+    """What the module of a format has."""
+
+    parse: Callable[[SchemaInfo], Any]
+    compare: Callable[[Any, Any], list[Finding]]
+
+
+def check(candidate: SchemaInfo, existing: Sequence[SchemaVersion], policy: Compatibility) -> CompatibilityReport:
+    """Compare a schema that is to be added with those of its type that are there, oldest first.
+
+    No policy compares with nothing to compare with: the first schema of a type is always compatible. What cannot be
+    decided is a violation (rule "cannot-decide"), so that "compatible" is never a guess.
+
+    Raises:
+        InvalidSchemaError: the candidate, or a version that it is compared with, cannot be parsed.
+        ConfigurationError: the policy is unknown or incomplete, or the format's extra is not installed.
+    """
+    wanted = sides(policy)
+    engine = _engine(candidate.format)
+    new = engine.parse(candidate) if engine else None
+    compared: dict[int, VersionInfo] = {}
+    violations: list[Violation] = []
+    if policy.policy == DENY_ALL and existing:
+        latest = existing[-1].version_info
+        compared[latest.version] = latest
+        violations.append(_denied(candidate, latest.version))
+    for side in wanted:
+        for each in side.of(existing):
+            compared[each.version_info.version] = each.version_info
+            violations += _violations(candidate, new, each, side.direction, engine)
+    versions = tuple(compared[version] for version in sorted(compared))
+    return CompatibilityReport(_format_name(candidate), policy, versions, tuple(violations))
+
+
+def _engine(kind: SchemaFormat) -> _Engine | None:
+    if kind not in _ENGINES:
+        return None
+    module, extra = _ENGINES[kind]
+    try:
+        return cast(_Engine, import_module(f"aiopravega.schema.compatibility.{module}"))
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"comparing {kind} schemas needs the package {error.name}: pip install 'aiopravega[{extra}]'"
+        ) from None
+
+
+def _violations(
+    candidate: SchemaInfo, new: Any, each: SchemaVersion, direction: Direction, engine: _Engine | None
+) -> list[Violation]:
+    old, version = each.schema_info, each.version_info.version
+
+    def violation(path: str, rule: str, texts: tuple[str, str], remedy: str) -> Violation:
+        return Violation(path, rule, *texts, remedy, version, direction)
+
+    texts = (_format_name(old), _format_name(candidate))
+    if texts[0] != texts[1]:
+        return [violation(candidate.type, "format-changed", texts, f"keep the format {texts[0]}, or use another type")]
+    if engine is None:
+        if old.schema_data == candidate.schema_data:
+            return []
+        texts = (f"{len(old.schema_data)} bytes", f"{len(candidate.schema_data)} bytes")
+        remedy = "what a custom schema means is not known here: compare the two by hand, or use AllowAny"
+        return [violation(candidate.type, CANNOT_DECIDE, texts, remedy)]
+    before = engine.parse(old)
+    if direction == "backward":
+        return [
+            violation(found.path, found.rule, (found.writer, found.reader), found.change_reader)
+            for found in engine.compare(new, before)
+        ]
+    return [
+        violation(found.path, found.rule, (found.reader, found.writer), found.change_writer)
+        for found in engine.compare(before, new)
+    ]
+
+
+def _format_name(schema: SchemaInfo) -> str:
+    if schema.format is SchemaFormat.CUSTOM:
+        return schema.serialization_format.full_type_name or schema.format.value
+    return schema.format.value
+
+
+def _denied(candidate: SchemaInfo, version: int) -> Violation:
+    remedy = "the group takes no further schemas: write with one that it has, or change its policy"
+    texts = (f"version {version}", "a new schema")
+    return Violation(candidate.type, "policy-denies-all", *texts, remedy, version, "backward")
