@@ -96,21 +96,22 @@ async def plan_times(
     """
     if len(times) < 2 or any(time.utcoffset() is None for time in times):  # noqa: PLR2004 - a start and an end
         raise ConfigurationError("a backfill of event times needs a start and an end, both with a zone")
-    records = {r.interval: r for r in await _records(ledger or client.cut_ledger(stream.scope), consumer, stream)}
+    wanted = {f"{since.isoformat()}/{until.isoformat()}": (since, until) for since, until in pairwise(times)}
+    records = await _records(ledger or client.cut_ledger(stream.scope), consumer, stream)
+    recorded = await _from_records(client, [record for record in records if record.interval in wanted])
+    known = {interval.name: interval for interval in recorded}
     gate = asyncio.Semaphore(_AT_A_TIME)
 
-    async def planned(since: datetime, until: datetime) -> PlannedInterval:
-        name = f"{since.isoformat()}/{until.isoformat()}"
-        if name in records:
-            return (await _from_records(client, [records[name]]))[0]
+    async def planned(name: str, since: datetime, until: datetime) -> PlannedInterval:
         async with gate:
             found = await client.range_for(
                 stream.scope, stream.stream, (since, until), ahead=ahead, clip=clip, unit=unit
             )
         return PlannedInterval(name, found, (await _sizes(client, [found]))[0], since, until)
 
-    intervals = list(await asyncio.gather(*(planned(since, until) for since, until in pairwise(times))))
-    return await _estimated(client, BackfillPlan(stream, consumer, intervals))
+    fresh = await asyncio.gather(*(planned(name, *times) for name, times in wanted.items() if name not in known))
+    known |= {interval.name: interval for interval in fresh}
+    return await _estimated(client, BackfillPlan(stream, consumer, [known[name] for name in wanted]))
 
 
 async def _records(ledger: CutLedger, consumer: str, stream: StreamName) -> list[CutRecord]:
@@ -161,10 +162,11 @@ def _other_backfill(record: CutRecord) -> LedgerError:
 
 async def _from_records(client: PravegaClient, records: Sequence[CutRecord]) -> list[PlannedInterval]:
     # What is done may have been removed, and nobody asks for its size.
-    sizes = await _sizes(client, [record.range for record in records])
+    ranges = [record.range for record in records]
+    sizes = await _sizes(client, ranges)
     return [
-        PlannedInterval(r.interval, r.range, size, r.since, r.until, r.is_done, is_recorded=True)
-        for r, size in zip(records, sizes, strict=True)
+        PlannedInterval(r.interval, taken, size, r.since, r.until, r.is_done, is_recorded=True)
+        for r, taken, size in zip(records, ranges, sizes, strict=True)
     ]
 
 
