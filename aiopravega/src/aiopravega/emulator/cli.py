@@ -52,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     up = commands.add_parser("up", help="start a server, and keep it until Ctrl-C or 'down'")
     _add_server_options(up)
     up.add_argument("--detach", action="store_true", help="return when it is ready, and let it run on")
+    up.add_argument("--restart", action="store_true", help="with --durable: start a process again that ended")
     up.add_argument("--owner", type=int, metavar="PID", help="end the server when this process is gone")
     up.set_defaults(action=_up)
 
@@ -116,6 +117,8 @@ def _emulator(options: argparse.Namespace) -> Emulator:
 
 
 def _up(options: argparse.Namespace, words: list[str]) -> int:
+    if options.restart and not options.durable:
+        raise ConfigurationError("--restart is for --durable: other servers lose their data when their process ends")
     named = NamedServer(options.name)
     if options.detach:
         with named.claimed():
@@ -126,9 +129,12 @@ def _up(options: argparse.Namespace, words: list[str]) -> int:
     with named.claimed(), _ended_by_signals(), _emulator(options) as emulator:
         named.publish(emulator.server)
         _show(named, emulator.server)
-        while emulator.running and _is_alive(options.owner):
+        while _is_alive(options.owner):
+            if options.restart and isinstance(emulator, DurablePravega):
+                for process in emulator.revive():
+                    print(f"{process} ended and was started again", flush=True)
+            emulator.check_running()
             time.sleep(_POLL_SECONDS)
-        emulator.check_running()
     return 0
 
 

@@ -24,6 +24,7 @@ from aiopravega.emulator.process import ServerProcess
 from aiopravega.emulator.registry import registry_problem, registry_process, registry_uri
 from aiopravega.emulator.security import Security
 from aiopravega.emulator.server import Account, PravegaServer
+from aiopravega.emulator.supervisor import Supervisor
 from aiopravega.emulator.zookeeper import bookie_problem, zookeeper_problem
 from aiopravega.errors import EmulatorError
 
@@ -65,6 +66,7 @@ class DurablePravega(Emulator):
         self._tls, self._auth, self._accounts = tls, auth, tuple(accounts)
         self._token_seconds = token_seconds
         self._places: Ports | None = None
+        self._supervisor = Supervisor(self._processes, self.restart)
 
     def kill(self, name: str | None = None) -> None:
         """End one process as `kill -9` does (see `restart` for the names), or all of them."""
@@ -99,6 +101,14 @@ class DurablePravega(Emulator):
             raise EmulatorError(
                 f"another program has taken the port of a process that was restarted: see {self.logs}"
             ) from None
+
+    def revive(self) -> list[str]:
+        """Start all processes again that have ended, for whatever reason; returns their names.
+
+        Raises:
+            EmulatorError: a process ends again and again.
+        """
+        return self._supervisor.look_after()
 
     def _named(self, name: str) -> ServerProcess:
         for process in self._processes:

@@ -51,6 +51,10 @@ def name():
     named.stop()
 
 
+def test_only_a_server_that_keeps_its_data_is_started_again(name):
+    assert "--restart is for --durable" in call("up", "--name", name, "--restart", code=1).stderr
+
+
 async def test_a_detached_server_is_up_until_it_is_taken_down(name, tmp_path):
     shown = call("up", "--detach", "--name", name, "--auth", "--data", str(tmp_path), *SMALL).stdout
     assert "accounts         admin, reader" in shown

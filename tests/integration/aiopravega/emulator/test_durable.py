@@ -57,6 +57,18 @@ async def test_a_process_that_was_killed_comes_back_with_all_data(cluster, name)
     assert await content(cluster, name) == [b"before", b"after"]
 
 
+async def test_what_ended_is_started_again_if_one_asks_for_it(cluster):
+    await append(cluster, "revived", b"before")
+    assert cluster.revive() == []
+
+    cluster.kill("controller")
+    cluster.kill("zookeeper")
+    assert cluster.revive() == ["zookeeper", "controller"]
+    cluster.wait_ready()
+
+    assert await content(cluster, "revived") == [b"before"]
+
+
 async def test_all_of_it_can_be_killed_and_started_again_from_its_folder_at_the_same_address(cluster):
     await append(cluster, "all", b"before")
     address = cluster.controller_uri
