@@ -25,8 +25,12 @@ CONNECTION_OPTIONS: Final[Mapping[str, str]] = {
 }
 STREAM_OPTIONS: Final = ("scope", "stream")
 METADATA_OPTION: Final = "metadata"
+# The column with the events' times: which a write notes, and which a read of an interval filters by.
+TIME_OPTION: Final = "event_time"
 TIME_UNIT_OPTION: Final = "event_time_unit"
 RANGE_OPTIONS: Final = ("start_stream_cut", "end_stream_cut")
+# What a read of an interval of event times says of it.
+INTERVAL_OPTIONS: Final = ("event_time_from", "event_time_to", "event_time_ahead_ms", "event_time_clip")
 _TRUE: Final = frozenset({"true", "1", "yes", "on"})
 _FALSE: Final = frozenset({"false", "0", "no", "off"})
 

@@ -28,6 +28,12 @@ def booleans(mask: Mask) -> pa.Array:
     return pa.Array.from_buffers(pa.bool_(), len(mask), [None, bitmap(mask)], null_count=0)
 
 
+def mask_of(array: pa.BooleanArray) -> Mask:
+    """The mask of an array of truth values without nulls."""
+    bits = np.frombuffer(array.buffers()[1], np.uint8) if len(array) else np.zeros(0, np.uint8)
+    return np.unpackbits(bits, bitorder="little", count=array.offset + len(array))[array.offset :].view(np.bool_)
+
+
 def positions(values: npt.NDArray[np.int64]) -> pa.Array:
     """What `take` takes; a negative position gives a null."""
     missing = values < 0

@@ -15,6 +15,7 @@ from aiopravega.errors import PravegaError
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.filters import Pushed, PushFilters
+from pyspark_pravega.read.interval import TimeInterval
 from pyspark_pravega.read.options import NamedCut, ReadOptions, Source
 from pyspark_pravega.read.plan import SegmentPartition, SplitPolicy, plan
 from pyspark_pravega.read.task import read_partition
@@ -43,12 +44,13 @@ class PravegaBatchReader(DataSourceReader):
             StreamTruncatedError: retention or a truncation removed a part of a range.
             InvalidRangeError: an end lies before its start, or beyond the tail.
             InvalidStreamCutError: a cut does not fit its stream's segments.
+            EventTimeError: no range is known that has all events of an interval of event times.
             PravegaError: the cluster cannot be reached, or refuses.
         """
         options = self._options
         try:
             client = cluster(options.config).client
-            ranges = [_resolve(client, source) for source in options.sources]
+            ranges = [_resolve(client, source, options.interval) for source in options.sources]
             parts = plan(client, ranges, SplitPolicy(options.split_bytes, options.min_partitions), self._pushed)
             with_times(client, self._columns, options.event_time_unit, ranges, parts)
             return list(parts)
@@ -62,9 +64,11 @@ class PravegaBatchReader(DataSourceReader):
             yield from read_partition(self._options, self._columns, partition)
 
 
-def _resolve(client: PravegaClient, source: Source) -> StreamCutRange:
+def _resolve(client: PravegaClient, source: Source, interval: TimeInterval | None) -> StreamCutRange:
     """The cuts of a source, each name looked up once."""
     stream = source.stream
+    if interval is not None and source.start is NamedCut.OF_TIMES:
+        return interval.range_in(client, stream)
     known: dict[NamedCut, StreamCut] = {}
 
     def cut(wanted: StreamCut | NamedCut) -> StreamCut:

@@ -3,9 +3,11 @@
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import PravegaError
+from pyspark_pravega.decode.decoder import DecodePlan
 from pyspark_pravega.decode.planning import decode_plan
 from pyspark_pravega.read.columns import ALL, CORRUPT, METADATA_COLUMNS, Columns
 from pyspark_pravega.read.options import ReadOptions
+from pyspark_pravega.read.within import within
 
 
 def read_columns(options: ReadOptions, given: StructType | None = None) -> Columns:
@@ -21,7 +23,11 @@ def read_columns(options: ReadOptions, given: StructType | None = None) -> Colum
     """
     streams = [source.stream for source in options.sources]
     try:
-        decoding = decode_plan(options.decode, options.config, streams, given and _events_of(options, given))
+        decoding: DecodePlan | None = decode_plan(
+            options.decode, options.config, streams, given and _events_of(options, given)
+        )
+        if options.interval is not None:
+            decoding = within(decoding, options.interval, options.decode.on_error)
         return Columns.of(options.metadata_columns, decoding, options.metadata_prefix)
     except PravegaError as error:
         # Spark shows the traceback in front of the message, which says all: leave it short.

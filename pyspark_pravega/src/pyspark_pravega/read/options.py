@@ -13,12 +13,14 @@ from aiopravega.times import TimeUnit
 from pyspark_pravega.decode.options import DECODE_OPTIONS, DecodeOptions
 from pyspark_pravega.options import (
     CONNECTION_OPTIONS,
+    INTERVAL_OPTIONS,
     METADATA_OPTION,
     RANGE_OPTIONS,
     STREAM_OPTIONS,
     TIME_UNIT_OPTION,
     Options,
 )
+from pyspark_pravega.read.interval import TimeInterval
 from pyspark_pravega.read.sources import NamedCut, Source, is_cut_of_one_stream, parse_sources
 from pyspark_pravega.read.stream_options import STREAMING_OPTIONS, StreamingOptions
 from pyspark_pravega.write.options import WRITE_OPTIONS
@@ -42,6 +44,7 @@ READ_OPTIONS: Final = (
     _SPLIT_BYTES,
     _MIN_PARTITIONS,
     TIME_UNIT_OPTION,
+    *INTERVAL_OPTIONS,
     *DECODE_OPTIONS,
     *STREAMING_OPTIONS,
 )
@@ -54,7 +57,8 @@ class ReadOptions:
     `split_bytes` is the size of a task's piece of a segment: None leaves it to the number of cores, 0 forbids to
     split segments. `min_partitions` is how many tasks are wanted at least; None stands for the number of cores.
     `metadata_columns` are asked for in addition to the columns that a read always has; `metadata_prefix` is put in
-    front of their names. `event_time_unit` is what the stream's writers count their times in.
+    front of their names. `event_time_unit` is what the stream's writers count their times in. `interval` is of event
+    times; None: whatever the range has.
     """
 
     config: PravegaConfig
@@ -64,6 +68,7 @@ class ReadOptions:
     metadata_columns: tuple[str, ...]
     metadata_prefix: str
     event_time_unit: TimeUnit
+    interval: TimeInterval | None
     decode: DecodeOptions
     streaming: StreamingOptions
 
@@ -84,14 +89,20 @@ class ReadOptions:
         if given.text(METADATA_OPTION) is not None:
             raise ConfigurationError(f"option {METADATA_OPTION!r} is for spark.read: a table of metadata is no stream")
         config = given.config()
+        interval = TimeInterval.parse(given)
+        if streaming and interval is not None:
+            raise ConfigurationError(
+                "an interval of event times is for spark.read: a streaming query has no end to wait for"
+            )
         return cls(
             config=config,
-            sources=parse_sources(given, config, cuts, streaming=streaming),
+            sources=parse_sources(given, config, cuts, streaming=streaming, of_times=interval is not None),
             split_bytes=given.number(_SPLIT_BYTES, 0),
             min_partitions=given.number(_MIN_PARTITIONS),
             metadata_columns=_names(given, _METADATA_COLUMNS),
             metadata_prefix=given.text(_METADATA_PREFIX) or "",
             event_time_unit=given.time_unit(),
+            interval=interval,
             decode=DecodeOptions.parse(given),
             streaming=StreamingOptions.parse(given),
         )

@@ -22,11 +22,15 @@ _OF = "."
 
 
 class NamedCut(Enum):
-    """A cut that is looked up when the job starts; the end of a streaming query may also be none at all."""
+    """A cut that is looked up when the job starts; the end of a streaming query may also be none at all.
+
+    OF_TIMES: what the watermarks say of the interval of event times that is read.
+    """
 
     HEAD = "earliest"
     TAIL = "latest"
     UNBOUNDED = "unbounded"
+    OF_TIMES = "of times"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ def is_cut_of_one_stream(option: str) -> bool:
 
 
 def parse_sources(
-    given: Options, config: PravegaConfig, cuts: Collection[str], *, streaming: bool
+    given: Options, config: PravegaConfig, cuts: Collection[str], *, streaming: bool, of_times: bool = False
 ) -> tuple[Source, ...]:
     """The streams of options `stream` or `streams`, in their order.
 
@@ -53,16 +57,20 @@ def parse_sources(
         config: knows the default scope.
         cuts: names of those options that are cuts of one stream.
         streaming: whether the defaults are those of a streaming query.
+        of_times: whether event times say the range of a stream that has no cuts.
 
     Raises:
-        ConfigurationError: no stream, a stream named twice, or a cut of none of the streams.
+        ConfigurationError: no stream, a stream named twice, a cut of none of the streams, or one cut where event times
+            would say the other.
         InvalidStreamCutError: the text of a cut is none, or it is a cut of another stream.
     """
     streams = _streams(given, config)
     own = _cuts_by_stream(cuts, streams)
     first, last = (NamedCut.TAIL, NamedCut.UNBOUNDED) if streaming else (NamedCut.HEAD, NamedCut.TAIL)
+    if of_times:
+        first = last = NamedCut.OF_TIMES
     unbounded_end = NamedCut.UNBOUNDED if streaming else NamedCut.TAIL
-    return tuple(
+    sources = tuple(
         Source(
             stream,
             _cut(given, own.get((_START, stream)), _START, stream, first, NamedCut.HEAD),
@@ -70,6 +78,13 @@ def parse_sources(
         )
         for stream in streams
     )
+    for source in sources:
+        if (source.start is NamedCut.OF_TIMES) != (source.end is NamedCut.OF_TIMES):
+            raise ConfigurationError(
+                f"{source.stream}: one cut is given, and event times too: give both cuts, between which events of "
+                "these times are looked for, or none, so that the stream's watermarks say where they are"
+            )
+    return sources
 
 
 def _streams(given: Options, config: PravegaConfig) -> list[StreamName]:

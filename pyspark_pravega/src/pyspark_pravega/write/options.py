@@ -18,7 +18,15 @@ from aiopravega.names import StreamName, check_name
 from aiopravega.times import TimeUnit
 from pyspark_pravega.decode.options import DECODE_OPTIONS, Format, choice
 from pyspark_pravega.encode.options import ENCODE_OPTIONS, EncodeOptions
-from pyspark_pravega.options import CONNECTION_OPTIONS, RANGE_OPTIONS, STREAM_OPTIONS, TIME_UNIT_OPTION, Options
+from pyspark_pravega.options import (
+    CONNECTION_OPTIONS,
+    INTERVAL_OPTIONS,
+    RANGE_OPTIONS,
+    STREAM_OPTIONS,
+    TIME_OPTION,
+    TIME_UNIT_OPTION,
+    Options,
+)
 
 _MILLISECONDS: Final = 1000
 _SECONDS_PER_DAY: Final = 24 * 3600
@@ -42,7 +50,6 @@ _RETAIN: Final = "commit_ledger_retain_days"
 _MODE: Final = "writer_mode"
 _EXACTLY_ONCE: Final = "exactly_once"
 _ROUTER: Final = "event_router"
-_TIME: Final = "event_time"
 _TIME_DELAY: Final = "event_time_delay_ms"
 _TIME_WRITER: Final = "event_time_writer"
 # Spark hands its own options of a streaming query on as well.
@@ -54,7 +61,7 @@ WRITE_OPTIONS: Final = (
     _MODE,
     _EXACTLY_ONCE,
     _ROUTER,
-    _TIME,
+    TIME_OPTION,
     TIME_UNIT_OPTION,
     _TIME_DELAY,
     _TIME_WRITER,
@@ -148,16 +155,18 @@ class WriteOptions:
             ConfigurationError: one that is unknown, missing or cannot work.
         """
         own = _OF_SPARK if streaming else ()
-        given = Options(options, {*WRITE_OPTIONS, *RANGE_OPTIONS, *DECODE_OPTIONS, *own}, "a write to Pravega")
+        given = Options(
+            options, {*WRITE_OPTIONS, *RANGE_OPTIONS, *INTERVAL_OPTIONS, *DECODE_OPTIONS, *own}, "a write to Pravega"
+        )
         config = given.config()
         stream = given.stream(config)
         mode = _mode(given)
         if given.text("write_id") is not None and mode is not WriterMode.EXACTLY_ONCE:
             raise ConfigurationError("option 'write_id' needs exactly_once=true: plain writes cannot be recognised")
         encode = EncodeOptions.parse(given, decodes=given.text("decode") is not None)
-        time = given.text(_TIME)
+        time = given.text(TIME_OPTION)
         if time is None and (given.text(_TIME_DELAY) or given.text(_TIME_WRITER)):
-            raise ConfigurationError(f"options of times need option {_TIME!r}: the column that has them")
+            raise ConfigurationError(f"options of times need option {TIME_OPTION!r}: the column that has them")
         if given.text("write_id") is not None and streaming:
             raise ConfigurationError(
                 "option 'write_id' is for spark.write: the writes of a streaming query are named by its checkpoint"

@@ -1,0 +1,195 @@
+"""Decoding that leaves out the rows outside of an interval of event times, a batch at a time.
+
+The range of an interval holds other events too. Neighbouring intervals share a bound that is exact to the column's own
+unit, so that each row is in one of them.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.types import (
+    ByteType,
+    DataType,
+    DateType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from aiopravega.errors import ConfigurationError, MalformedEventError
+from aiopravega.names import SegmentId
+from aiopravega.times import TimeUnit
+from pyspark_pravega.decode.arrays import booleans, mask_of
+from pyspark_pravega.decode.decoder import Decoded, DecodePlan, Decoder
+from pyspark_pravega.decode.options import OnError
+from pyspark_pravega.options import TIME_OPTION
+from pyspark_pravega.read.interval import TimeInterval
+
+logger = logging.getLogger(__name__)
+
+_NUMBERS: Final = (LongType, IntegerType, ShortType, ByteType)
+_WITHOUT_ZONE: Final = (TimestampNTZType, DateType, StringType)
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class WithinPlan:
+    """A plan whose rows are those with `start <= time < end`.
+
+    `path` leads to the time, through structs. The bounds are in microseconds for a timestamp, else in the unit of the
+    stream's writers.
+    """
+
+    plan: DecodePlan
+    name: str
+    path: tuple[int, ...]
+    start: int
+    end: int
+    drops: bool
+
+    @property
+    def schema(self) -> StructType:
+        """The decoded fields."""
+        return self.plan.schema
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """The decoded fields as Arrow's types."""
+        return self.plan.arrow_schema
+
+    @property
+    def keeps_corrupt(self) -> bool:
+        """Never: nobody knows in which interval an event is that cannot be decoded."""
+        return False
+
+    @property
+    def pinned(self) -> Mapping[str, str]:
+        """Options by which a later read has the same fields."""
+        return self.plan.pinned
+
+    def decoder(self) -> "WithinDecoder":
+        """A decoder for one task."""
+        return WithinDecoder(self, self.plan.decoder())
+
+
+def within(plan: DecodePlan | None, interval: TimeInterval, on_error: OnError) -> WithinPlan:
+    """The rows of an interval.
+
+    Raises:
+        ConfigurationError: the events are not decoded, have no such column, or its type is no point in time.
+    """
+    if plan is None:
+        raise ConfigurationError(
+            f"option {TIME_OPTION!r} names column {interval.column!r}, but the events are read raw: give option "
+            "'decode', or give cuts and no times, and filter the decoded events in Spark"
+        )
+    if on_error is OnError.NULL:
+        raise ConfigurationError(
+            "on_error=null keeps events whose times are not known, so that every interval would have them: say fail or "
+            "drop for a read of an interval"
+        )
+    path, kind = _find(plan.schema, interval.column)
+    if isinstance(kind, TimestampType):
+        start, end = interval.numbers(TimeUnit.US)
+    elif isinstance(kind, _NUMBERS):
+        start, end = interval.numbers(interval.unit)
+    else:
+        hint = (
+            "it has no zone, so that it is another time on each machine: decode it as timestamp, if events say it"
+            if isinstance(kind, _WITHOUT_ZONE)
+            else "it must be a timestamp, or a whole number in the unit of the stream's writers"
+        )
+        raise ConfigurationError(
+            f"column {interval.column!r} of option {TIME_OPTION!r} is a {kind.simpleString()}: {hint}"
+        )
+    return WithinPlan(plan, interval.column, path, _clamped(start), _clamped(end), on_error is OnError.DROP)
+
+
+def _find(schema: StructType, name: str) -> tuple[tuple[int, ...], DataType]:
+    """Where a column is, and of which type; `a.b` is a field of a struct. Names are compared as Spark does."""
+    path: list[int] = []
+    kind: DataType = schema
+    for step in name.split("."):
+        names = [one.lower() for one in kind.names] if isinstance(kind, StructType) else []
+        if step.lower() not in names:
+            raise ConfigurationError(
+                f"option {TIME_OPTION!r} names column {name!r}, but the events have {schema.simpleString()}"
+            )
+        assert isinstance(kind, StructType)
+        path.append(names.index(step.lower()))
+        kind = kind.fields[path[-1]].dataType
+    return tuple(path), kind
+
+
+def _clamped(number: int) -> int:
+    return min(max(number, _LEAST), _GREATEST)
+
+
+class WithinDecoder:
+    """Decodes the events of one task, and leaves out those of other times."""
+
+    def __init__(self, plan: WithinPlan, inner: Decoder) -> None:
+        self._plan = plan
+        self._inner = inner
+        self._without = 0
+
+    def decode(self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> Decoded:
+        """The columns of the events within the interval.
+
+        Raises:
+            MalformedEventError: an event has no time, and `on_error` is `fail`.
+            PravegaError: an event cannot be decoded.
+        """
+        found = self._inner.decode(events, offsets, segment)
+        if not found.columns or not len(found.columns[0]):
+            return found
+        times = found.columns[self._plan.path[0]]
+        if len(self._plan.path) > 1:
+            times = pc.struct_field(times, list(self._plan.path[1:]))
+        times = times.cast(pa.int64())
+        # Not by `fill_null`, which would import pandas: see `pyspark_pravega.decode.arrays`.
+        numbers = np.frombuffer(times.buffers()[1], np.int64, len(times), times.offset * np.int64().nbytes)
+        wanted = (numbers >= self._plan.start) & (numbers < self._plan.end)
+        if times.null_count:
+            known = mask_of(times.is_valid())
+            self._note_missing(known, found, offsets, segment)
+            wanted &= known
+        if wanted.all():
+            return found
+        kept = wanted
+        if found.kept is not None:
+            kept = mask_of(found.kept)
+            kept[np.flatnonzero(kept)] = wanted
+        rows = booleans(wanted)
+        return Decoded([column.filter(rows) for column in found.columns], booleans(kept))
+
+    def _note_missing(
+        self, known: npt.NDArray[np.bool_], found: Decoded, offsets: npt.NDArray[np.int64], segment: SegmentId
+    ) -> None:
+        if found.kept is not None:
+            offsets = offsets[mask_of(found.kept)]
+        at = int(offsets[np.flatnonzero(~known)[0]])
+        reason = f"has no time in column {self._plan.name!r}, so that it is in no interval"
+        if not self._plan.drops:
+            raise MalformedEventError(
+                f"{segment}: the event at offset {at} {reason}. Option on_error=drop leaves such events out", at=at
+            )
+        if not self._without:
+            logger.warning("%s: dropped the event at offset %d, which %s", segment, at, reason)
+        self._without += int((~known).sum())
+
+    def finish(self, segment: SegmentId) -> None:
+        """Tell at the end of a task how many events were left out because they have no time."""
+        self._inner.finish(segment)
+        if self._without:
+            logger.warning("%s: dropped %d events without a time", segment, self._without)
