@@ -41,7 +41,8 @@ def wait_for(job, path: Path) -> None:
         time.sleep(0.002)
 
 
-@pytest.mark.timeout(6 * JOB_SECONDS)  # starts five JVMs on a machine that may be busy with other tests
+@pytest.mark.slow  # starts five JVMs; a query that reads, writes and is killed is also in test_stream_writes
+@pytest.mark.timeout(6 * JOB_SECONDS)
 def test_a_query_that_is_killed_again_and_again_writes_every_event_once(spark, start, files, fill, client, make_stream):
     stream = make_stream(2)
     fill(stream, 100, "before the query")
