@@ -42,7 +42,7 @@ faults: setup ## Kill Spark jobs and servers at every point of a write, and stor
 	@$(BIN)/python -m tests.faults.report
 
 .PHONY: soak
-soak: setup ## Kill at random for a quarter of an hour (other: make soak ARGS='--minutes 60 --seed 7')
+soak: setup ## Kill at random for a quarter of an hour (other: make soak ARGS='--minutes 60 --seed 7 --store')
 	@$(BIN)/python -m tests.faults.soak $(ARGS)
 
 .PHONY: check

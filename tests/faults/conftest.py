@@ -1,12 +1,12 @@
-"""Runs a round of the fault matrix when its first case is asked for, and keeps what came out of it."""
+"""Runs the chosen cases of a round when the first of them is asked for, and keeps what came out of it."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 
 import pytest
 from tests.faults import report
-from tests.faults.case import Result
+from tests.faults.case import Case, Result
 from tests.faults.faults import LEASE_SECONDS, TOKEN_SECONDS
 from tests.faults.field import field
 from tests.faults.matrix import Round
@@ -17,7 +17,7 @@ from aiopravega.emulator import DurablePravega, PravegaEmulator
 # The official client, which judges, has no wheels beyond Python 3.11: there these tests do not exist.
 collect_ignore = [] if sys.version_info < (3, 12) else ["test_matrix.py"]
 
-Outcome = Callable[[Round], dict[str, Result]]
+Outcome = Callable[[Round, Case], Result]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,8 +60,9 @@ def outcome(
     durable: Callable[[], DurablePravega],
     short_leases: Callable[[], PravegaConfig],
 ) -> Outcome:
-    """What came of the cases of a round, which runs once; a failure is everybody's."""
+    """What came of a case of a round, which runs once; a failure is everybody's."""
     kept: dict[str, dict[str, Result] | None] = {}
+    chosen = set(_names(request.session.items))
 
     def run(wanted: Round) -> dict[str, Result]:
         cluster = durable() if wanted.server == "durable" else None
@@ -71,18 +72,27 @@ def outcome(
             config = short_leases()
         else:
             config = request.getfixturevalue("pravega_config")
-        with field(config, tmp_path_factory.mktemp(wanted.name), wanted.cases, cluster) as ready:
+        cases = [case for case in wanted.cases if case.name in chosen]
+        with field(config, tmp_path_factory.mktemp(wanted.name), cases, cluster) as ready:
             results = wanted.fault(ready)
         if request.config.getoption("--store-faults"):
             report.store(wanted, results)
         return results
 
-    def outcome(wanted: Round) -> dict[str, Result]:
+    def outcome(wanted: Round, case: Case) -> Result:
         if wanted.name not in kept:
             kept[wanted.name] = None
             kept[wanted.name] = run(wanted)
         found = kept[wanted.name]
         assert found is not None, f"the round {wanted.name} failed, see its first case"
-        return found
+        return found[case.name]
 
     return outcome
+
+
+def _names(items: Iterable[pytest.Item]) -> Iterator[str]:
+    for item in items:
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
+            case = item.callspec.params.get("case")
+            if isinstance(case, Case):
+                yield case.name

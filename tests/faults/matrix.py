@@ -26,8 +26,8 @@ COMMITTING: tuple[At, ...] = (("commit", "after", 1), ("commit", "after", 2), ("
 FINISHING: tuple[At, ...] = (("visible", "before", 1), ("done", "before", 1), ("done", "after", 1))
 TASK = OPENING + SENDING + LEAVING
 DRIVER = DECIDING + COMMITTING + FINISHING
-# A selection for every run of the tests.
-_QUICK: tuple[At, ...] = (
+# The points with which the matrix begins.
+_FIRST: tuple[At, ...] = (
     ("open", "after", 2),
     ("block", "amid", 2),
     ("leave", "after", 2),
@@ -35,8 +35,19 @@ _QUICK: tuple[At, ...] = (
     ("prepared", "after", 1),
     ("commit", "after", 2),
 )
+# Cases for every run of the tests: before a write is decided, while it is, and afterwards; in a task and in the driver.
+QUICK = frozenset(
+    {
+        "driver-block-amid-2",
+        "driver-prepared-after-1",
+        "driver-commit-after-2",
+        "worker-leave-after-2",
+        "worker-prepared-before-1",
+        "worker-commit-after-2",
+    }
+)
 # In the second micro-batch, of three partitions into two segments.
-_IN_A_BATCH: tuple[At, ...] = (
+IN_A_BATCH: tuple[At, ...] = (
     ("open", "after", 5),
     ("block", "amid", 8),
     ("leave", "after", 5),
@@ -62,7 +73,6 @@ class Round:
     fault: Fault
     cases: tuple[Case, ...]
     server: Server = "plain"
-    slow: bool = True
 
 
 def _cases(prefix: str, points: Iterable[At], like: Case | None = None) -> tuple[Case, ...]:
@@ -74,14 +84,14 @@ def _cases(prefix: str, points: Iterable[At], like: Case | None = None) -> tuple
 
 
 def _rest(points: Iterable[At]) -> tuple[At, ...]:
-    return tuple(point for point in points if point not in _QUICK)
+    return tuple(point for point in points if point not in _FIRST)
 
 
 def _rounds() -> Iterator[Round]:
     killed = faults.driver_killed
-    yield Round("driver", "driver", killed, _cases("driver", _QUICK), slow=False)
+    yield Round("driver", "driver", killed, _cases("driver", _FIRST))
     yield Round("driver-2", "driver", killed, _cases("driver", BEGINNING + _rest(TASK + DRIVER)))
-    yield Round("worker", "Python worker of task or driver", faults.worker_killed, _cases("worker", _QUICK), slow=False)
+    yield Round("worker", "Python worker of task or driver", faults.worker_killed, _cases("worker", _FIRST))
     yield Round(
         "worker-2",
         "Python worker of task or driver",
@@ -192,45 +202,45 @@ def _rounds() -> Iterator[Round]:
 
 def _streaming_rounds() -> Iterator[Round]:
     killed = faults.driver_killed
-    yield Round("query", "driver", killed, _cases("query", _IN_A_BATCH, _QUERY))
+    yield Round("query", "driver", killed, _cases("query", IN_A_BATCH, _QUERY))
     yield Round(
         "query-worker",
         "Python worker of task or driver",
         faults.worker_killed,
-        _cases("query-worker", _IN_A_BATCH, _QUERY),
+        _cases("query-worker", IN_A_BATCH, _QUERY),
     )
     yield Round(
         "query-all",
         "driver and executors",
         partial(killed, on_cluster=True),
-        _cases("query-all", _IN_A_BATCH[:5], _QUERY),
+        _cases("query-all", IN_A_BATCH[:5], _QUERY),
     )
     yield Round(
         "query-zombie",
         "nobody; the driver sleeps until its retry is done",
         faults.zombie,
-        _cases("query-zombie", _IN_A_BATCH[2:7], _QUERY),
+        _cases("query-zombie", IN_A_BATCH[2:7], _QUERY),
     )
-    yield Round("query-cut", "all connections", faults.connections_cut, _cases("query-cut", _IN_A_BATCH[1:7], _QUERY))
+    yield Round("query-cut", "all connections", faults.connections_cut, _cases("query-cut", IN_A_BATCH[1:7], _QUERY))
     yield Round(
         "query-leases",
         "driver; then the leases",
         partial(killed, meanwhile=faults.leases_run_out),
-        _cases("query-leases", _IN_A_BATCH[2:7], replace(_SHORT, streaming=True)),
+        _cases("query-leases", IN_A_BATCH[2:7], replace(_SHORT, streaming=True)),
         "short leases",
     )
     yield Round(
         "query-segmentstore",
         "segment store",
         faults.server_killed("segmentstore"),
-        _cases("query-segmentstore", (_IN_A_BATCH[1], *_IN_A_BATCH[3:6]), _QUERY),
+        _cases("query-segmentstore", (IN_A_BATCH[1], *IN_A_BATCH[3:6]), _QUERY),
         "durable",
     )
     yield Round(
         "query-servers",
         "all servers",
         faults.server_killed("controller", "segmentstore", "bookie", "zookeeper"),
-        _cases("query-servers", _IN_A_BATCH[3:6], _QUERY),
+        _cases("query-servers", IN_A_BATCH[3:6], _QUERY),
         "durable",
     )
 

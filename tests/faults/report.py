@@ -1,12 +1,13 @@
-"""The results of the fault matrix, stored, and their table in the documentation.
+"""The results of the fault matrix and of the soak, stored, and their tables in the documentation.
 
-`python -m tests.faults.report` writes the table from what is stored; with --check it fails when the table is stale.
+`python -m tests.faults.report` writes the tables from what is stored; with --check it fails when they are stale.
 """
 
 import json
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,17 +17,29 @@ from tests.faults.matrix import ROUNDS, Round
 from tests.faults.points import POINTS
 
 _DOCS = Path(__file__).resolve().parents[2] / "docs" / "explanation"
-STORE, PAGE = _DOCS / "fault-matrix.json", _DOCS / "exactly-once.md"
+STORE, SOAK, PAGE = _DOCS / "fault-matrix.json", _DOCS / "soak.json", _DOCS / "exactly-once.md"
 _COLUMNS = ("#", "dies", "when", "job", "seed", "first run", "last run", "rows", "lost", "doubled", "disordered")
-BEGIN, END = "<!-- written by make faults -->\n", "<!-- end of the fault matrix -->\n"
+_SOAK_COLUMNS = ("rounds", "writes", "queries", "rows")
+MATRIX = ("<!-- written by make faults -->\n", "<!-- end of the fault matrix -->\n")
+SOAKED = ("<!-- written by make soak -->\n", "<!-- end of the soak -->\n")
+
+
+@dataclass
+class Soak:
+    """A soak in which each row came once: for each fault, how many rounds, writes, queries and rows it met."""
+
+    seed: int
+    minutes: float = 0.0
+    faults: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
 
 def store(at: Round, results: dict[str, Result]) -> None:
-    """Keep the results of a round, in place of earlier ones."""
+    """Keep the results of cases of a round, in place of earlier ones."""
     stored = _stored()
+    earlier = stored.get(at.name, {"cases": {}})["cases"]
     stored[at.name] = {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
-        "cases": {name: asdict(result) for name, result in results.items()},
+        "cases": earlier | {name: asdict(result) for name, result in results.items()},
     }
     STORE.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
@@ -88,15 +101,48 @@ def table() -> Iterator[str]:
         yield _row(number, at, case, result)
 
 
+def store_soak(found: Soak) -> None:
+    """Keep the summary of a soak, in place of the earlier one."""
+    stored = {"seed": found.seed, "minutes": found.minutes, "faults": found.faults}
+    SOAK.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+    main()
+
+
+def soak_lines(found: Soak) -> Iterator[str]:
+    """The summary of a soak."""
+    total = sum(found.faults.values(), Counter[str]())
+    yield (
+        f"`make soak ARGS='--seed {found.seed}'` ran for {found.minutes:g} minutes: {total['rounds']} rounds with "
+        f"{total['writes']} batch writes and {total['queries']} streaming queries,"
+    )
+    yield f"{total['rows']:,} rows: 0 lost, 0 doubled, 0 keys out of order."
+    yield ""
+    yield f"| fault | {' | '.join(_SOAK_COLUMNS)} |"
+    yield "|---" * (len(_SOAK_COLUMNS) + 1) + "|"
+    for name, counts in found.faults.items():
+        yield f"| {name} | {' | '.join(str(counts[column]) for column in _SOAK_COLUMNS)} |"
+
+
+def _stored_soak() -> Iterator[str]:
+    if SOAK.exists():
+        stored = json.loads(SOAK.read_text(encoding="utf-8"))
+        faults = {name: Counter(counts) for name, counts in stored["faults"].items()}
+        yield from soak_lines(Soak(stored["seed"], stored["minutes"], faults))
+
+
+def _filled(text: str, marks: tuple[str, str], lines: Iterable[str]) -> str:
+    begin, end = marks
+    before, _, rest = text.partition(begin)
+    return before + begin + "\n".join(lines) + "\n" + end + rest.partition(end)[2]
+
+
 def main(*arguments: str) -> int:
-    """Bring the table up to date, or with --check say whether it is."""
+    """Bring the tables up to date, or with --check say whether they are."""
     text = PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    after = rest.partition(END)[2]
-    fresh = before + BEGIN + "\n".join(table()) + "\n" + END + after
+    fresh = _filled(_filled(text, MATRIX, table()), SOAKED, _stored_soak())
     if "--check" in arguments:
         if fresh != text:
-            print(f"{PAGE.name}: the table of faults is stale; run python -m tests.faults.report")
+            print(f"{PAGE.name}: a table of faults is stale; run python -m tests.faults.report")
         return int(fresh != text)
     PAGE.write_text(fresh, encoding="utf-8")
     return 0
