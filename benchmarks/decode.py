@@ -15,16 +15,15 @@ from typing import Any, Final
 
 import pyarrow as pa
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
 
+from aiopravega.schema.formats.arrays import values_of
+from aiopravega.schema.formats.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
 from benchmarks.events import AVRO, flights
-from pyspark_pravega.decode.arrays import values_of
-from pyspark_pravega.decode.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
 
 _TIMES_THE_ROWS: Final = 10
 _ATTEMPTS: Final = 7
 _MORE: Final = 0x80
-_SPARK: Final = {"string": StringType(), "long": LongType(), "double": DoubleType(), "boolean": BooleanType()}
+_ARROW: Final = {"string": pa.string(), "long": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
 _FIELDS: Final[list[tuple[str, str]]] = [
     (field["name"], field["type"] if isinstance(field["type"], str) else field["type"][1])
     for field in json.loads(AVRO)["fields"]
@@ -123,7 +122,7 @@ def main() -> None:
     ours = partial(_ours, AvroTarget.of(AVRO), values_of(avro, pa.binary()))
     _show("Avro", avro, {"decode=avro": ours, **_peers_of_avro(avro)})
     text = [json.dumps(row).encode() for row in rows]
-    columns = StructType([StructField(name, _SPARK[kind]) for name, kind in _FIELDS])
+    columns = pa.schema([(name, _ARROW[kind]) for name, kind in _FIELDS])
     peers = {"json.loads, dictionaries": lambda: [json.loads(event) for event in text]}
     _show("JSON", text, {"decode=json": partial(_ours, JsonTarget(columns), values_of(text, pa.binary())), **peers})
     descriptors, flight = _protobuf()

@@ -23,9 +23,8 @@ for module in pkgutil.walk_packages(package.__path__, package.__name__ + ".", on
     if not module.name.startswith(tuple(sys.argv[2:])):
         importlib.import_module(module.name)
 """
-# What needs the extra `schema`, and says so.
-OF_SCHEMA = ("aiopravega.schema", "aiopravega.blocking.registry")
-OF_REGISTRY = ("pyspark_pravega.decode.envelope", "pyspark_pravega.decode.registries")
+# What needs the extra `schema`, and says so, or the extra `arrow`.
+OF_EXTRAS = ("aiopravega.schema.http", "aiopravega.schema.formats")
 
 
 def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
@@ -93,14 +92,14 @@ def test_the_client_brings_neither_a_host_nor_arrow(environment: Environment) ->
     installed = environment.install("aiopravega")
     assert {"aiopravega", "grpcio", "protobuf", "pydantic", "mmh3"} <= installed
     assert not installed & (HOSTS | {"pyarrow", "pandas", "numpy", "jgo"})
-    environment.python_runs("-c", IMPORT_ALL, "aiopravega", "aiopravega.emulator", *OF_SCHEMA)
+    environment.python_runs("-c", IMPORT_ALL, "aiopravega", "aiopravega.emulator", *OF_EXTRAS)
 
 
 def test_the_emulator_comes_as_an_extra(environment: Environment) -> None:
     installed = environment.install("aiopravega[emulator]")
     assert "jgo" in installed
     assert not installed & HOSTS
-    environment.python_runs("-c", IMPORT_ALL, "aiopravega", "aiopravega.emulator.pytest_plugin", *OF_SCHEMA)
+    environment.python_runs("-c", IMPORT_ALL, "aiopravega", "aiopravega.emulator.pytest_plugin", *OF_EXTRAS)
     assert "fetch" in run(environment.folder / "bin" / "pravega-emulator", "--help")
 
 
@@ -114,7 +113,7 @@ def test_spark_needs_neither_airflow_nor_dagster(environment: Environment) -> No
     installed = environment.install("pyspark-pravega")
     assert {"aiopravega", "pyspark-pravega", "pyspark", "pyarrow"} <= installed
     assert installed & HOSTS == {"pyspark"}
-    environment.python_runs("-c", IMPORT_ALL, "pyspark_pravega", *OF_REGISTRY)
+    environment.python_runs("-c", IMPORT_ALL, "pyspark_pravega")
     assert {"httpx", "ptars"} <= environment.install("pyspark-pravega[protobuf]")
     environment.python_runs("-c", IMPORT_ALL, "pyspark_pravega")
     environment.python_runs("-c", IMPORT_ALL, "aiopravega.schema")

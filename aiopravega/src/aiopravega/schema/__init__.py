@@ -1,6 +1,6 @@
 """Schemas of streams: the Schema Registry's client, the header of its events, codecs.
 
-Needs the extra `schema` (httpx). Formats are not known here: who decodes events brings their libraries.
+The registry's client needs the extra `schema` (httpx), the formats of whole blocks (`formats`) the extra `arrow`.
 """
 
 from aiopravega.schema.codecs import Codec, codec_named, register_codec

@@ -6,7 +6,7 @@ Each returns the registry's answer as a value and raises errors that name the gr
 
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
@@ -20,7 +20,6 @@ from aiopravega.errors import (
     ServerError,
 )
 from aiopravega.schema.config import RegistryConfig
-from aiopravega.schema.http import Answer, RegistryHttp
 from aiopravega.schema.model import (
     CodecType,
     Encoding,
@@ -30,6 +29,9 @@ from aiopravega.schema.model import (
     SchemaVersion,
     VersionInfo,
 )
+
+if TYPE_CHECKING:
+    from aiopravega.schema.http import Answer
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -42,6 +44,8 @@ class SchemaRegistry:
     """
 
     def __init__(self, config: RegistryConfig) -> None:
+        from aiopravega.schema.http import RegistryHttp  # and httpx, which who only decodes does not need
+
         self.config = config
         self._http = RegistryHttp(config)
 
@@ -158,13 +162,13 @@ class SchemaRegistry:
             raise SchemaNotFoundError(f"{error}: the group, or this encoding id in it, does not exist") from None
         return _parsed(Encoding, answer.json())
 
-    async def _get(self, group: str, namespace: str, rest: str, what: str) -> Answer:
+    async def _get(self, group: str, namespace: str, rest: str, what: str) -> "Answer":
         try:
             return await self._http.ask("GET", _path(group, rest), what, query=_in(namespace))
         except NotFoundError as error:
             raise _no_group(group, namespace, error) from None
 
-    async def _change(self, method: str, group: str, namespace: str, rest: str, what: str, body: Any) -> Answer:
+    async def _change(self, method: str, group: str, namespace: str, rest: str, what: str, body: Any) -> "Answer":
         try:
             return await self._http.ask(
                 method, _path(group, rest), f"{what} in group {group}", query=_in(namespace), body=body

@@ -4,14 +4,16 @@ import json
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql.types import StructType
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError, GroupNotFoundError
 from aiopravega.names import StreamName
+from aiopravega.schema.formats.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
 from pyspark_pravega.decode.options import DecodeOptions, Format, RegistryOptions
-from pyspark_pravega.decode.targets import AvroTarget, JsonTarget, ProtobufTarget, Target, nullable
 from pyspark_pravega.decode.typed import Registered, TypedPlan
 
 if TYPE_CHECKING:
@@ -45,10 +47,11 @@ def decode_plan(
                 "decode=json needs the columns: give them with .schema(…) on the reader, with option 'schema_text' "
                 "as a JSON Schema, or with option 'schema_registry_uri'"
             )
-        return TypedPlan(JsonTarget(_of_user(given)), options.on_error)
+        return TypedPlan(JsonTarget(_arrow(_of_user(given))), given, options.on_error)
     if options.schema is None or options.registry is not None:
         return _registered(options, config, streams)
-    return TypedPlan(_target(options.format, options.schema, options.type), options.on_error)
+    target = _target(options.format, options.schema, options.type)
+    return TypedPlan(target, from_arrow_schema(target.schema), options.on_error)
 
 
 def _of_user(given: StructType) -> StructType:
@@ -58,6 +61,22 @@ def _of_user(given: StructType) -> StructType:
             f"the columns {given.simpleString()} may not be NOT NULL: a field that an event lacks is null"
         )
     return given
+
+
+def nullable(kind: DataType) -> DataType:
+    """A type of which every part may be null: what an event lacks is."""
+    match kind:
+        case StructType():
+            return StructType([StructField(field.name, nullable(field.dataType)) for field in kind.fields])
+        case ArrayType():
+            return ArrayType(nullable(kind.elementType))
+        case MapType():
+            return MapType(nullable(kind.keyType), nullable(kind.valueType))
+    return kind
+
+
+def _arrow(columns: StructType) -> pa.Schema:
+    return to_arrow_schema(columns, timezone="UTC")
 
 
 def _target(form: Format, schema: bytes, message: str | None) -> Target:
@@ -70,12 +89,12 @@ def _target(form: Format, schema: bytes, message: str | None) -> Target:
     return AvroTarget.of(text) if form is Format.AVRO else JsonTarget(_json_columns(text))
 
 
-def _json_columns(text: str) -> StructType:
+def _json_columns(text: str) -> pa.Schema:
     """The columns of a JSON Schema, or of Spark's own schema as its JSON.
 
     Spark plans data sources in a process without a JVM, which alone understands DDL.
     """
-    from pyspark_pravega.decode.json_schema import columns_of
+    from aiopravega.schema.formats.json.schema import columns_of
 
     try:
         document = json.loads(text)
@@ -91,7 +110,7 @@ def _json_columns(text: str) -> StructType:
     except (PySparkException, KeyError, TypeError, ValueError) as error:
         raise ConfigurationError(f"the schema for decode=json is not one of Spark's: {error!r}") from None
     assert isinstance(columns, StructType)
-    return columns
+    return _arrow(columns)
 
 
 def _registered(options: DecodeOptions, config: PravegaConfig, streams: Collection[StreamName]) -> TypedPlan:
@@ -113,9 +132,8 @@ def _registered(options: DecodeOptions, config: PravegaConfig, streams: Collecti
             target, found = _target_of(chosen, options), chosen
     if target is None or found is None:
         raise ConfigurationError("a read needs a stream")
-    return TypedPlan(
-        target, options.on_error, Registered(address, groups, found.schema_info.type, found.version_info.version)
-    )
+    registered = Registered(address, groups, found.schema_info.type, found.version_info.version)
+    return TypedPlan(target, from_arrow_schema(target.schema), options.on_error, registered)
 
 
 def registry_config(asked: RegistryOptions, config: PravegaConfig) -> "RegistryConfig":

@@ -47,7 +47,7 @@ def encode_plan(options: EncodeOptions, config: PravegaConfig, stream: StreamNam
 
 def _derived(options: EncodeOptions, stream: StreamName, columns: pa.Schema) -> bytes:
     if options.format is Format.AVRO:
-        from pyspark_pravega.encode.avro_schema import schema_of
+        from aiopravega.schema.formats.avro.derived import schema_of
 
         return schema_of(columns, options.schema.type or stream.stream).encode()
     if options.format is Format.PROTOBUF:
@@ -65,7 +65,7 @@ def _with_type(plan: EncodePlan) -> EncodePlan:
     """The same with the name of the message, if there is only one."""
     if plan.format is not Format.PROTOBUF or plan.type is not None or plan.schema is None:
         return plan
-    from pyspark_pravega.decode.protobuf_events import only_message
+    from aiopravega.schema.formats.protobuf.descriptors import only_message
 
     return replace(plan, type=only_message(plan.schema))
 
@@ -144,7 +144,7 @@ def _fitting(versions: "list[SchemaVersion]", options: EncodeOptions, form: "Sch
 def _name_of(plan: EncodePlan, stream: StreamName) -> str:
     """The type's name in the registry: an Avro record's own, and else the stream's."""
     if plan.format is Format.AVRO and plan.schema is not None:
-        from pyspark_pravega.decode.avro.schema import Record, parse
+        from aiopravega.schema.formats.avro.schema import Record, parse
 
         record = parse(plan.schema.decode())
         if isinstance(record, Record):

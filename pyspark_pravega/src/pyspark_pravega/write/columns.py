@@ -19,8 +19,9 @@ from pyspark.sql.types import (
 )
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.formats.serializer import BlockSerializer
 from aiopravega.times import TimeUnit
-from pyspark_pravega.encode.plan import EncodePlan, EventEncoder
+from pyspark_pravega.encode.plan import EncodePlan
 from pyspark_pravega.write.options import ColumnOptions
 
 EVENT: Final = "event"
@@ -85,11 +86,11 @@ class SinkColumns:
         """The fields that are encoded, as Arrow's types."""
         return to_arrow_schema(self.fields, timezone="UTC")
 
-    def encoder(self) -> EventEncoder | None:
+    def encoder(self) -> BlockSerializer | None:
         """An encoder for one task; None if events are there already."""
         return None if self.plan is None else self.plan.encoder()
 
-    def events(self, batch: pa.RecordBatch, encoder: EventEncoder | None = None) -> pa.Array:
+    def events(self, batch: pa.RecordBatch, encoder: BlockSerializer | None = None) -> pa.Array:
         """The events of a batch."""
         column = batch.column(self.event[0])
         if encoder is None:

@@ -8,20 +8,22 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from aiopravega import PravegaConfig, SegmentId, StreamName
 from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.schema import codec_named
-from pyspark_pravega.decode.envelope import NO_HEADER, Unpacking, codec_of, encoding_ids, without_header
+from aiopravega.schema.formats.envelope import NO_HEADER, Unpacking, codec_of, encoding_ids, without_header
+from aiopravega.schema.formats.targets import AvroTarget, JsonTarget
 from pyspark_pravega.decode.options import DECODE_OPTIONS, DecodeOptions
 from pyspark_pravega.decode.planning import decode_plan
-from pyspark_pravega.decode.targets import AvroTarget, JsonTarget
 from pyspark_pravega.options import Options
 
 VECTORS = json.loads((Path(__file__).parents[3] / "vectors" / "java-serializers.json").read_text())
 USER = StructType([StructField("id", LongType()), StructField("name", StringType())])
+COLUMNS = pa.schema([("id", pa.int64()), ("name", pa.string())])
 SEGMENT = SegmentId(StreamName("examples", "orders"), 3, 0)
 JSON_SCHEMA = '{"type":"object","properties":{"id":{"type":"integer"},"name":{"type":"string"}}}'
 
@@ -45,7 +47,7 @@ def decode(plan, events):
 )
 def test_what_java_wrote_is_read(event, payloads):
     events = payloads(*[bytes.fromhex(event["hex"])] * 3)
-    target = AvroTarget.of(json.dumps(VECTORS["avro_schema"])) if event["format"] == "Avro" else JsonTarget(USER)
+    target = AvroTarget.of(json.dumps(VECTORS["avro_schema"])) if event["format"] == "Avro" else JsonTarget(COLUMNS)
     decoder = target.decoder(None)
     codec = codec_of(event["codec"] or "")
 
@@ -66,7 +68,7 @@ def test_encoding_ids_are_told_from_events_without_header(payloads):
 def test_a_payload_that_does_not_unpack_is_told(payloads):
     packed = bytes.fromhex(VECTORS["events"][4]["hex"])[5:]
 
-    decoder = Unpacking(codec_named("application/x-gzip"), JsonTarget(USER).decoder(None))
+    decoder = Unpacking(codec_named("application/x-gzip"), JsonTarget(COLUMNS).decoder(None))
 
     block = decoder.decode(payloads(packed, b"no gzip", packed))
 
@@ -183,15 +185,14 @@ def test_a_registry_without_an_address_is_refused(monkeypatch):
 
 WITHOUT_PANDAS = """
 import sys
-from pyspark_pravega.decode.arrays import values_of
-from pyspark_pravega.decode.targets import AvroTarget, JsonTarget
-from pyspark.sql.types import LongType, StructField, StructType
+from aiopravega.schema.formats.arrays import values_of
+from aiopravega.schema.formats.targets import AvroTarget, JsonTarget
 import pyarrow as pa
 
 reader = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"string","default":"x"}]}'
 writer = b'{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
 avro = AvroTarget.of(reader).decoder(writer).decode(values_of([bytes([2])], pa.binary()))
-json = JsonTarget(StructType([StructField("a", LongType())])).decoder(None).decode(values_of([b'{"a":1}'], pa.binary()))
+json = JsonTarget(pa.schema([("a", pa.int64())])).decoder(None).decode(values_of([b'{"a":1}'], pa.binary()))
 assert not avro.bad and not json.bad
 print("pandas" in sys.modules)
 """

@@ -1,0 +1,89 @@
+"""Defaults of fields, as a schema's JSON has them, written as datums: what reads events then reads them too."""
+
+import struct
+from typing import Any, Final
+
+from aiopravega.schema.formats.avro.schema import (
+    AvroType,
+    Enumeration,
+    Fixed,
+    Mapping,
+    Primitive,
+    Record,
+    Sequence,
+    Union,
+)
+
+_MORE: Final = 0x80
+_END_OF_BLOCKS: Final = b"\0"
+
+
+def datum(schema: AvroType, default: Any) -> bytes:
+    """The datum of a default.
+
+    Raises:
+        ValueError: it does not fit the schema.
+    """
+    match schema:
+        case Primitive(kind):
+            return _primitive(kind, default)
+        case Fixed(_, size) if isinstance(default, str) and len(default) == size:
+            return default.encode("latin-1")
+        case Enumeration(_, symbols) if default in symbols:
+            return _long(symbols.index(default))
+        case Sequence(items) if isinstance(default, list):
+            return _block([datum(items, item) for item in default])
+        case Mapping(values) if isinstance(default, dict):
+            return _block([_primitive("string", key) + datum(values, value) for key, value in default.items()])
+        case Record(_, fields) if isinstance(default, dict):
+            return b"".join(datum(field.type, default.get(field.name, field.default)) for field in fields)
+        case Union(branches):
+            return _of_union(branches, default)
+    raise _unfit(default)
+
+
+def _of_union(branches: tuple[AvroType, ...], default: Any) -> bytes:
+    """Of the first branch that fits: older schemas may have a default of the first branch only."""
+    for number, branch in enumerate(branches):
+        try:
+            return _long(number) + datum(branch, default)
+        except ValueError:
+            continue
+    raise _unfit(default)
+
+
+def _primitive(kind: str, default: Any) -> bytes:
+    match kind, default:
+        case "null", None:
+            return b""
+        case "boolean", bool():
+            return bytes([default])
+        case "int" | "long", int() if not isinstance(default, bool):
+            return _long(default)
+        case "float", int() | float() if not isinstance(default, bool):
+            return struct.pack("<f", default)
+        case "double", int() | float() if not isinstance(default, bool):
+            return struct.pack("<d", default)
+        case "bytes", str():
+            return _long(len(default)) + default.encode("latin-1")
+        case "string", str():
+            text = default.encode()
+            return _long(len(text)) + text
+    raise _unfit(default)
+
+
+def _long(value: int) -> bytes:
+    left = value << 1 if value >= 0 else (-value << 1) - 1
+    out = bytearray()
+    while left >= _MORE:
+        out.append(left % _MORE | _MORE)
+        left //= _MORE
+    return bytes([*out, left])
+
+
+def _block(items: list[bytes]) -> bytes:
+    return (_long(len(items)) + b"".join(items) if items else b"") + _END_OF_BLOCKS
+
+
+def _unfit(default: Any) -> ValueError:
+    return ValueError(f"the default {default!r} does not fit its type")

@@ -1,0 +1,235 @@
+"""Rows as Avro datums: a tree of encoders that follows the schema, each of which takes a column whole."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aiopravega.errors import ConfigurationError
+from aiopravega.schema.formats.arrays import booleans
+from aiopravega.schema.formats.avro import schema as avro
+from aiopravega.schema.formats.avro.schema import NO_DEFAULT, AvroType
+from aiopravega.schema.formats.avro.types import MOST_DIGITS
+from aiopravega.schema.formats.avro.values import (
+    Bytes,
+    DecimalBytes,
+    DecimalFixed,
+    FixedBytes,
+    Symbols,
+    Truth,
+    simple_of,
+)
+from aiopravega.schema.formats.pieces import (
+    concatenated,
+    constant,
+    counts_of,
+    entries_of,
+    joined,
+    joined_items,
+    null_as,
+    varints,
+    zigzag,
+)
+
+_NULL: Final = avro.Primitive("null")
+_END: Final = b"\0"  # of the blocks of an array or a map
+
+
+class Encoder(Protocol):
+    """Encodes the values of one schema."""
+
+    def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
+        """The bytes of each value, null where it is null; `where` is for complaints."""
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """A union of null and something; `absent` and `present` are their numbers, encoded."""
+
+    inner: Encoder
+    absent: bytes
+    present: bytes
+
+    def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
+        """See `Encoder`."""
+        value = joined(constant(self.present), self.inner.encode(array, where))
+        return value.fill_null(constant(self.absent))
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """The same value in each row: the default of a field for which there is no column."""
+
+    data: bytes
+
+    def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
+        """See `Encoder`."""
+        return pa.nulls(len(array), pa.binary()).fill_null(constant(self.data))
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """An array."""
+
+    inner: Encoder
+
+    def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
+        """See `Encoder`."""
+        items = _whole(self.inner.encode(array.flatten(), f"{where}[]"), f"{where}[]")
+        return _blocks(items, array)
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A map."""
+
+    inner: Encoder
+
+    def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
+        """See `Encoder`."""
+        keys, values = entries_of(array)
+        inside = _whole(self.inner.encode(values, f"{where}{{}}"), f"{where}{{}}")
+        return _blocks(joined(Bytes().encode(keys, where), inside), array)
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A record: the encoder of each field and the place of its column, None for one that has none."""
+
+    names: tuple[str, ...]
+    encoders: tuple[Encoder, ...]
+    places: tuple[int | None, ...]
+
+    def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
+        """See `Encoder`."""
+        return null_as(self.columns(array.flatten(), len(array), f"{where}.", array), array)
+
+    def columns(
+        self, columns: Sequence[pa.Array], rows: int, path: str = "", around: pa.Array = None
+    ) -> pa.BinaryArray:
+        """A datum of each row of some columns; `around` is null where nothing is wanted of them."""
+        parts = []
+        for name, encoder, place in zip(self.names, self.encoders, self.places, strict=True):
+            column = pa.nulls(rows) if place is None else columns[place]
+            part = encoder.encode(column, path + name)
+            if around is not None and around.null_count:
+                part = pc.if_else(pc.is_null(around), constant(b""), part)
+            parts.append(_whole(part, path + name))
+        return concatenated(parts) if parts else Always(b"").encode(pa.nulls(rows), path)
+
+
+def encoder_of(schema: AvroType, kind: pa.DataType, where: str) -> Encoder:
+    """The encoder of a column.
+
+    Raises:
+        ConfigurationError: the column does not fit the schema; `where` says which it is.
+    """
+    match schema:
+        case avro.Union():
+            return _union(schema, kind, where)
+        case avro.Record():
+            if not pa.types.is_struct(kind):
+                raise _misfit(where, kind, f"a record {schema.name}")
+            return fields_of(schema, list(kind), f"{where}.")
+        case avro.Sequence(items):
+            if not pa.types.is_list(kind) or pa.types.is_map(kind):
+                raise _misfit(where, kind, "an array")
+            return Items(encoder_of(items, kind.value_type, f"{where}[]"))
+        case avro.Mapping(values):
+            if not pa.types.is_map(kind) or not pa.types.is_string(kind.key_type):
+                raise _misfit(where, kind, "a map with strings as keys")
+            return Entries(encoder_of(values, kind.item_type, f"{where}{{}}"))
+        case avro.Primitive("bytes", "decimal", precision, scale) if pa.types.is_decimal(kind):
+            return DecimalBytes(_fitting(where, kind, precision, scale))
+        case avro.Fixed(_, size, "decimal", precision, scale) if pa.types.is_decimal(kind):
+            return DecimalFixed(_fitting(where, kind, precision, scale), size)
+        case avro.Fixed(_, size) if pa.types.is_binary(kind):
+            return FixedBytes(size)
+        case avro.Enumeration(name, symbols) if pa.types.is_string(kind):
+            return Symbols(name, symbols)
+        case avro.Primitive("boolean") if pa.types.is_boolean(kind):
+            return Truth()
+        case avro.Primitive(wanted, logical):
+            found_simple = simple_of(wanted, logical, kind)
+            if found_simple is not None:
+                return found_simple
+            raise _misfit(where, kind, f"{wanted} ({logical})" if logical else wanted)
+    raise _misfit(where, kind, type(schema).__name__.lower())
+
+
+def _union(union: avro.Union, kind: pa.DataType, where: str) -> Optional:
+    inner = [branch for branch in union.branches if branch != _NULL]
+    if len(inner) != 1 or _NULL not in union.branches:
+        raise _misfit(where, kind, "a union of several types")
+    return Optional(encoder_of(inner[0], kind, where), _number(union, _NULL), _number(union, inner[0]))
+
+
+def _number(union: avro.Union, branch: AvroType) -> bytes:
+    """What comes before a value of a union."""
+    number: bytes = varints(zigzag(np.array([union.branches.index(branch)])))[0].as_py()
+    return number
+
+
+def fields_of(record: avro.Record, columns: Sequence[pa.Field], path: str = "") -> Fields:
+    """The encoder of a record from columns, which are found by their names.
+
+    Raises:
+        ConfigurationError: a column has no field, or a field without a default has no column.
+    """
+    places = {column.name: place for place, column in enumerate(columns)}
+    strange = places.keys() - {field.name for field in record.fields}
+    if strange:
+        raise ConfigurationError(
+            f"the Avro schema has no field for the column {path}{min(strange)}: drop it, or add it to the schema"
+        )
+    encoders: list[Encoder] = []
+    for field in record.fields:
+        at = f"{path}{field.name}"
+        if field.name in places:
+            encoders.append(encoder_of(field.type, columns[places[field.name]].type, at))
+        else:
+            encoders.append(_absent(field, at))
+    names = tuple(field.name for field in record.fields)
+    return Fields(names, tuple(encoders), tuple(places.get(name) for name in names))
+
+
+def _absent(field: avro.Field, where: str) -> Encoder:
+    """A field without a column is null, if it may be: what the default is for, readers know."""
+    if field.type == _NULL:
+        return Always(b"")
+    if isinstance(field.type, avro.Union) and _NULL in field.type.branches and field.default in (None, NO_DEFAULT):
+        return Always(_number(field.type, _NULL))
+    raise ConfigurationError(
+        f"there is no column for the field {where} of the Avro schema, which may not be null: add the column, with the "
+        "field's default if it is to have that"
+    )
+
+
+def _blocks(items: pa.BinaryArray, like: pa.Array) -> pa.BinaryArray:
+    """Items of each row as one block with its count, and the end of blocks."""
+    counts = counts_of(like)
+    block = joined(varints(zigzag(counts)), joined_items(items, counts), constant(_END))
+    return null_as(pc.if_else(booleans(counts == 0), constant(_END), block), like)
+
+
+def _whole(array: pa.BinaryArray, where: str) -> pa.BinaryArray:
+    if array.null_count:
+        row = int(pc.index(pc.is_null(array), pa.scalar(True)).as_py())
+        raise ConfigurationError(
+            f"{where} is null in {array.null_count} of {len(array)} rows, the first is row {row} of its batch, but the "
+            "Avro schema has no null there: filter such rows out, or make the field a union with null"
+        )
+    return array
+
+
+def _fitting(where: str, kind: pa.DataType, precision: int, scale: int) -> pa.DataType:
+    if kind.scale > scale or kind.precision - kind.scale > precision - scale:
+        raise _misfit(where, kind, f"a decimal({precision}, {scale})")
+    return pa.decimal128(min(precision, MOST_DIGITS), scale)
+
+
+def _misfit(where: str, kind: pa.DataType, wanted: str) -> ConfigurationError:
+    return ConfigurationError(f"column {where} is {kind}, which the Avro schema has as {wanted}: cast it")

@@ -1,0 +1,1 @@
+"""JSON: blocks of objects into Arrow and back, and the columns of a JSON Schema."""

@@ -1,0 +1,104 @@
+"""The columns that a reader wants, by format: how to make a decoder that yields them from each writer's schema.
+
+Targets can be pickled: they are made once and travel to whoever decodes.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from aiopravega.errors import ConfigurationError
+from aiopravega.schema.formats.block import PayloadDecoder, Undecodable
+
+
+class Target(Protocol):
+    """What events of one format become."""
+
+    @property
+    def format(self) -> str:
+        """The format's name, as in the registry."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+
+    def decoder(self, written: bytes | None) -> PayloadDecoder:
+        """A decoder of payloads that were written with this schema; None: with the one that is read with."""
+
+
+@dataclass(frozen=True, slots=True)
+class AvroTarget:
+    """Columns of a reader's schema, to which Avro's rules lead from the writer's."""
+
+    text: str
+    schema: pa.Schema
+    format: str = "Avro"
+
+    @classmethod
+    def of(cls, text: str) -> "AvroTarget":
+        """The columns of an Avro schema.
+
+        Raises:
+            ConfigurationError: it is none, or has types that cannot be columns.
+        """
+        from aiopravega.schema.formats.avro.schema import parse
+        from aiopravega.schema.formats.avro.types import columns_of
+
+        return cls(text, columns_of(parse(text)))
+
+    def decoder(self, written: bytes | None) -> PayloadDecoder:
+        """Follows the writer's schema; what does not fit is found here, or event by event."""
+        from aiopravega.schema.formats.avro.decoder import AvroDecoder
+        from aiopravega.schema.formats.avro.resolve import top_node
+        from aiopravega.schema.formats.avro.schema import parse
+
+        reader = parse(self.text)
+        try:
+            writer = reader if written is None else parse(written.decode(), "the Avro schema of the events")
+            return AvroDecoder(top_node(writer, reader))
+        except ConfigurationError as error:
+            return Undecodable(str(error), tuple(self.schema.types))
+
+
+@dataclass(frozen=True, slots=True)
+class JsonTarget:
+    """Columns that are looked up by name, whatever schema an event was written with."""
+
+    schema: pa.Schema
+    format: str = "Json"
+
+    def decoder(self, written: bytes | None) -> PayloadDecoder:
+        """One decoder for all."""
+        from aiopravega.schema.formats.json.decoder import JsonDecoder
+
+        return JsonDecoder(self.schema)
+
+
+@dataclass(frozen=True, slots=True)
+class ProtobufTarget:
+    """Fields of a message, which are known by their numbers, whatever version of it an event was written with."""
+
+    descriptors: bytes
+    message: str
+    schema: pa.Schema
+    format: str = "Protobuf"
+
+    @classmethod
+    def of(cls, descriptors: bytes, message: str | None) -> "ProtobufTarget":
+        """The columns of a message.
+
+        Raises:
+            ConfigurationError: there is no such message, or it cannot be columns.
+        """
+        from aiopravega.schema.formats.protobuf.decoder import ProtobufMessage
+        from aiopravega.schema.formats.protobuf.descriptors import only_message
+
+        name = message or only_message(descriptors)
+        return cls(descriptors, name, ProtobufMessage(descriptors, name).columns())
+
+    def decoder(self, written: bytes | None) -> PayloadDecoder:
+        """One decoder for all."""
+        from aiopravega.schema.formats.protobuf.decoder import ProtobufDecoder, ProtobufMessage
+
+        return ProtobufDecoder(ProtobufMessage(self.descriptors, self.message), self.schema.types)

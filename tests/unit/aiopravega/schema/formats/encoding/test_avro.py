@@ -1,0 +1,108 @@
+"""Rows become Avro datums that are read back, by schemas that follow from the columns or that are given."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from aiopravega.errors import ConfigurationError
+from aiopravega.schema.formats.avro.derived import schema_of
+from aiopravega.schema.formats.avro.encoder import fields_of
+from aiopravega.schema.formats.avro.schema import Record, parse
+from aiopravega.schema.formats.targets import AvroTarget
+
+
+def encode(schema: str, batch: pa.RecordBatch) -> pa.BinaryArray:
+    record = parse(schema)
+    assert isinstance(record, Record)
+    return fields_of(record, list(batch.schema)).columns(batch.columns, batch.num_rows)
+
+
+def read_back(schema: str, events: pa.BinaryArray) -> list[list[Any]]:
+    block = AvroTarget.of(schema).decoder(None).decode(events)
+    assert not block.bad
+    return [column.to_pylist() for column in block.columns]
+
+
+def record(*fields: dict[str, Any]) -> str:
+    return json.dumps({"type": "record", "name": "demo.Row", "fields": list(fields)})
+
+
+def test_every_type_comes_back_by_the_schema_that_follows_from_the_columns(rows):
+    schema = schema_of(rows.schema, "my-stream.1")
+
+    assert read_back(schema, encode(schema, rows)) == [column.to_pylist() for column in rows.columns]
+
+
+def test_a_datum_is_laid_out_as_the_specification_says():
+    schema = record({"name": "id", "type": "long"}, {"name": "name", "type": "string"})
+
+    events = encode(schema, pa.record_batch({"name": pa.array(["alice"]), "id": pa.array([7])}))
+
+    assert events.to_pylist() == [bytes.fromhex("0e0a616c696365")]
+
+
+def test_fixed_enumerations_and_shorter_decimals_are_encoded():
+    schema = record(
+        {"name": "colour", "type": {"type": "enum", "name": "Colour", "symbols": ["RED", "GREEN"]}},
+        {"name": "hash", "type": {"type": "fixed", "name": "Hash", "size": 2}},
+        {
+            "name": "price",
+            "type": {"type": "fixed", "name": "P", "size": 3, "logicalType": "decimal", "precision": 6, "scale": 2},
+        },
+    )
+    prices = pa.array([Decimal("-12.34"), Decimal("99.99")], pa.decimal128(4, 2))
+    batch = pa.record_batch({"colour": pa.array(["GREEN", "RED"]), "hash": pa.array([b"ab", b"cd"]), "price": prices})
+
+    assert read_back(schema, encode(schema, batch)) == [
+        ["GREEN", "RED"],
+        [b"ab", b"cd"],
+        [Decimal("-12.34"), Decimal("99.99")],
+    ]
+
+
+def test_a_field_without_a_column_is_null_if_it_may_be():
+    schema = record({"name": "id", "type": "long"}, {"name": "vip", "type": ["null", "boolean"], "default": None})
+
+    assert read_back(schema, encode(schema, pa.record_batch({"id": pa.array([7])}))) == [[7], [None]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "complaint"),
+    [
+        ("int", pa.array([1], pa.int64()), "column x is int64, which the Avro schema has as int"),
+        ("string", pa.array([1]), "column x is int64, which the Avro schema has as string"),
+        (["int", "string"], pa.array([1]), "a union of several types"),
+        ({"type": "array", "items": "int"}, pa.array(["a"]), "column x is string.*an array"),
+    ],
+)
+def test_a_column_of_another_type_is_refused_before_anything_is_written(kind, column, complaint):
+    with pytest.raises(ConfigurationError, match=complaint):
+        encode(record({"name": "x", "type": kind}), pa.record_batch({"x": column}))
+
+
+def test_columns_and_fields_must_meet():
+    schema = record({"name": "id", "type": "long"})
+
+    with pytest.raises(ConfigurationError, match="no field for the column name"):
+        encode(schema, pa.record_batch({"id": pa.array([1]), "name": pa.array(["a"])}))
+    with pytest.raises(ConfigurationError, match="no column for the field id"):
+        encode(schema, pa.record_batch({}))
+
+
+def test_values_that_the_schema_does_not_have_are_refused():
+    colour = {"name": "x", "type": {"type": "enum", "name": "Colour", "symbols": ["RED"]}}
+
+    with pytest.raises(
+        ConfigurationError, match="x is 'BLUE' in some rows, which is no symbol of demo.Colour: it has RED"
+    ):
+        encode(record(colour), pa.record_batch({"x": pa.array(["BLUE"])}))
+    with pytest.raises(ConfigurationError, match="x is null in 1 of 2 rows, the first is row 1"):
+        encode(record({"name": "x", "type": "long"}), pa.record_batch({"x": pa.array([1, None])}))
+
+
+def test_a_column_that_cannot_be_a_field_is_named():
+    with pytest.raises(ConfigurationError, match="column 'a b' cannot be a field of Avro"):
+        schema_of(pa.schema([("a b", pa.int64())]), "stream")
