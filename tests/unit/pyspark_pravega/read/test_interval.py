@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     IntegerType,
     LongType,
@@ -23,10 +24,10 @@ from pyspark.sql.types import (
 
 from aiopravega import SegmentId, StreamCut, StreamName
 from aiopravega.errors import ConfigurationError, MalformedEventError
+from aiopravega.schema.formats.arrays import values_of
+from aiopravega.schema.formats.targets import JsonTarget
 from aiopravega.times import TimeUnit
-from pyspark_pravega.decode.arrays import values_of
 from pyspark_pravega.decode.options import OnError
-from pyspark_pravega.decode.targets import JsonTarget
 from pyspark_pravega.decode.typed import TypedPlan
 from pyspark_pravega.read.interval import TimeInterval
 from pyspark_pravega.read.options import NamedCut, ReadOptions, Source
@@ -54,7 +55,8 @@ def parse(**more):
 
 
 def plan_of(column: str, since, until, unit=TimeUnit.MS, on_error=OnError.FAIL):
-    return within(TypedPlan(JsonTarget(COLUMNS), on_error), TimeInterval(column, since, until, unit), on_error)
+    target = JsonTarget(to_arrow_schema(COLUMNS, timezone="UTC"))
+    return within(TypedPlan(target, COLUMNS, on_error), TimeInterval(column, since, until, unit), on_error)
 
 
 def decode(plan, *events):
