@@ -92,9 +92,22 @@ def main() -> None:
             time.sleep(_POLL_SECONDS)
         threads[write["stream"]] = threading.Thread(target=_run, args=(spark, write, job))
         threads[write["stream"]].start()
+        if write["streaming"] and len(threads) == 1:
+            _await_first_batch(spark, threads[write["stream"]])
     for thread in threads.values():
         thread.join()
     spark.stop()
+
+
+def _await_first_batch(spark: SparkSession, query: threading.Thread) -> None:
+    """Wait until the first query has written something, or has ended.
+
+    Spark keeps one map of environment variables for all queries of a source in Python that it found by its name. The
+    first query puts some into it, unguarded, while others may serialise it, which then fails: for ever, if two have
+    put at once ("Illegal size 5 of collection, expected 6").
+    """
+    while query.is_alive() and not any(active.lastProgress for active in spark.streams.active):
+        time.sleep(_POLL_SECONDS)
 
 
 def _is_busy(thread: threading.Thread, stream: str) -> bool:
