@@ -16,12 +16,12 @@ from aiopravega.cuts import UNBOUNDED, StreamCut
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.intervals.backfill import BackfillPlan, PlannedInterval, run_backfill
 from aiopravega.intervals.planning import plan_parts, plan_times
+from aiopravega.intervals.steps import Step
 from aiopravega.names import StreamName
 from aiopravega.times import TimeUnit
 
 _SIZES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_MOST_INTERVALS: Final = 100_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         each.add_argument("--from", type=_time, dest="since", metavar="TIME", help="or event times: ISO 8601, UTC")
         each.add_argument("--to", type=_time, dest="until", metavar="TIME", help="the end, not included")
         each.add_argument(
-            "--every", type=_duration, metavar="DURATION", help="length of an interval, such as 1d or 15m"
+            "--every", type=_step, metavar="DURATION", help="length of an interval, such as 15m, 1d or 1mo"
         )
         each.add_argument("--ahead", type=_duration, help="how much newer than the time noted next events may be")
         each.add_argument("--unit", type=TimeUnit.parse, default=TimeUnit.MS, help="of event times: ns, us, ms, s (ms)")
@@ -74,6 +74,13 @@ def _size(text: str) -> int:
 
 def _duration(text: str) -> timedelta:
     return timedelta(seconds=_parsed(text, r"(\d+) ?([a-z])", _SECONDS))
+
+
+def _step(text: str) -> Step:
+    try:
+        return Step.parse(text)
+    except ConfigurationError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _time(text: str) -> datetime:
@@ -112,19 +119,12 @@ async def _planned(client: PravegaClient, options: argparse.Namespace) -> Backfi
         client,
         stream,
         options.consumer,
-        _steps(*times),
+        options.every.times(options.since, options.until),
         ahead=options.ahead,
         clip=options.clip,
         unit=options.unit,
         ledger=ledger,
     )
-
-
-def _steps(since: datetime, until: datetime, every: timedelta) -> list[datetime]:
-    if not every or (until - since) / every > _MOST_INTERVALS:
-        raise ConfigurationError(f"--every is too short: these would be more than {_MOST_INTERVALS:,} intervals")
-    count = -(-(until - since) // every)
-    return [since + number * every for number in range(count)] + [until]
 
 
 async def _plan(client: PravegaClient, options: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from aiopravega.intervals.backfill import BackfillPlan, PlannedInterval, run_backfill
 from aiopravega.intervals.planning import plan_parts, plan_times
+from aiopravega.intervals.times import claim_times, interval_name
 from aiopravega.intervals.verify import Finding, FindingKind, verify
 
 __all__ = [
@@ -9,6 +10,8 @@ __all__ = [
     "Finding",
     "FindingKind",
     "PlannedInterval",
+    "claim_times",
+    "interval_name",
     "plan_parts",
     "plan_times",
     "run_backfill",

@@ -17,6 +17,7 @@ from aiopravega.client import PravegaClient
 from aiopravega.cuts import END_OF_SEGMENT, UNBOUNDED, SegmentRange, StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError, StreamTruncatedError, TableNotFoundError
 from aiopravega.intervals.backfill import BackfillPlan, PlannedInterval
+from aiopravega.intervals.times import interval_name
 from aiopravega.ledger import CutLedger, CutRecord, Interval
 from aiopravega.names import StreamName
 from aiopravega.read.events import read_bytes
@@ -94,9 +95,9 @@ async def plan_times(
         ConfigurationError: fewer than two times, or they do not ascend, or one has no zone.
         PravegaError: the range of an interval is not known, as `PravegaClient.range_for` says.
     """
-    if len(times) < 2 or any(time.utcoffset() is None for time in times):  # noqa: PLR2004 - a start and an end
+    if len(times) < 2:  # noqa: PLR2004 - a start and an end
         raise ConfigurationError("a backfill of event times needs a start and an end, both with a zone")
-    wanted = {f"{since.isoformat()}/{until.isoformat()}": (since, until) for since, until in pairwise(times)}
+    wanted = {interval_name(since, until): (since, until) for since, until in pairwise(times)}
     records = await _records(ledger or client.cut_ledger(stream.scope), consumer, stream)
     recorded = await _from_records(client, [record for record in records if record.interval in wanted])
     known = {interval.name: interval for interval in recorded}

@@ -1,0 +1,84 @@
+"""One interval of event times of one consumer: its range is looked for once, and is the same for all who ask.
+
+Schedulers come with one interval at a time, and come again. Many at once are planned in `planning`.
+"""
+
+from datetime import datetime, timedelta
+
+from aiopravega.client import PravegaClient
+from aiopravega.errors import ConfigurationError, InvalidStreamCutError, TableNotFoundError
+from aiopravega.ledger import CutLedger, CutRecord, Interval
+from aiopravega.names import StreamName
+from aiopravega.times import TimeUnit
+
+
+def interval_name(since: datetime, until: datetime) -> str:
+    """What an interval of event times is called: `2013-01-01T00:00:00+00:00/2013-01-02T00:00:00+00:00`.
+
+    Raises:
+        ConfigurationError: a time has no zone.
+    """
+    for time in (since, until):
+        TimeUnit.US.number(time)
+    return f"{since.isoformat()}/{until.isoformat()}"
+
+
+async def claim_times(
+    client: PravegaClient,
+    stream: StreamName,
+    consumer: str,
+    times: tuple[datetime, datetime],
+    *,
+    ahead: int | timedelta | None = None,
+    clip: bool = False,
+    unit: TimeUnit = TimeUnit.MS,
+    ledger: CutLedger | None = None,
+    by: str | None = None,
+) -> CutRecord:
+    """What the cut ledger has of an interval of event times; if it has nothing, its range is looked for and recorded.
+
+    The range surely holds all events of the interval, and others: whoever reads it keeps those with
+    `since <= time < until`. `ahead`, `clip` and `unit` are those of `PravegaClient.range_for`.
+
+    Args:
+        client: a connected client.
+        stream: that is processed.
+        consumer: who processes it.
+        times: the start, which is included, and the end, which is not.
+        ahead: how much newer than the time that a writer notes next its events may be.
+        clip: take what is there, if events of the interval may have been removed.
+        unit: what the stream's writers count times in.
+        ledger: where intervals are recorded; None: the cut ledger in the stream's scope, which is made if need be.
+        by: who asks; None: the user and the host of this process.
+
+    Raises:
+        NotYetError: events of the interval may still be written.
+        InvalidStreamCutError: the recorded range is of a stream of this name that was deleted.
+        ConfigurationError: a time has no zone, or the interval is empty.
+        PravegaError: the range is not known, as `PravegaClient.range_for` says, or the ledger cannot be read.
+    """
+    interval = Interval(consumer, stream, interval_name(*times))
+    if not times[0] < times[1]:
+        raise ConfigurationError(f"{interval} is empty: it must start before it ends")
+    ledger = ledger or client.cut_ledger(stream.scope)
+    found = await _recorded(ledger, interval)
+    if found is None:
+        taken = await client.range_for(stream.scope, stream.stream, times, ahead=ahead, clip=clip, unit=unit)
+        await ledger.create()
+        found = await ledger.claim(interval, taken, times=times, by=by)
+    if not found.is_done:
+        try:
+            await client.plan(found.range)
+        except InvalidStreamCutError as error:
+            raise InvalidStreamCutError(
+                f"{interval} was recorded with a range that the stream does not have ({error}): it was deleted and "
+                "made again since, so name another consumer"
+            ) from error
+    return found
+
+
+async def _recorded(ledger: CutLedger, interval: Interval) -> CutRecord | None:
+    try:
+        return await ledger.find(interval)
+    except TableNotFoundError:
+        return None
