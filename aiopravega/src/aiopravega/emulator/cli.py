@@ -25,7 +25,7 @@ READ_ONLY = "prn::*,READ"
 _POLL_SECONDS = 0.5
 _COMMAND_NOT_FOUND = 127
 _INTERRUPTED = 130
-_SERVER_OPTIONS = ("schema_registry", "tls", "auth", "durable", "data", "port", "cache", "heap")
+_SERVER_OPTIONS = ("schema_registry", "tls", "auth", "durable", "data", "port", "cache", "heap", "set")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -96,12 +96,23 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
         "--cache", type=int, metavar="MB", help="read and write cache, default 1024 (not with --durable)"
     )
     parser.add_argument("--heap", type=int, metavar="MB", help="Java heap, default 1024 (not with --durable)")
+    parser.add_argument(
+        "--set", action="append", type=_setting, metavar="KEY=VALUE", help="a setting of Pravega (not with --durable)"
+    )
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (key and equals):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected KEY=VALUE")
+    return key, value
 
 
 def _emulator(options: argparse.Namespace) -> Emulator:
     accounts = [Account("reader", secrets.token_urlsafe(16), READ_ONLY)] if options.auth else []
     sizes = {"port": options.port, "cache_megabytes": options.cache, "heap_megabytes": options.heap}
-    given = {name: value for name, value in sizes.items() if value is not None}
+    settings = dict(options.set) if options.set else None
+    given = {name: value for name, value in {**sizes, "settings": settings}.items() if value is not None}
     common = {
         "schema_registry": options.schema_registry,
         "tls": options.tls,
@@ -112,7 +123,7 @@ def _emulator(options: argparse.Namespace) -> Emulator:
     if not options.durable:
         return PravegaEmulator(**common, **given)
     if given:
-        raise ConfigurationError("--port, --cache and --heap are not for --durable")
+        raise ConfigurationError("--port, --cache, --heap and --set are not for --durable")
     return DurablePravega(**common)
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from aiopravega.emulator.server import PravegaServer
 
 _OWNER = "pravega_owner"  # pid of the process that controls the test run
+# Tests wait for watermarks, which are made every 10 s otherwise.
+_OFTEN = "controller.watermarking.frequency.seconds=2"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -46,11 +48,11 @@ def _shared(request: pytest.FixtureRequest, kind: str, *arguments: str) -> Prave
 
 @pytest.fixture(scope="session")
 def pravega_emulator(request: pytest.FixtureRequest) -> PravegaServer:
-    """A running Pravega with a Schema Registry for the whole test session.
+    """A running Pravega with a Schema Registry for the whole test session; it makes watermarks every 2 s.
 
     Others use it too: make scopes and groups with names of your own in it.
     """
-    return _shared(request, "plain", "--schema-registry")
+    return _shared(request, "plain", "--schema-registry", "--set", _OFTEN)
 
 
 @pytest.fixture(scope="session")
