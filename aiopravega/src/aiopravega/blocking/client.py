@@ -55,6 +55,11 @@ class PravegaClient(TimeCalls):
         return self._loop.run(coroutine)
 
     @property
+    def asynchronous(self) -> asynchronous.PravegaClient:
+        """The client that does the work, for coroutines that `run` waits for."""
+        return self._client
+
+    @property
     def controller(self) -> Controller:
         """The controller's calls, to be awaited with `run`."""
         return self._client.controller

@@ -15,11 +15,16 @@ Action = Callable[[PravegaClient, argparse.Namespace], Awaitable[int]]
 _INTERRUPTED = 130
 
 
-def add_cluster(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where to look."""
+def add_controller(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says which cluster."""
     parser.add_argument(
         "--controller", metavar="URI", help="controller; default: PRAVEGA_CONTROLLER_URI, as all other settings"
     )
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where to look."""
+    add_controller(parser)
     parser.add_argument(
         "--ledger", metavar="SCOPE/TABLE", help=f"cut ledger; default: {CUT_TABLE} of the stream's scope"
     )

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import run, table
+from aiopravega.commands.common import add_controller, run, table
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import DEFAULT_TABLE, CommitLedger, CommitState, StoredCommit
 from aiopravega.ledger.bounded import each
@@ -40,9 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         which.add_argument(f"--{resolution}", dest="decision", action="store_const", const=resolution, help=meaning)
     decided.add_argument("--yes", action="store_true", help="do it; without, it is only said what would be done")
     for command in (shown, checked, decided):
-        command.add_argument(
-            "--controller", metavar="URI", help="default: PRAVEGA_CONTROLLER_URI, as all other settings"
-        )
+        add_controller(command)
         command.add_argument("--scope", help="scope of the ledger; default: PRAVEGA_SCOPE")
         command.add_argument("--table", default=DEFAULT_TABLE, help="table of the ledger; default: %(default)s")
         command.add_argument("--stream", metavar="SCOPE/STREAM", help="only writes to this stream")

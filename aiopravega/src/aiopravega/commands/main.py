@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Final
 
 _TOPICS: Final = {
+    "catalog": "scopes and streams, with the schemas of their events: list, describe, make, drop",
     "ledger": "exactly-once writes: how they stand, and what a person decides of them",
     "cuts": "intervals of consumers: which ranges they have, gaps and overlaps, pictures",
     "backfill": "process the past of a stream, interval by interval",

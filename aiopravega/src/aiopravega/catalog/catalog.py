@@ -1,0 +1,169 @@
+"""The catalog: what there is in a cluster, and making and dropping streams together with their schemas."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from aiopravega.catalog.table import StreamGroup, StreamTable
+from aiopravega.client import PravegaClient
+from aiopravega.control import RetentionPolicy, ScalingPolicy
+from aiopravega.cuts import StreamCutRange
+from aiopravega.errors import AlreadyExistsError, ConfigurationError, ScopeNotFoundError, StreamNotFoundError
+from aiopravega.ledger.bounded import each
+from aiopravega.names import StreamName, check_name
+
+if TYPE_CHECKING:
+    from aiopravega.gates import GateReport
+    from aiopravega.schema import SchemaInfo, SchemaRegistry
+
+# Streams that are described at a time; each takes about ten requests.
+_AT_ONCE: Final = 8
+
+
+class PravegaCatalog:
+    """Scopes as namespaces, streams as tables.
+
+    Args:
+        client: of the cluster; it stays open.
+        registry: where the streams' schemas are; None: the catalog knows none.
+    """
+
+    def __init__(self, client: PravegaClient, registry: "SchemaRegistry | None" = None) -> None:
+        self._client = client
+        self._registry = registry
+
+    async def list_scopes(self) -> list[str]:
+        """The names of all scopes that the credentials may see."""
+        return await self._client.list_scopes()
+
+    async def list_tables(self, scope: str, tag: str | None = None) -> list[StreamTable]:
+        """The streams of a scope, or those with a tag, by name.
+
+        Raises:
+            ScopeNotFoundError: there is no such scope.
+            PravegaError: the cluster or the registry cannot be asked.
+        """
+
+        async def described(stream: StreamName) -> StreamTable | None:
+            try:
+                return await self.describe(stream)
+            except StreamNotFoundError:  # deleted since it was listed
+                return None
+
+        found = await each(described, await self._client.list_streams(scope, tag), _AT_ONCE)
+        return [table for table in found if table is not None]
+
+    async def describe(self, stream: StreamName | str) -> StreamTable:
+        """All about a stream.
+
+        Raises:
+            StreamNotFoundError: there is no such stream.
+            PravegaError: the cluster or the registry cannot be asked.
+        """
+        name = self._name(stream)
+        configuration = await self._client.controller.stream_configuration(name)
+        head = await self._client.head(name.scope, name.stream)
+        tail = await self._client.tail(name.scope, name.stream)
+        return StreamTable(
+            name,
+            len(await self._client.controller.current_segments(name)),
+            configuration.scaling,
+            configuration.retention,
+            configuration.tags,
+            head,
+            tail,
+            sum(part.size for part in await self._client.plan(StreamCutRange(head, tail))),
+            await self._group(name),
+        )
+
+    async def _group(self, stream: StreamName) -> StreamGroup | None:
+        if self._registry is None:
+            return None
+        from aiopravega.gates.groups import find_group
+
+        found = await find_group(self._registry, stream)
+        if found is None:
+            return None
+        latest = await self._registry.latest(found.name, found.namespace)
+        return StreamGroup(found.name, found.namespace, found.properties, tuple(latest))
+
+    async def create(
+        self,
+        stream: StreamName | str,
+        schema: "SchemaInfo | None" = None,
+        *,
+        scaling: ScalingPolicy | None = None,
+        retention: RetentionPolicy | None = None,
+        tags: Iterable[str] = (),
+        policy: str | None = None,
+    ) -> StreamTable:
+        """Make a stream, with the group and the schema of its events; or none of them, if one cannot be made.
+
+        A group that is there already, because the stream had a life before or another serializer made it, keeps its
+        policy, and takes the schema only if that allows it.
+
+        Args:
+            stream: `scope/stream`; the scope must be there.
+            schema: of its events. It needs a registry.
+            scaling: how many segments it has; by default one.
+            retention: how long its data stays; by default for ever.
+            tags: to find it by.
+            policy: which later schemas a new group takes; by default `BackwardTransitive`.
+
+        Raises:
+            AlreadyExistsError: there is such a stream.
+            ScopeNotFoundError: there is no such scope.
+            SchemaRefusedError: a group that is there does not take the schema.
+            InvalidSchemaError: the registry cannot parse it, or there is no such policy.
+            PravegaError: the cluster or the registry cannot be asked.
+        """
+        name = self._name(stream)
+        check_name("stream", name.stream)
+        if not await self._client.controller.scope_exists(name.scope):
+            raise ScopeNotFoundError(f"cannot create stream {name}: there is no scope {name.scope}")
+        if await self._client.stream_exists(name.scope, name.stream):
+            raise AlreadyExistsError(f"there is a stream {name} already")
+        made = await self._register(name, schema, policy) if schema is not None else None
+        try:
+            created = await self._client.create_stream(name.scope, name.stream, scaling, retention, tags)
+        except BaseException:
+            await self._forget(made)
+            raise
+        if not created:  # somebody else made it in the meantime, with the group that it has now
+            raise AlreadyExistsError(f"there is a stream {name} already: another program has just made it")
+        return await self.describe(name)
+
+    async def _register(self, name: StreamName, schema: "SchemaInfo", policy: str | None) -> "GateReport | None":
+        """Put a schema into the stream's group; returns what was made for it."""
+        if self._registry is None:
+            raise ConfigurationError(f"stream {name} cannot have a schema: this catalog has no Schema Registry")
+        from aiopravega.gates import register_schema
+
+        return await register_schema(self._registry, name, schema, new_policy=policy)
+
+    async def _forget(self, made: "GateReport | None") -> None:
+        """Take back a group that was made for a stream that could not be made."""
+        if made is not None and made.made_group and self._registry is not None:
+            await self._registry.delete_group(made.group, made.namespace)
+
+    async def drop(self, stream: StreamName | str, *, keep_schemas: bool = False) -> bool:
+        """Delete a stream with all its events, and its schemas; returns False if there was neither.
+
+        Schemas are deleted if the group is in the namespace of the scope. A group in the default namespace may belong
+        to streams of other scopes that have the same name: it stays.
+
+        Raises:
+            PravegaError: the cluster or the registry cannot be asked; a second call goes on.
+        """
+        name = self._name(stream)
+        dropped = await self._client.delete_stream(name.scope, name.stream)
+        if self._registry is None or keep_schemas:
+            return dropped
+        from aiopravega.gates.groups import find_group
+
+        if await find_group(self._registry, name, namespace=name.scope) is None:
+            return dropped
+        await self._registry.delete_group(name.stream, name.scope)
+        return True
+
+    def _name(self, stream: StreamName | str) -> StreamName:
+        return stream if isinstance(stream, StreamName) else StreamName.parse(stream, self._client.config.scope)

@@ -1,0 +1,162 @@
+"""The command `pravega catalog`: scopes and streams, with the schemas of their events."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from aiopravega.catalog import PravegaCatalog, StreamTable
+from aiopravega.client import PravegaClient
+from aiopravega.commands.common import add_controller, run, table
+from aiopravega.control import RetentionPolicy, ScalingPolicy
+from aiopravega.names import StreamName
+
+_REGISTRY_VARIABLE = "PRAVEGA_SCHEMA_REGISTRY_URI"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code: 1 if there was nothing to drop, 2 after an error."""
+    parser = argparse.ArgumentParser(
+        prog="pravega catalog", description="Scopes are namespaces, streams are tables with a schema."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    listed = commands.add_parser("ls", help="list scopes, or the streams of one")
+    listed.set_defaults(action=_list)
+    listed.add_argument("scope", nargs="?", help="default: list the scopes")
+    listed.add_argument("--tag", help="only streams with this tag")
+    described = commands.add_parser("describe", help="show all about a stream")
+    described.set_defaults(action=_describe)
+    created = commands.add_parser("create", help="make a stream, and the group and schema of its events")
+    created.set_defaults(action=_create)
+    created.add_argument(
+        "--schema", type=Path, metavar="FILE", help=".avsc, .json, .proto, or a descriptor set (.desc)"
+    )
+    created.add_argument("--type", help="type of the schema, if the file does not say it")
+    created.add_argument("--policy", help="which later schemas the group takes (BackwardTransitive)")
+    created.add_argument("--segments", type=int, default=1, help="how many segments it has (1)")
+    created.add_argument("--keep-bytes", type=int, metavar="BYTES", help="remove what exceeds this; default: keep all")
+    created.add_argument("--tag", action="append", default=[], dest="tags", help="may be given several times")
+    dropped = commands.add_parser("drop", help="delete a stream with all its events, and its schemas")
+    dropped.set_defaults(action=_drop)
+    dropped.add_argument("--keep-schemas", action="store_true", help="leave its group in the registry")
+    dropped.add_argument("--yes", action="store_true", help="do it; without, it is only said what would be done")
+    for each in (described, created, dropped):
+        each.add_argument("stream", help="scope/stream")
+    for each in (listed, described, created, dropped):
+        add_controller(each)
+        each.add_argument("--registry", metavar="URI", help=f"Schema Registry; default: {_REGISTRY_VARIABLE}, or none")
+        each.add_argument("--json", action="store_true", help="print JSON")
+    return run(parser.parse_args(arguments))
+
+
+@asynccontextmanager
+async def _catalog(client: PravegaClient, options: argparse.Namespace) -> AsyncIterator[PravegaCatalog]:
+    uri = options.registry or os.environ.get(_REGISTRY_VARIABLE)
+    if uri is None:
+        yield PravegaCatalog(client)
+        return
+    from aiopravega.schema import RegistryConfig, SchemaRegistry
+
+    async with SchemaRegistry(RegistryConfig.beside(client.config, uri)) as registry:
+        yield PravegaCatalog(client, registry)
+
+
+async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
+    if options.scope is None:
+        scopes = await client.list_scopes()
+        print(json.dumps(scopes, indent=2) if options.json else "\n".join(scopes))
+        return 0
+    async with _catalog(client, options) as catalog:
+        found = await catalog.list_tables(options.scope, options.tag)
+    if options.json:
+        print(json.dumps([each.to_json() for each in found], indent=2))
+        return 0
+    rows = [
+        (
+            each.stream.stream,
+            "sealed" if each.is_sealed else each.segments,
+            f"{each.size:,}",
+            _schema(each),
+            each.group.policy if each.group else "",
+            ", ".join(each.tags),
+        )
+        for each in found
+    ]
+    print(table(("stream", "segments", "bytes", "schema", "policy", "tags"), rows))
+    return 0
+
+
+def _schema(found: StreamTable) -> str:
+    if found.group is None:
+        return ""
+    versions = [each.version_info for each in found.group.latest]
+    types = ", ".join(f"{each.type} v{each.version}" for each in versions) or "no schema yet"
+    return f"{found.group.properties.format} {types}"
+
+
+async def _describe(client: PravegaClient, options: argparse.Namespace) -> int:
+    async with _catalog(client, options) as catalog:
+        _show(await catalog.describe(options.stream), options)
+    return 0
+
+
+def _show(found: StreamTable, options: argparse.Namespace) -> None:
+    if options.json:
+        print(json.dumps(found.to_json(), indent=2))
+        return
+    group = found.group
+    rows = [
+        ("stream", str(found.stream)),
+        ("segments", "sealed" if found.is_sealed else str(found.segments)),
+        ("bytes", f"{found.size:,}"),
+        ("tags", ", ".join(found.tags)),
+        ("head", found.head.to_text()),
+        ("tail", found.tail.to_text()),
+        ("schema", _schema(found)),
+        ("group", f"{group.name} in namespace {group.namespace!r}, policy {group.policy}" if group else ""),
+    ]
+    print(table(rows[0], [row for row in rows[1:] if row[1]]))
+    if found.columns:
+        columns = [
+            (each.name, each.type, "yes" if each.nullable else "no", each.description or "") for each in found.columns
+        ]
+        print(f"\n{table(('column', 'type', 'nullable', 'description'), columns)}")
+
+
+async def _create(client: PravegaClient, options: argparse.Namespace) -> int:
+    schema = None
+    if options.schema is not None:
+        from aiopravega.gates.candidates import from_file
+
+        schema = from_file(options.schema, options.type)
+    async with _catalog(client, options) as catalog:
+        made = await catalog.create(
+            options.stream,
+            schema,
+            scaling=ScalingPolicy.fixed(options.segments),
+            retention=RetentionPolicy.none()
+            if options.keep_bytes is None
+            else RetentionPolicy.bytes(options.keep_bytes),
+            tags=options.tags,
+            policy=options.policy,
+        )
+        _show(made, options)
+    return 0
+
+
+async def _drop(client: PravegaClient, options: argparse.Namespace) -> int:
+    name = StreamName.parse(options.stream, client.config.scope)
+    async with _catalog(client, options) as catalog:
+        if not options.yes:
+            found = await catalog.describe(name)
+            print(f"{name} has {found.size:,} bytes. To delete all of them, say --yes.", file=sys.stderr)
+            return 1
+        gone = await catalog.drop(name, keep_schemas=options.keep_schemas)
+    if options.json:
+        print(json.dumps({"stream": str(name), "dropped": gone}))
+    else:
+        print(f"{name} is deleted" if gone else f"there was no stream {name}")
+    return 0 if gone else 1

@@ -1,0 +1,86 @@
+"""Candidates: where the schema that a gate looks at comes from."""
+
+from pathlib import Path
+from typing import Any
+
+from aiopravega.errors import ConfigurationError, SchemaNotFoundError
+from aiopravega.gates.candidates.classes import class_named, from_class
+from aiopravega.gates.candidates.columns import from_columns, is_columns
+from aiopravega.gates.candidates.files import SUFFIXES, from_file, protobuf_schema, text_schema
+from aiopravega.gates.groups import Group, need_group
+from aiopravega.names import StreamName
+from aiopravega.schema import SchemaFormat, SchemaInfo, SchemaRegistry
+
+__all__ = ["from_class", "from_columns", "from_file", "from_stream", "protobuf_schema", "resolve", "text_schema"]
+
+
+async def from_stream(registry: SchemaRegistry, stream: StreamName, type_name: str | None = None) -> SchemaInfo:
+    """The newest schema of another stream's group.
+
+    Raises:
+        GroupNotFoundError: the registry has no group for it.
+        SchemaNotFoundError: the group has no schema, or none of this type.
+        ConfigurationError: the group has schemas of several types.
+    """
+    group = await need_group(registry, stream)
+    latest = await registry.latest(group.name, group.namespace)
+    found = [each.schema_info for each in latest if type_name in (None, each.schema_info.type)]
+    if not found:
+        wanted = f" of type {type_name}" if type_name else ""
+        raise SchemaNotFoundError(f"group {group.name} of {stream} has no schema{wanted}")
+    if len(found) > 1:
+        types = ", ".join(each.type for each in found)
+        raise ConfigurationError(f"group {group.name} of {stream} has schemas of several types, {types}: name one")
+    return found[0]
+
+
+async def resolve(
+    registry: SchemaRegistry,
+    source: Any,
+    stream: StreamName,
+    type_name: str | None = None,
+    kind: SchemaFormat | None = None,
+    group: Group | None = None,
+) -> SchemaInfo:
+    """The schema that a source stands for.
+
+    Args:
+        registry: where the schemas of other streams are.
+        source: a `SchemaInfo`; the path of a file; a class, or its dotted name; a schema of Spark or Arrow; another
+            stream as a `StreamName`, or as the text `pravega://scope/stream`.
+        stream: for whose events it is.
+        type_name: of the schema; by default see where it comes from. Columns get the type that the group has, or else
+            the stream's name.
+        kind: what columns become, Avro or JSON; by default the group's format, or else Avro.
+        group: the stream's group, if it has one.
+
+    Raises:
+        ConfigurationError: it is none of these, or cannot be read.
+        InvalidSchemaError: a file has no schema.
+        NotFoundError: the registry has no schema of that stream.
+    """
+    if isinstance(source, str) and source.startswith("pravega://"):
+        source = StreamName.parse(source.removeprefix("pravega://"))
+    elif isinstance(source, str) and Path(source).suffix.lower() not in SUFFIXES and "/" not in source:
+        source = class_named(source)
+    if isinstance(source, SchemaInfo):
+        return source
+    if isinstance(source, str | Path):
+        return from_file(source, type_name)
+    if isinstance(source, StreamName):
+        return await from_stream(registry, source, type_name)
+    if isinstance(source, type):
+        return from_class(source, type_name)
+    if is_columns(source):
+        of_group = group.properties.format if group and group.properties.format is not SchemaFormat.ANY else None
+        name = type_name or await _type_in(registry, group) or stream.stream
+        return from_columns(source, name, kind or of_group or SchemaFormat.AVRO)
+    raise ConfigurationError(
+        f"no schema comes from {type(source).__name__}: give a file, a class, a schema of Spark or Arrow, or a stream"
+    )
+
+
+async def _type_in(registry: SchemaRegistry, group: Group | None) -> str | None:
+    """The type of a group's schemas, if there is one."""
+    latest = [] if group is None else await registry.latest(group.name, group.namespace)
+    return latest[0].version_info.type if len(latest) == 1 else None

@@ -1,0 +1,68 @@
+"""Schemas out of Python classes: pydantic models and dataclasses (JSON Schema), generated Protobuf messages.
+
+The JSON Schema is the one by which the class reads, so that a field with a default is not required.
+"""
+
+import dataclasses
+import json
+from importlib import import_module
+from typing import Any, cast, is_typeddict
+
+from google.protobuf.descriptor import FileDescriptor
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.message import Message
+from pydantic import BaseModel, TypeAdapter
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+
+from aiopravega.errors import ConfigurationError
+from aiopravega.gates.candidates.files import protobuf_schema
+from aiopravega.schema import SchemaFormat, SchemaInfo
+
+
+def from_class(source: type, type_name: str | None = None) -> SchemaInfo:
+    """The schema of a class: a pydantic model, a dataclass, a TypedDict, or a message that protoc generated.
+
+    Raises:
+        ConfigurationError: it is none of them, or has a field that JSON Schema cannot say.
+    """
+    if issubclass(source, Message):
+        name: str = source.DESCRIPTOR.full_name
+        return protobuf_schema(_with_imports(cast(FileDescriptor, source.DESCRIPTOR.file)), type_name or name, name)
+    if not (issubclass(source, BaseModel) or dataclasses.is_dataclass(source) or is_typeddict(source)):
+        raise ConfigurationError(
+            f"{source.__qualname__} has no schema: it is no pydantic model, dataclass, TypedDict or Protobuf message"
+        )
+    try:
+        document = TypeAdapter(source).json_schema()
+    except (PydanticSchemaGenerationError, PydanticUserError) as error:
+        raise ConfigurationError(f"{source.__qualname__} has no JSON Schema: {error}") from None
+    return SchemaInfo.of(SchemaFormat.JSON, type_name or "", json.dumps(document))
+
+
+def class_named(dotted: str) -> Any:
+    """What a dotted name stands for, as in `package.module.Order`.
+
+    Raises:
+        ConfigurationError: it cannot be imported.
+    """
+    module, _, name = dotted.replace(":", ".").rpartition(".")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigurationError(f"{dotted!r} is neither a file with a schema nor a class: {error}") from None
+
+
+def _with_imports(file: FileDescriptor) -> bytes:
+    """A descriptor set of a file and all that it imports, which come first."""
+    found: dict[str, FileDescriptor] = {}
+
+    def add(one: FileDescriptor) -> None:
+        for other in one.dependencies:
+            add(other)
+        found.setdefault(one.name, one)
+
+    add(file)
+    files = FileDescriptorSet()
+    for one in found.values():
+        one.CopyToProto(files.file.add())
+    return files.SerializeToString()

@@ -1,0 +1,121 @@
+"""Schemas out of files: Avro (.avsc), JSON Schema (.json), Protobuf (.proto, or a compiled descriptor set)."""
+
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.message import DecodeError
+
+from aiopravega.errors import ConfigurationError, InvalidSchemaError
+from aiopravega.schema import SchemaFormat, SchemaInfo
+
+_DESCRIPTOR_SETS: Final = frozenset({".desc", ".pb", ".binpb", ".protoset"})
+SUFFIXES: Final = frozenset({".avsc", ".json", ".proto", *_DESCRIPTOR_SETS})
+_COMPILER_SECONDS: Final = 60
+
+
+def from_file(path: str | Path, type_name: str | None = None) -> SchemaInfo:
+    """The schema in a file, by the file's ending.
+
+    Args:
+        path: `.avsc`; `.json` (a JSON Schema, or an Avro record); `.proto`, which `protoc` or the package grpcio-tools
+            compiles; `.desc`, `.pb`, `.binpb`, `.protoset`: what they made of it, with its imports.
+        type_name: of the schema; by default an Avro schema's own name, the only message of a Protobuf file, and for
+            JSON the type that the group has.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or has another ending; or there is no compiler.
+        InvalidSchemaError: it is no schema of its format.
+    """
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ConfigurationError(f"{file} is no schema by its ending: use {', '.join(sorted(SUFFIXES))}")
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the schema {file}: {error.strerror}") from None
+    if suffix == ".proto":
+        return protobuf_schema(_compiled(file), type_name, str(file))
+    if suffix in _DESCRIPTOR_SETS:
+        return protobuf_schema(data, type_name, str(file))
+    return text_schema(data, type_name, str(file), avro=suffix == ".avsc")
+
+
+def text_schema(data: bytes, type_name: str | None, what: str, *, avro: bool) -> SchemaInfo:
+    """A schema that is JSON: one of Avro, or a JSON Schema.
+
+    Raises:
+        InvalidSchemaError: it is not JSON.
+    """
+    try:
+        document = json.loads(data)
+    except ValueError as error:
+        raise InvalidSchemaError(f"{what} is not JSON: {error}") from None
+    if avro or _is_avro_record(document):
+        return SchemaInfo.of(SchemaFormat.AVRO, type_name or _avro_name(document), data)
+    return SchemaInfo.of(SchemaFormat.JSON, type_name or "", data)
+
+
+def _is_avro_record(document: Any) -> bool:
+    return isinstance(document, dict) and document.get("type") == "record" and isinstance(document.get("fields"), list)
+
+
+def _avro_name(document: Any) -> str:
+    """The full name of a named type; the registry finds others by themselves."""
+    name = document.get("name", "") if isinstance(document, dict) else ""
+    space = document.get("namespace", "") if isinstance(document, dict) else ""
+    return name if "." in name or not space else f"{space}.{name}"
+
+
+def protobuf_schema(data: bytes, type_name: str | None, what: str) -> SchemaInfo:
+    """A descriptor set; by default for the only message of its last file, behind which its imports stand.
+
+    Raises:
+        InvalidSchemaError: it is none, or has no such message.
+    """
+    try:
+        files = FileDescriptorSet.FromString(data).file
+    except DecodeError:
+        files = None
+    if not files:
+        raise InvalidSchemaError(
+            f"{what} is no Protobuf descriptor set: make one with protoc --include_imports --descriptor_set_out"
+        )
+    messages = [[f"{file.package}.{one.name}".lstrip(".") for one in file.message_type] for file in files]
+    known = [name for of_file in messages for name in of_file]
+    if type_name is not None and type_name not in known:
+        raise InvalidSchemaError(f"{what} has no message {type_name}; it has {', '.join(known) or 'none'}")
+    only = messages[-1][0] if len(messages[-1]) == 1 else ""
+    return SchemaInfo.of(SchemaFormat.PROTOBUF, type_name or only, data)
+
+
+def _compiled(file: Path) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out.desc"
+        words = [*_compiler(), f"-I{file.parent}", "--include_imports", f"--descriptor_set_out={out}", str(file)]
+        try:
+            done = subprocess.run(words, capture_output=True, text=True, timeout=_COMPILER_SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            raise ConfigurationError(f"compiling {file} took more than {_COMPILER_SECONDS} s") from None
+        if done.returncode:
+            raise InvalidSchemaError(f"{file} cannot be compiled: {' '.join(done.stderr.split())}")
+        return out.read_bytes()
+
+
+def _compiler() -> list[str]:
+    found = shutil.which("protoc")
+    if found is not None:
+        return [found]
+    if importlib.util.find_spec("grpc_tools") is not None:
+        return [sys.executable, "-m", "grpc_tools.protoc"]
+    raise ConfigurationError(
+        "a .proto file needs a compiler: install protoc or the package grpcio-tools, or give the descriptor set that "
+        "protoc --include_imports --descriptor_set_out makes"
+    )

@@ -1,0 +1,65 @@
+"""What a gate for schemas says: the violations it found, and what became of the candidate."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from aiopravega.schema import SchemaInfo, VersionInfo
+from aiopravega.schema.compatibility import CompatibilityReport
+
+
+@dataclass(frozen=True, slots=True)
+class GateReport:
+    """A candidate and a group of the registry.
+
+    `known` is the version under which the group had this very schema before, `registered` the one that it has now, if
+    it was to be registered; `made_group` says that the group was made for it.
+    """
+
+    group: str
+    namespace: str
+    candidate: SchemaInfo
+    against: str
+    compatibility: CompatibilityReport
+    known: VersionInfo | None = None
+    registered: VersionInfo | None = None
+    made_group: bool = False
+
+    @property
+    def passed(self) -> bool:
+        """Whether the candidate may be used."""
+        return self.compatibility.compatible
+
+    def summary(self) -> str:
+        """One line."""
+        what = f"{self.candidate.type} ({self.compatibility.format}) for group {self.group}"
+        policy = self.compatibility.policy.policy
+        if not self.passed:
+            count = len(self.compatibility.violations)
+            return f"refused: {what}: {count} violation{'s' if count > 1 else ''} of {policy}"
+        if self.known is not None:
+            found = f"the group has it as version {self.known.version}"
+        elif not self.compatibility.compared:
+            found = f"{policy}: there was nothing to compare it with"
+        else:
+            found = f"{policy}: compared with " + ", ".join(f"v{each.version}" for each in self.compatibility.compared)
+        if self.registered is not None and self.known is None:
+            found += f"; registered as version {self.registered.version}"
+        return f"passed: {what}: {found}"
+
+    def table(self) -> str:
+        """The summary, and the violations as a table of text."""
+        return self.summary() if self.passed else f"{self.summary()}\n{self.compatibility.table()}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "passed": self.passed,
+            "summary": self.summary(),
+            "group": self.group,
+            "namespace": self.namespace,
+            "type": self.candidate.type,
+            "against": self.against,
+            "known": None if self.known is None else self.known.to_json(),
+            "registered": None if self.registered is None else self.registered.to_json(),
+            **self.compatibility.to_json(),
+        }

@@ -1,0 +1,218 @@
+"""The gate for schemas: may a candidate follow what a group of the registry has, and if so, is it to be registered?
+
+The comparison itself is `aiopravega.schema.compatibility`, which asks nobody; here the versions are fetched, and what
+passes is put into the registry. A candidate that is refused leaves no trace there.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from aiopravega.errors import ConfigurationError, SchemaRefusedError
+from aiopravega.gates.groups import find_group, make_group
+from aiopravega.gates.report import GateReport
+from aiopravega.names import StreamName
+from aiopravega.schema import (
+    Compatibility,
+    GroupProperties,
+    SchemaFormat,
+    SchemaInfo,
+    SchemaRegistry,
+    SchemaVersion,
+    VersionInfo,
+)
+from aiopravega.schema.compatibility import CompatibilityReport, Violation, check, parse_policy, sides
+
+POLICY: Final = "policy"
+LATEST: Final = "latest"
+ALL: Final = "all"
+_BASES: Final = {
+    frozenset({"backward"}): "Backward",
+    frozenset({"forward"}): "Forward",
+    frozenset({"backward", "forward"}): "Full",
+}
+
+
+async def check_schema(
+    registry: SchemaRegistry,
+    group: str,
+    candidate: SchemaInfo,
+    *,
+    namespace: str = "",
+    policy: str | Compatibility | None = None,
+    against: str | int = POLICY,
+    register: bool = False,
+) -> GateReport:
+    """Compare a candidate with a group's schemas of its type; register it, if that is wanted and nothing is wrong.
+
+    Args:
+        registry: where the group is.
+        group: its name.
+        candidate: the schema. An empty type is the one that the group has, or else the group's name.
+        namespace: of the group.
+        policy: what to ask for; by default what the group asks for. A schema that the group has passes that as it is.
+        against: `policy`, the versions that the policy says; `latest`, `all`, or the number of a version: those, in
+            the directions that the policy says.
+        register: whether it is added to the group if it passes. The registry's server then holds Avro against the
+            group's policy once more; other formats are compared with what others have added in the meantime.
+
+    Raises:
+        GroupNotFoundError: there is no such group.
+        SchemaRefusedError: the candidate is of another format than the group; or it has passed a policy that is given
+            here, but not the group's own.
+        InvalidSchemaError: a schema cannot be parsed.
+        ConfigurationError: the policy is none, the version is not there, or there is nothing to compare by.
+        PravegaError: the registry cannot be asked.
+    """
+    properties = await registry.group(group, namespace)
+    _check_format(candidate, properties, group)
+    everything = await registry.versions(group, namespace)
+    candidate = _typed(candidate, everything, group)
+    existing = [each for each in everything if each.schema_info.type == candidate.type]
+    known = next((each.version_info for each in existing if _same(each.schema_info, candidate)), None)
+    asked = parse_policy(policy, existing) if isinstance(policy, str) else policy or properties.compatibility
+    if known is not None and policy is None and against == POLICY:
+        found = CompatibilityReport(candidate.format.value, asked, (), ())
+    else:
+        others = [each for each in existing if each.version_info != known]
+        found = _compare(candidate, others, asked, against)
+    if not properties.allow_multiple_types and everything and not existing:
+        found = replace(found, violations=(*found.violations, _other_type(candidate, everything[-1])))
+    report = GateReport(group, namespace, candidate, str(against), found, known)
+    if not report.passed or not register:
+        return report
+    return await _register(registry, report, everything, asked)
+
+
+async def register_schema(
+    registry: SchemaRegistry,
+    stream: StreamName,
+    candidate: SchemaInfo,
+    *,
+    group: str | None = None,
+    namespace: str | None = None,
+    new_policy: str | None = None,
+) -> GateReport:
+    """Put a schema into the group of a stream, which is made if there is none (with `new_policy`, in the scope's name).
+
+    Raises:
+        SchemaRefusedError: the group does not take it; the message lists the violations.
+        InvalidSchemaError: a schema cannot be parsed, or the registry knows no such policy; nothing is made.
+        PravegaError: the registry cannot be asked.
+    """
+    found = await find_group(registry, stream, group, namespace)
+    if found is not None:
+        report = await check_schema(registry, found.name, candidate, namespace=found.namespace, register=True)
+        if not report.passed:
+            raise SchemaRefusedError(report.table())
+        return report
+    name, place = group or stream.stream, stream.scope if namespace is None else namespace
+    made = await make_group(registry, name, place, candidate.serialization_format, new_policy)
+    try:
+        report = await check_schema(registry, name, candidate, namespace=place, register=True)
+    except BaseException:
+        if made:
+            await registry.delete_group(name, place)
+        raise
+    if not report.passed:  # somebody else has made the group in the meantime, with another schema
+        raise SchemaRefusedError(report.table())
+    return replace(report, made_group=made)
+
+
+def _check_format(candidate: SchemaInfo, properties: GroupProperties, group: str) -> None:
+    if properties.format not in (SchemaFormat.ANY, candidate.format):
+        raise SchemaRefusedError(
+            f"group {group} has schemas of format {properties.format}, but the candidate is {candidate.format}: give "
+            "one of the group's format, or another group"
+        )
+
+
+def _typed(candidate: SchemaInfo, existing: Sequence[SchemaVersion], group: str) -> SchemaInfo:
+    """The candidate with the type of the group's schemas, if it has none of its own."""
+    if candidate.type:
+        return candidate
+    types = sorted({each.schema_info.type for each in existing if each.schema_info.format is candidate.format})
+    if len(types) > 1:
+        raise ConfigurationError(f"which of {', '.join(types)} in group {group} is it? Give the candidate's type")
+    return candidate.model_copy(update={"type": types[0] if types else group})
+
+
+def _same(one: SchemaInfo, other: SchemaInfo) -> bool:
+    """Whether two schemas say the same; spaces in JSON do not count."""
+    if one.serialization_format.serialization_format is not other.serialization_format.serialization_format:
+        return False
+    if one.schema_data == other.schema_data:
+        return True
+    if one.format not in (SchemaFormat.AVRO, SchemaFormat.JSON):
+        return False
+    try:
+        return bool(json.loads(one.schema_data) == json.loads(other.schema_data))
+    except ValueError:  # which the comparison complains about
+        return False
+
+
+def _compare(
+    candidate: SchemaInfo, existing: Sequence[SchemaVersion], policy: Compatibility, against: str | int
+) -> CompatibilityReport:
+    if against == POLICY:
+        return check(candidate, existing, policy)
+    directions = frozenset(side.direction for side in sides(policy))
+    if not directions:
+        raise ConfigurationError(
+            f"the policy {policy.policy} compares with nothing, so that it cannot be held against {against!r}: give "
+            "policy=, such as Backward"
+        )
+    if against == ALL:
+        return check(candidate, existing, Compatibility(policy=f"{_BASES[directions]}Transitive"))
+    if against == LATEST:
+        return check(candidate, existing[-1:], Compatibility(policy=_BASES[directions]))
+    chosen = [each for each in existing if str(each.version_info.version) == str(against)]
+    if not chosen:
+        known = ", ".join(str(each.version_info.version) for each in existing) or "none"
+        raise ConfigurationError(
+            f"there is no version {against!r} of {candidate.type} to compare with: give {POLICY}, {LATEST}, {ALL}, or "
+            f"one of these: {known}"
+        )
+    return check(candidate, chosen, Compatibility(policy=_BASES[directions]))
+
+
+def _other_type(candidate: SchemaInfo, latest: SchemaVersion) -> Violation:
+    return Violation(
+        candidate.type,
+        "type-not-allowed",
+        latest.schema_info.type,
+        candidate.type,
+        f"keep the type {latest.schema_info.type}, or make a group that takes several types",
+        latest.version_info.version,
+        "backward",
+    )
+
+
+async def _register(
+    registry: SchemaRegistry, report: GateReport, before: Sequence[SchemaVersion], policy: Compatibility
+) -> GateReport:
+    """Add a candidate that has passed, and look again: others may have added theirs since `before` was read."""
+    candidate = report.candidate
+    version = await registry.add_schema(report.group, candidate, report.namespace)
+    ids = {each.version_info.id for each in before}
+    if version.id in ids:
+        return replace(report, known=report.known or version, registered=version)
+    meanwhile = _added(await registry.versions(report.group, report.namespace), ids, version)
+    if meanwhile:
+        found = check(candidate, meanwhile, policy)
+        if not found.compatible:
+            await registry.delete_schema(report.group, version, report.namespace)
+            return replace(report, compatibility=found)
+    return replace(report, registered=version)
+
+
+def _added(now: Sequence[SchemaVersion], before: set[int], ours: VersionInfo) -> list[SchemaVersion]:
+    """What others have added to our type in the meantime, before ours."""
+    return [
+        each
+        for each in now
+        if each.version_info.id not in before
+        and each.version_info.type == ours.type
+        and each.version_info.version < ours.version
+    ]

@@ -1,0 +1,115 @@
+"""Streams as tables of a catalog: made with their schemas, described, listed, dropped."""
+
+import asyncio
+
+import pytest
+
+from aiopravega import PravegaConfig, ScalingPolicy, StreamName
+from aiopravega.blocking import PravegaClient as BlockingClient
+from aiopravega.blocking.catalog import PravegaCatalog as BlockingCatalog
+from aiopravega.blocking.registry import SchemaRegistry as BlockingRegistry
+from aiopravega.catalog import Column, PravegaCatalog
+from aiopravega.errors import (
+    AlreadyExistsError,
+    ConfigurationError,
+    GroupNotFoundError,
+    InvalidSchemaError,
+    ScopeNotFoundError,
+    StreamNotFoundError,
+)
+from aiopravega.gates import find_group
+from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo
+
+
+async def test_a_stream_is_made_with_its_schema_and_described(catalog, client, scope, order):
+    name = StreamName(scope, "orders")
+
+    made = await catalog.create(name, order, scaling=ScalingPolicy.fixed(3), tags=["sales"])
+    async with client.writer(scope, "orders") as writer:
+        await writer.write(b"12345", routing_key="k")
+    found = await catalog.describe(str(name))
+
+    assert (made.size, found.size) == (0, 8 + 5)
+    assert (found.segments, found.tags) == (3, ("sales",))
+    assert (found.head, found.tail) == (await client.head(scope, "orders"), await client.tail(scope, "orders"))
+    assert (found.group.name, found.group.namespace, found.group.policy) == ("orders", scope, "BackwardTransitive")
+    assert found.schema.version_info.type == "shop.Order"
+    assert found.columns == (Column("id", "long", nullable=False),)
+
+
+async def test_the_streams_of_a_scope_are_listed_with_and_without_schemas(catalog, client, scope, order):
+    await catalog.create(f"{scope}/orders", order, tags=["sales"])
+    await catalog.create(f"{scope}/raw")
+    await client.seal_stream(scope, "raw")
+
+    orders, raw = await catalog.list_tables(scope)
+
+    assert scope in await catalog.list_scopes()
+    assert (orders.schema is None, raw.schema, raw.columns) == (False, None, ())
+    assert (orders.is_sealed, raw.is_sealed) == (False, True)
+    assert [one.stream.stream for one in await catalog.list_tables(scope, "sales")] == ["orders"]
+    assert [one.group for one in await PravegaCatalog(client).list_tables(scope)] == [None, None]
+
+
+async def test_a_group_asks_for_what_the_registry_cannot_check_itself(catalog, registry, scope):
+    schema = SchemaInfo.of(SchemaFormat.JSON, "", '{"type":"object","properties":{"id":{"type":"integer"}}}')
+
+    made = await catalog.create(f"{scope}/orders", schema, policy="Full")
+
+    assert made.group.policy == "Full"
+    assert made.columns == (Column("id", "integer", nullable=True),)
+    assert (await registry.group("orders", scope)).format is SchemaFormat.JSON
+
+
+async def test_nothing_is_made_if_one_part_cannot_be(catalog, registry, client, scope, order):
+    name = StreamName(scope, "orders")
+    wrong = SchemaInfo.of(SchemaFormat.AVRO, "shop.Order", '{"type":"record"}')
+
+    with pytest.raises(InvalidSchemaError):
+        await catalog.create(name, wrong)
+    with pytest.raises(InvalidSchemaError, match="Unknown compatibility"):
+        await catalog.create(name, order, policy="Sideways")
+    with pytest.raises(ConfigurationError, match="no Schema Registry"):
+        await PravegaCatalog(client).create(name, order)
+    with pytest.raises(ConfigurationError, match="tags"):
+        await catalog.create(name, order, tags=["x" * 300])
+    with pytest.raises(ScopeNotFoundError):
+        await catalog.create(f"{scope}-missing/orders", order)
+
+    assert await find_group(registry, name) is None
+    assert not await client.stream_exists(scope, "orders")
+
+
+async def test_a_stream_is_made_once_also_by_two_at_a_time(catalog, scope, order):
+    both = [catalog.create(f"{scope}/orders", order) for _ in range(2)]
+    results = await asyncio.gather(*both, return_exceptions=True)
+
+    assert sorted(isinstance(result, AlreadyExistsError) for result in results) == [False, True]
+    with pytest.raises(AlreadyExistsError):
+        await catalog.create(f"{scope}/orders", order)
+    assert (await catalog.describe(f"{scope}/orders")).schema is not None
+
+
+async def test_a_stream_is_dropped_with_its_schemas_unless_others_may_share_them(catalog, registry, scope, order):
+    await catalog.create(f"{scope}/orders", order)
+    assert await catalog.drop(f"{scope}/orders")
+    assert not await catalog.drop(f"{scope}/orders")
+    with pytest.raises(GroupNotFoundError):
+        await registry.group("orders", scope)
+    with pytest.raises(StreamNotFoundError):
+        await catalog.describe(f"{scope}/orders")
+
+    await catalog.create(f"{scope}/orders", order)
+    assert await catalog.drop(f"{scope}/orders", keep_schemas=True)
+    assert (await registry.group("orders", scope)).format is SchemaFormat.AVRO
+
+
+def test_the_blocking_catalog_has_the_same_calls(pravega_config: PravegaConfig, pravega_emulator, scope, order):
+    address = RegistryConfig(uri=pravega_emulator.schema_registry_uri)
+    with BlockingClient(pravega_config) as client, BlockingRegistry(address) as registry:
+        catalog = BlockingCatalog(client, registry)
+        made = catalog.create(f"{scope}/orders", order)
+        assert catalog.describe(f"{scope}/orders") == made
+        assert catalog.list_tables(scope) == [made]
+        assert scope in catalog.list_scopes()
+        assert catalog.drop(f"{scope}/orders")
