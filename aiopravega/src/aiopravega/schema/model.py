@@ -4,6 +4,7 @@ Field names in JSON are the registry's; a format is an object in groups and sche
 """
 
 import base64
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Self
 
@@ -35,6 +36,13 @@ class FormatName(_Model):
     serialization_format: SchemaFormat
     full_type_name: str | None = None
 
+    @classmethod
+    def of(cls, kind: SchemaFormat | str) -> Self:
+        """A format of the registry, or a custom one by its name."""
+        if kind in {*SchemaFormat} - {SchemaFormat.CUSTOM}:
+            return cls(serialization_format=SchemaFormat(kind))
+        return cls(serialization_format=SchemaFormat.CUSTOM, full_type_name=kind)
+
 
 class VersionInfo(_Model):
     """Which schema: its version among those of its type, and its id in the group.
@@ -64,18 +72,33 @@ class GroupProperties(_Model):
     properties: dict[str, str] = Field(default_factory=dict)
 
     @classmethod
-    def of(cls, kind: SchemaFormat, policy: str = "AllowAny", *, multiple_types: bool = False) -> Self:
-        """The properties of a group of one format."""
+    def of(
+        cls,
+        kind: SchemaFormat | str,
+        policy: str = "AllowAny",
+        *,
+        multiple_types: bool = False,
+        properties: Mapping[str, str] | None = None,
+    ) -> Self:
+        """The properties of a group of one format, which is one of the registry's or the name of a custom one."""
         return cls(
-            serialization_format=FormatName(serialization_format=kind),
+            serialization_format=FormatName.of(kind),
             compatibility=Compatibility(policy=policy),
             allow_multiple_types=multiple_types,
+            properties=dict(properties or {}),
         )
 
     @property
     def format(self) -> SchemaFormat:
         """The format of the group's events."""
         return self.serialization_format.serialization_format
+
+
+class GroupsPage(_Model):
+    """Some groups by their names, and the token for those that follow."""
+
+    groups: dict[str, GroupProperties]
+    continuation_token: str | None = None
 
 
 class SchemaInfo(_Model):
@@ -87,19 +110,28 @@ class SchemaInfo(_Model):
     properties: dict[str, str] = Field(default_factory=dict)
 
     @classmethod
-    def of(cls, kind: SchemaFormat, type_name: str, data: str | bytes) -> Self:
-        """A schema of one of the formats that the registry knows."""
+    def of(
+        cls, kind: SchemaFormat | str, type_name: str, data: str | bytes, properties: Mapping[str, str] | None = None
+    ) -> Self:
+        """A schema in a format, which is one of the registry's or the name of a custom one."""
         raw = data.encode() if isinstance(data, str) else data
         return cls(
             type=type_name,
-            serialization_format=FormatName(serialization_format=kind),
+            serialization_format=FormatName.of(kind),
             schema_data=base64.b64encode(raw),  # which the field decodes
+            properties=dict(properties or {}),
         )
 
     @property
     def format(self) -> SchemaFormat:
         """How events of this schema are serialized."""
         return self.serialization_format.serialization_format
+
+    @property
+    def name_of_format(self) -> str:
+        """The format as version infos have it: one of `SchemaFormat`, or the name of a custom one."""
+        custom = self.format is SchemaFormat.CUSTOM
+        return (self.serialization_format.full_type_name or self.format) if custom else self.format
 
     @property
     def text(self) -> str:
@@ -112,6 +144,12 @@ class SchemaVersion(_Model):
 
     schema_info: SchemaInfo
     version_info: VersionInfo
+
+
+class References(_Model):
+    """The groups that have a schema."""
+
+    groups: dict[str, VersionInfo]
 
 
 class CodecType(_Model):
@@ -128,7 +166,7 @@ class Encoding(SchemaVersion):
 
 
 class HistoryRecord(SchemaVersion):
-    """A schema as it was added, deleted ones included; `timestamp` is in milliseconds since 1970."""
+    """A schema as it was added; `timestamp` is in milliseconds since 1970."""
 
     compatibility: Compatibility
     timestamp: int

@@ -12,10 +12,11 @@ from aiopravega.errors import (
     PermissionDeniedError,
     PravegaConnectionError,
     PravegaTimeoutError,
+    SchemaNotFoundError,
     SchemaRefusedError,
     ServerError,
 )
-from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry
+from aiopravega.schema import CodecType, GroupProperties, RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry
 
 GROUP = b'{"serializationFormat":{"serializationFormat":"Avro"},"compatibility":{"policy":"AllowAny"}}'
 
@@ -96,11 +97,9 @@ async def test_a_request_that_is_never_answered_ends_and_is_not_sent_again():
 
 
 async def test_a_change_whose_answer_is_lost_is_not_sent_again():
-    schema = SchemaInfo.of(SchemaFormat.AVRO, "A", '"int"')
-
     async with saying(b"") as (registry, got):
         with pytest.raises(PravegaConnectionError, match="the connection was lost"):
-            await registry.add_schema("orders", schema)
+            await registry.add_codec("orders", CodecType(name="x"))
 
     assert len(got) == 1
 
@@ -118,3 +117,39 @@ async def test_a_registry_that_is_not_there_is_an_error_that_says_so(unused_tcp_
     async with SchemaRegistry(config) as registry:
         with pytest.raises(PravegaConnectionError, match="is it running there"):
             await registry.group("orders")
+
+
+async def test_a_token_that_the_registry_did_not_give_out_is_an_error_that_says_so():
+    async with saying(None) as (registry, _):
+        with pytest.raises(PravegaTimeoutError, match="behind 'made-up', if that is a token of this registry's.*0.5 s"):
+            await registry.groups_page(token="made-up")
+
+
+async def test_pages_of_groups_end_where_the_token_does_not_go_on():
+    def page(names: list[str], token: str) -> bytes:
+        groups = ",".join(f'"{name}":{GROUP.decode()}' for name in names)
+        return answer(200, f'{{"groups":{{{groups}}},"continuationToken":"{token}"}}'.encode())
+
+    # The second page has groups that this account may not read.
+    async with saying(page(["a", "b"], "1"), page([], "2"), page(["c"], "3"), page([], "3")) as (registry, got):
+        names = [name async for name, _ in registry.groups(page=2)]
+
+    assert names == ["a", "b", "c"]
+    assert b"continuationToken=3" in got[-1]
+
+
+async def test_an_unknown_type_to_which_the_registry_answers_that_it_failed_is_not_found():
+    async with saying(answer(500, b"is null"), answer(200, b'{"schemas":[]}')) as (registry, _):
+        with pytest.raises(SchemaNotFoundError, match="no type 'nope'"):
+            await registry.latest("orders", type_name="nope")
+
+
+async def test_a_type_in_a_second_format_is_refused_before_the_registry_hangs():
+    info = b'{"type":"A","serializationFormat":{"serializationFormat":"Avro"},"schemaData":""}'
+    version = b'{"type":"A","serializationFormat":"Avro","version":0,"id":0}'
+    schemas = b'{"schemas":[{"schemaInfo":%s,"versionInfo":%s}]}' % (info, version)
+    async with saying(answer(200, GROUP.replace(b"Avro", b"Any")), answer(200, schemas)) as (registry, got):
+        with pytest.raises(SchemaRefusedError, match="it has this type as Avro.*another name"):
+            await registry.add_schema("orders", SchemaInfo.of(SchemaFormat.JSON, "A", "{}"))
+
+    assert not [request for request in got if request.startswith(b"POST")]
