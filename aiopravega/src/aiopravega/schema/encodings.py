@@ -15,8 +15,8 @@ from aiopravega.schema.registry import SchemaRegistry
 class GroupId:
     """A group in one of its lives.
 
-    `created` is when the first of its schemas was added, in ms since 1970; None: it has none. If that schema is deleted,
-    the group passes for another one, which costs requests, but is never wrong.
+    `created` is when the first of its schemas was added, in ms since 1970; None: it has none. If that schema is
+    deleted, the group passes for another one, which costs requests, but is never wrong.
     """
 
     group: str
