@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from dagster_shared.libraries import DagsterLibraryRegistry
 
+from dagster_pravega.complete import complete_partitions_sensor
 from dagster_pravega.io_manager import PravegaSparkIOManager
 from dagster_pravega.ranges import RangeConfig
 from dagster_pravega.resource import PravegaResource
@@ -16,6 +17,7 @@ __all__ = [
     "PravegaSparkIOManager",
     "RangeConfig",
     "StreamRead",
+    "complete_partitions_sensor",
     "pravega_stream_spec",
     "spark_session",
 ]

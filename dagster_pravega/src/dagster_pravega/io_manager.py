@@ -1,23 +1,26 @@
 """Assets from and to streams, as Spark DataFrames: exact ranges when they are read, exactly once when written."""
 
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
 from dagster import ConfigurableIOManager, InputContext, OutputContext, ResourceDependency
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from aiopravega import UNBOUNDED, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, LedgerError, NotFoundError
-from aiopravega.ledger import DEFAULT_TABLE, CommitRecord
+from aiopravega.ledger import DEFAULT_TABLE, CommitRecord, CutRecord
 from dagster_pravega.failures import failing_for_good
 from dagster_pravega.measures import data_version, measures
-from dagster_pravega.ranges import RangeConfig, wanted_range
+from dagster_pravega.ranges import RangeConfig, named_range, written_range
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.spark import FORMAT, LOCAL, as_events, spark_session
 from dagster_pravega.spec import stream_of
 from dagster_pravega.stream_read import EVENTS, StreamRead
 from dagster_pravega.unsplit import split_options
+from dagster_pravega.windows import Window, read_options, wanted_window
 from dagster_pravega.written import WRITE_ID_KEY, earlier_range, note_start, write_name
 
 if TYPE_CHECKING:
@@ -32,11 +35,16 @@ class PravegaSparkIOManager(ConfigurableIOManager):
     An asset stands for the stream in its metadata `pravega/stream` (`scope/stream`), or else for the one that its key
     names: scope and stream.
 
-    **Inputs.** The columns are `event`, `scope`, `stream`, `segment_id` and `offset`. The range is the first of these
-    that there is: the run config of the input (`RangeConfig`), the metadata `pravega/cuts` of the `AssetIn` or of the
-    upstream asset, what the upstream asset's latest materialization has written, the whole stream as it is now. The
-    run config needs `AssetIn(input_manager_key=…)`. Everything is checked before Spark is started. An input whose type
-    is `StreamRead` also gets the cuts, and the numbers for its metadata.
+    **Inputs.** The columns are `event`, `scope`, `stream`, `segment_id` and `offset`, unless the metadata
+    `pravega/options` of the stream or the `AssetIn` say how events are decoded. The range is the first of these that
+    there is: the run config of the input (`RangeConfig`), the metadata `pravega/cuts` of the `AssetIn` or of the
+    upstream asset, the event times of the run's partition, if the options name the column `event_time`, what the
+    upstream asset's latest materialization has written, the whole stream as it is now. The run config needs
+    `AssetIn(input_manager_key=…)`. Everything is checked before Spark is started. An input whose type is `StreamRead`
+    also gets the cuts, and the numbers for its metadata.
+
+    **Event times.** The range of a partition is kept in the cut ledger under the asset's name, and only events of its
+    times come. It is done when the asset is written by this IO manager, or when the asset says `StreamRead.done`.
 
     **Outputs.** A DataFrame with the columns `event` (string or binary) and, if wanted, `routing_key` (string); without
     a column `event`, each row becomes a JSON object of all columns but `routing_key`. It is written in transactions
@@ -57,6 +65,9 @@ class PravegaSparkIOManager(ConfigurableIOManager):
         default={}, description="more options of the data source, such as default_num_segments or commit_ledger"
     )
 
+    # Of each step that runs: what records that the partitions of time that it took have been processed.
+    _taken: dict[tuple[str, str], list[Callable[[], None]]] = PrivateAttr(default_factory=dict)
+
     @classmethod
     def input_config_schema(cls) -> type[RangeConfig]:
         """What the run config of an input can say."""
@@ -69,21 +80,47 @@ class PravegaSparkIOManager(ConfigurableIOManager):
             Failure: the stream, the range or an option cannot work.
             PravegaError: the cluster cannot be reached.
         """
+        taken, finish, marks = None, None, {}
         with failing_for_good():
             stream = self._upstream(context)
-            wanted = wanted_range(context)
-            cuts = self.pravega.range(str(stream), wanted.start, wanted.end)
+            options = {**self.options, **read_options(context), **split_options(context)}
+            wanted = named_range(context)
+            window = wanted_window(context, stream, options) if wanted is None else None
+            if window is not None:
+                taken, finish = self._take(context, window)
+                options |= window.options
+                cuts, marks = taken.range, self._marks(taken.range, window)
+            else:
+                wanted = wanted or (written_range(context) if context.has_asset_key else RangeConfig())
+                cuts = self.pravega.range(str(stream), wanted.start, wanted.end)
             size = self.pravega.client.distance(cuts.start, cuts.end)
             context.log.info("Reading %d bytes of %s, from %s to %s", size, stream, cuts.start, cuts.end)
             spark = spark_session(self.master, self.spark_conf)
-            source = spark.read.format(FORMAT).options(**{**self.options, **split_options(context)})
+            source = spark.read.format(FORMAT).options(**options)
             frame = source.options(**self.pravega.spark_options(str(stream), cuts)).load()
         if context.dagster_type.typing_type is not StreamRead:
             return frame
         from pyspark.sql import Observation, functions
 
         counted = Observation()
-        return StreamRead(frame.observe(counted, functions.count("*").alias(EVENTS)), stream, cuts, size, counted)
+        frame = frame.observe(counted, functions.count("*").alias(EVENTS))
+        return StreamRead(frame, stream, cuts, size, counted, taken, marks, finish)
+
+    def _take(self, context: InputContext, window: Window) -> tuple[CutRecord, Callable[[], None]]:
+        """The range of a partition of time, and what records that it has been processed."""
+        by = f"dagster run {context.step_context.run_id}"
+        taken = window.claim(self.pravega.client, by)
+        context.log.info("%s takes the event times %s", window.consumer, taken.interval)
+        # Not the client of now: it may be another one by then.
+        finish = partial(_finish, self.pravega, window, taken, by)
+        self._taken.setdefault(_step_of(context), []).append(finish)
+        return taken, finish
+
+    def _marks(self, cuts: StreamCutRange, window: Window) -> dict[str, str | None]:
+        """What the watermarks say of a range."""
+        bounds = self.pravega.client.time_bounds(cuts)
+        found = {"lower": bounds.lower, "upper": bounds.upper}
+        return {name: None if time is None else window.unit.moment(time).isoformat() for name, time in found.items()}
 
     def _upstream(self, context: InputContext) -> StreamName:
         if not context.has_asset_key:
@@ -116,6 +153,8 @@ class PravegaSparkIOManager(ConfigurableIOManager):
             cuts = self._landed(context, stream, write_id)
         if cuts is not None:
             context.step_context.set_data_version(context.asset_key, data_version(cuts))
+            for finish in self._taken.pop(_step_of(context), []):
+                finish()
         numbers = measures(str(stream), cuts, record.total_events, record.total_bytes, seconds)
         context.add_output_metadata({**numbers, WRITE_ID_KEY: write_id})
 
@@ -145,3 +184,11 @@ class PravegaSparkIOManager(ConfigurableIOManager):
             return self.pravega.client.tail(stream.scope, stream.stream)
         except NotFoundError:
             return UNBOUNDED
+
+
+def _step_of(context: InputContext | OutputContext) -> tuple[str, str]:
+    return context.step_context.run_id, context.step_context.step.key
+
+
+def _finish(pravega: PravegaResource, window: Window, taken: CutRecord, by: str) -> None:
+    window.finish(pravega.client, taken, by)

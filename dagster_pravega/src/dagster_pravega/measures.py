@@ -1,6 +1,7 @@
 """What a materialization tells of a range of a stream: its cuts, its size, how fast it went, its data version."""
 
 import hashlib
+from datetime import datetime
 from typing import Any, Final
 
 from dagster import DataVersion
@@ -11,6 +12,9 @@ from dagster_pravega.spec import CUTS_KEY, STREAM_KEY
 EVENTS_KEY: Final = "pravega/events"
 BYTES_KEY: Final = "pravega/bytes"
 RATE_KEY: Final = "pravega/events_per_second"
+TIMES_KEY: Final = "pravega/event_times"
+MARKS_KEY: Final = "pravega/watermarks"
+CONSUMER_KEY: Final = "pravega/consumer"
 # Dagster keeps versions in an index, whose rows have at most 2,704 bytes in PostgreSQL, the asset's key among them.
 _LONGEST_VERSION: Final = 1024
 
@@ -28,9 +32,14 @@ def measures(
     }
 
 
-def data_version(cuts: StreamCutRange) -> DataVersion:
-    """The version of data that is a function of a range: the texts of its cuts, or their digest if they are long."""
+def data_version(cuts: StreamCutRange, times: tuple[datetime, datetime] | None = None) -> DataVersion:
+    """The version of data that is a function of a range: the texts of its cuts, or their digest if they are long.
+
+    With `times`, it is a function of the events of these times in the range.
+    """
     version = f"{cuts.start.to_text()}..{cuts.end.to_text()}"
+    if times is not None:
+        version = f"{times[0].isoformat()}..{times[1].isoformat()} {version}"
     if len(version) > _LONGEST_VERSION:
         version = f"sha256:{hashlib.sha256(version.encode()).hexdigest()}"
     return DataVersion(version)

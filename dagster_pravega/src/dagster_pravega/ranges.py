@@ -24,16 +24,11 @@ class RangeConfig(Config):
     )
 
 
-def wanted_range(context: InputContext) -> RangeConfig:
-    """The range that an input asks for.
-
-    It is the first of these that there is: the run config of the input, the metadata `pravega/cuts` of the `AssetIn`,
-    that of the upstream asset's definition, what the upstream asset's latest materialization has written, all of the
-    stream.
+def named_range(context: InputContext) -> RangeConfig | None:
+    """The range that an input names: in its run config, or else in the metadata `pravega/cuts`, the `AssetIn`'s first.
 
     Raises:
-        ConfigurationError: a range is not `{"start": text, "end": text}`, or the partitions do not say which.
-        InvalidStreamCutError: the range of the latest materialization is not known.
+        ConfigurationError: a range is not `{"start": text, "end": text}`.
     """
     configured = RangeConfig(**(context.config or {}))
     if configured.start is not None or configured.end is not None:
@@ -42,10 +37,16 @@ def wanted_range(context: InputContext) -> RangeConfig:
     for metadata in (context.definition_metadata, upstream.definition_metadata if upstream else {}):
         if CUTS_KEY in metadata:
             return _from_metadata(metadata)
-    return _written_upstream(context) if context.has_asset_key else RangeConfig()
+    return None
 
 
-def _written_upstream(context: InputContext) -> RangeConfig:
+def written_range(context: InputContext) -> RangeConfig:
+    """The range that the upstream asset's latest materialization has written; all of the stream if there is none.
+
+    Raises:
+        ConfigurationError: the partitions do not say which range.
+        InvalidStreamCutError: the range of the latest materialization is not known.
+    """
     partition = None
     if context.has_asset_partitions:
         partitions = context.asset_partition_keys

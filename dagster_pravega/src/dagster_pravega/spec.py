@@ -11,6 +11,7 @@ from aiopravega.errors import ConfigurationError
 KIND: Final = "pravega"
 STREAM_KEY: Final = "pravega/stream"
 CUTS_KEY: Final = "pravega/cuts"
+OPTIONS_KEY: Final = "pravega/options"
 _SCOPE_AND_STREAM: Final = 2  # parts of a key
 _URI_KEY: Final = "dagster/uri"  # Dagster shows it as the place of an asset
 
@@ -23,6 +24,7 @@ def pravega_stream_spec(
     description: str | None = None,
     tags: Mapping[str, str] | None = None,
     owners: Sequence[str] | None = None,
+    options: Mapping[str, Any] | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> AssetSpec:
     """A stream that somebody else writes to, as an external asset.
@@ -36,6 +38,9 @@ def pravega_stream_spec(
         description: what is in the stream.
         tags: tags of the asset.
         owners: owners of the asset.
+        options: options of Spark's data source for whoever reads it, such as how its events are decoded. With
+            `event_time`, the column that has the events' times, assets with partitions of time read the times of their
+            partition. No secrets: Dagster shows them.
         metadata: more metadata. `pravega/cuts`, as `{"start": text, "end": text}`, bounds what assets read.
 
     Raises:
@@ -49,7 +54,12 @@ def pravega_stream_spec(
         tags=tags,
         owners=owners,
         kinds={KIND},
-        metadata={**(metadata or {}), STREAM_KEY: str(name), _URI_KEY: f"pravega://{name}"},
+        metadata={
+            **(metadata or {}),
+            **({OPTIONS_KEY: dict(options)} if options else {}),
+            STREAM_KEY: str(name),
+            _URI_KEY: f"pravega://{name}",
+        },
     )
 
 

@@ -1,13 +1,16 @@
 """A range of a stream as a DataFrame that knows what it is: for assets that report what they have read."""
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from dagster import DataVersion
+from dagster import DataVersion, MaterializeResult
 
 from aiopravega import StreamCutRange, StreamName
-from dagster_pravega.measures import data_version, measures
+from aiopravega.ledger import CutRecord
+from dagster_pravega.measures import CONSUMER_KEY, MARKS_KEY, TIMES_KEY, data_version, measures
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation
@@ -19,7 +22,8 @@ EVENTS: Final = "events"
 class StreamRead:
     """What an input gets whose type is this class, in place of a DataFrame alone.
 
-    `size` is in bytes, with the headers of the events.
+    `size` is in bytes, with the headers of the events. `taken` is what the cut ledger has of a partition of time, whose
+    frame has the events with `taken.since <= time < taken.until`.
     """
 
     frame: "DataFrame"
@@ -27,12 +31,15 @@ class StreamRead:
     cuts: StreamCutRange
     size: int
     observation: "Observation" = field(repr=False)
+    taken: CutRecord | None = None
+    marks: Mapping[str, str | None] = field(default_factory=dict)
+    finish: Callable[[], None] | None = field(default=None, repr=False)
     began: float = field(default_factory=time.monotonic, repr=False)
 
     @property
     def data_version(self) -> DataVersion:
         """The version of data that depends on nothing but this range."""
-        return data_version(self.cuts)
+        return data_version(self.cuts, _times_of(self.taken))
 
     def metadata(self) -> dict[str, Any]:
         """Cuts, events, bytes and events per second, for a `MaterializeResult`.
@@ -41,4 +48,28 @@ class StreamRead:
         pass, so nothing is read twice; the time is that since the input was loaded.
         """
         events = self.observation.get[EVENTS]
-        return measures(str(self.stream), self.cuts, events, self.size, time.monotonic() - self.began)
+        found = measures(str(self.stream), self.cuts, events, self.size, time.monotonic() - self.began)
+        times = _times_of(self.taken)
+        if times is not None and self.taken is not None:
+            found |= {
+                TIMES_KEY: {"since": times[0].isoformat(), "until": times[1].isoformat()},
+                MARKS_KEY: dict(self.marks),
+                CONSUMER_KEY: self.taken.consumer,
+            }
+        return found
+
+    def done(self, metadata: Mapping[str, Any] | None = None) -> MaterializeResult[None]:
+        """The result of an asset that has processed the frame: `metadata` with its own, and its data version.
+
+        The partition of time that it read is recorded as done in the cut ledger.
+        """
+        result = MaterializeResult[None](
+            metadata={**(metadata or {}), **self.metadata()}, data_version=self.data_version
+        )
+        if self.finish is not None:
+            self.finish()
+        return result
+
+
+def _times_of(taken: CutRecord | None) -> tuple[datetime, datetime] | None:
+    return None if taken is None or taken.since is None or taken.until is None else (taken.since, taken.until)

@@ -1,0 +1,118 @@
+"""Partitions of time as intervals of event times: which one an input takes, and the range that it gets for good.
+
+The cut ledger keeps the range of each, under the asset's name. Spark is not known here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from dagster import InputContext, TimeWindowPartitionsDefinition
+
+from aiopravega import StreamName, TimeUnit
+from aiopravega.blocking import PravegaClient
+from aiopravega.errors import ConfigurationError
+from aiopravega.intervals import claim_times
+from aiopravega.ledger import CutRecord, Interval
+from dagster_pravega.spec import OPTIONS_KEY, plain
+
+# Options of Spark's data source.
+_COLUMN: Final = "event_time"
+_UNIT: Final = "event_time_unit"
+_AHEAD: Final = "event_time_ahead_ms"
+_CLIP: Final = "event_time_clip"
+_FROM: Final = "event_time_from"
+_TO: Final = "event_time_to"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The event times `since <= time < until` of a stream, as one consumer takes them."""
+
+    stream: StreamName
+    consumer: str
+    since: datetime
+    until: datetime
+    unit: TimeUnit
+    ahead: timedelta | None
+    clip: bool
+
+    def claim(self, client: PravegaClient, by: str) -> CutRecord:
+        """The range of the window: the one that the cut ledger has, or a new one.
+
+        Raises:
+            NotYetError: events of these times may still be written.
+            PravegaError: no range is known that has them all.
+        """
+        return client.run(
+            claim_times(
+                client.asynchronous,
+                self.stream,
+                self.consumer,
+                (self.since, self.until),
+                ahead=self.ahead,
+                clip=self.clip,
+                unit=self.unit,
+                by=by,
+            )
+        )
+
+    def finish(self, client: PravegaClient, claimed: CutRecord, by: str) -> None:
+        """Record that the window has been processed."""
+        interval = Interval(self.consumer, self.stream, claimed.interval)
+        client.cut_ledger(self.stream.scope).finish(interval, claimed.range, by=by)
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Options of Spark's data source, for the rows of these times only."""
+        return {_FROM: self.since.isoformat(), _TO: self.until.isoformat()}
+
+
+def read_options(context: InputContext) -> dict[str, str]:
+    """Options of Spark's data source by the metadata `pravega/options` of the upstream stream and of the `AssetIn`.
+
+    Raises:
+        ConfigurationError: they are not names and values.
+    """
+    upstream = context.upstream_output
+    found: dict[str, str] = {}
+    for metadata in (upstream.definition_metadata if upstream else {}, context.definition_metadata):
+        given: Any = plain(metadata.get(OPTIONS_KEY, {}))
+        if not isinstance(given, Mapping):
+            raise ConfigurationError(
+                f"the metadata {OPTIONS_KEY!r} is {given!r}, but must be options with their values"
+            )
+        found |= {str(name).lower(): str(value) for name, value in given.items()}
+    return found
+
+
+def wanted_window(context: InputContext, stream: StreamName, options: Mapping[str, str]) -> Window | None:
+    """The event times of the run's partition; None: no option names the column with the times, or it is none of time.
+
+    Raises:
+        ConfigurationError: the run is of several partitions, or an option cannot work.
+    """
+    step = context.step_context
+    partitions = step.run_partitions_def if step.has_partitions else None
+    if _COLUMN not in options or not isinstance(partitions, TimeWindowPartitionsDefinition):
+        return None
+    consumer = "dagster/" + ", ".join(sorted(key.to_user_string() for key in step.get_output_asset_keys()))
+    if not step.has_partition_key:
+        raise ConfigurationError(
+            f"{consumer}: several partitions in one run cannot be told apart in the cut ledger: give the asset "
+            "BackfillPolicy.multi_run(1)"
+        )
+    window = partitions.time_window_for_partition_key(step.partition_key)
+    ahead = options.get(_AHEAD, "")
+    if ahead and not ahead.isdecimal():
+        raise ConfigurationError(f"option {_AHEAD!r} is {ahead!r}, but must be a whole number of milliseconds")
+    return Window(
+        stream,
+        consumer,
+        window.start,
+        window.end,
+        TimeUnit.parse(options.get(_UNIT) or TimeUnit.MS.name),
+        timedelta(milliseconds=int(ahead)) if ahead else None,
+        options.get(_CLIP, "").lower() == "true",
+    )

@@ -1,0 +1,193 @@
+"""Partitions of time as intervals of event times: ranges that stay, rows of one partition each, runs when complete."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import dagster as dg
+import pytest
+from pyspark.sql import DataFrame
+
+from aiopravega import ScalingPolicy, StreamName
+from dagster_pravega import PravegaResource, StreamRead, complete_partitions_sensor, pravega_stream_spec
+
+DAYS = dg.DailyPartitionsDefinition(start_date="2012-12-30", end_date="2013-01-06")
+SCHEMA = {"type": "object", "properties": {"at": {"type": "integer"}}}
+OPTIONS = {"decode": "json", "schema_text": json.dumps(SCHEMA), "event_time": "at"}
+HOURS = (0, 6, 12, 23)
+
+
+def key(day: int) -> str:
+    return f"2013-01-0{day}"
+
+
+def at(day: int, hour: int = 0) -> int:
+    return int((datetime(2013, 1, day, tzinfo=UTC) + timedelta(hours=hour)).timestamp() * 1000)
+
+
+@pytest.fixture
+def timed(client, scope):
+    """A stream of four events a day, complete up to January 4."""
+    assert client.create_stream(
+        scope, "timed", ScalingPolicy.fixed(2), timestamp_aggregation_timeout=timedelta(minutes=5)
+    )
+    client.note_time(scope, "timed", "writer", at(1))
+    marks = client.watermarks(scope, "timed", follow=True)
+    next(iter(marks))
+    times = sorted((at(day, hour) for hour in HOURS for day in (1, 2, 3)), key=lambda time: time % 7)
+    with client.writer(scope, "timed") as writer:
+        writer.write_many([json.dumps({"at": time}).encode() for time in times], map(str, times))
+    client.note_time(scope, "timed", "writer", at(4))
+    next(mark for mark in client.watermarks(scope, "timed", follow=True) if mark.lower == at(4))
+    return StreamName(scope, "timed")
+
+
+@pytest.fixture
+def day_asset(timed):
+    """The stream, and an asset of its days that keeps what it has read in `found`."""
+    spec = pravega_stream_spec(str(timed), options=OPTIONS)
+    found: dict[str, list[int]] = {}
+
+    @dg.asset(partitions_def=DAYS, ins={"events": dg.AssetIn(spec.key, input_manager_key="pravega")})
+    def day(context: dg.AssetExecutionContext, events: StreamRead) -> dg.MaterializeResult[None]:
+        found[context.partition_key] = sorted(row.at for row in events.frame.collect())
+        return events.done({"rows": len(found[context.partition_key])})
+
+    return [spec, day], found
+
+
+@pytest.fixture
+def materialize(manager, tmp_path):
+    """Materializes one partition."""
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+
+        def materialize(assets, partition: str, **more) -> dg.ExecuteInProcessResult:
+            return dg.materialize(
+                assets,
+                selection=[assets[-1].key],
+                resources={"pravega": manager},
+                partition_key=partition,
+                instance=instance,
+                **more,
+            )
+
+        yield materialize
+
+
+def test_partitions_in_parallel_share_no_row_and_miss_none(day_asset, timed, client, materialize, metadata_of):
+    assets, found = day_asset
+
+    with ThreadPoolExecutor(3) as pool:
+        results = dict(zip((1, 2, 3), pool.map(lambda day: materialize(assets, key(day)), (1, 2, 3)), strict=True))
+
+    assert found == {key(day): [at(day, hour) for hour in HOURS] for day in (1, 2, 3)}
+    records = client.cut_ledger(timed.scope).records("dagster/day", timed)
+    assert [(record.since.day, record.is_done) for record in records] == [(1, True), (2, True), (3, True)]
+    [materialization] = results[2].asset_materializations_for_node("day")
+    metadata = metadata_of(materialization)
+    assert metadata["pravega/cuts"] == records[1].range.to_json()
+    assert metadata["pravega/events"] == metadata["rows"] == len(HOURS)
+    assert metadata["pravega/bytes"] == client.distance(records[1].range.start, records[1].range.end)
+    assert metadata["pravega/event_times"] == {
+        "since": "2013-01-02T00:00:00+00:00",
+        "until": "2013-01-03T00:00:00+00:00",
+    }
+    assert metadata["pravega/watermarks"] == {"lower": None, "upper": "2013-01-04T00:00:00+00:00"}
+    assert metadata["pravega/consumer"] == "dagster/day"
+    versions = {
+        result.asset_materializations_for_node("day")[0].tags["dagster/data_version"] for result in results.values()
+    }
+    assert len(versions) == 3  # the same range, and other rows of it
+
+    with client.writer(timed.scope, timed.stream) as writer:
+        writer.write(json.dumps({"at": at(2)}).encode())  # late: behind the watermark
+    again = materialize(assets, key(2))
+    assert found[key(2)] == [at(2, hour) for hour in HOURS]
+    [same] = again.asset_materializations_for_node("day")
+    assert same.tags["dagster/data_version"] == materialization.tags["dagster/data_version"]
+
+
+def test_a_frame_that_is_written_on_is_done(timed, client, materialize):
+    spec = pravega_stream_spec(str(timed))
+    given = dg.AssetIn(spec.key, input_manager_key="pravega", metadata={"pravega/options": OPTIONS})
+
+    @dg.asset(
+        partitions_def=DAYS,
+        ins={"events": given},
+        io_manager_key="pravega",
+        metadata={"pravega/stream": f"{timed.scope}/hours"},
+    )
+    def hours(events: DataFrame) -> DataFrame:
+        return events.selectExpr("cast(at as string) as event")
+
+    assert materialize([spec, hours], key(1)).success
+
+    [record] = client.cut_ledger(timed.scope).records("dagster/hours", timed)
+    assert record.is_done
+
+
+@pytest.mark.parametrize(
+    ("partition", "options", "error", "for_good"),
+    [
+        (key(4), {}, "NotYetError: the stream is not complete up to", False),
+        ("2012-12-30", {}, "BeforeHistoryError: event time", True),
+        (key(1), {"event_time": "when"}, "names column 'when'", True),
+        (key(1), {"decode": "raw", "schema_text": ""}, "read raw: give option 'decode'", True),
+        (key(1), {"event_time_ahead_ms": "soon"}, "must be a whole number of milliseconds", True),
+    ],
+)
+def test_what_cannot_work_is_told(timed, materialize, partition, options, error, for_good):
+    spec = pravega_stream_spec(str(timed), options=OPTIONS | options)
+
+    @dg.asset(
+        partitions_def=DAYS,
+        ins={"events": dg.AssetIn(spec.key, input_manager_key="pravega")},
+        retry_policy=dg.RetryPolicy(max_retries=1),
+    )
+    def day(events: DataFrame) -> None:
+        events.count()
+
+    result = materialize([spec, day], partition, raise_on_error=False)
+
+    assert not result.success
+    [failure] = [event for event in result.all_events if event.is_step_failure]
+    assert error in str(failure.step_failure_data.error)
+    retries = [event for event in result.all_events if event.is_step_up_for_retry]
+    assert bool(retries) is not for_good
+
+
+def test_several_partitions_in_one_run_are_refused(day_asset, manager):
+    assets, _ = day_asset
+    tags = {"dagster/asset_partition_range_start": key(1), "dagster/asset_partition_range_end": key(2)}
+
+    result = dg.materialize(
+        assets, selection=[assets[-1].key], resources={"pravega": manager}, tags=tags, raise_on_error=False
+    )
+
+    [failure] = [event for event in result.all_events if event.is_step_failure]
+    assert "BackfillPolicy.multi_run(1)" in str(failure.step_failure_data.error)
+
+
+def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, client, scope, pravega_config):
+    (spec, day), _ = day_asset
+    pravega = PravegaResource(controller_uri=pravega_config.controller_uri)
+    sensor = complete_partitions_sensor("complete", stream=str(timed), partitions_def=DAYS, target=[day])
+    definitions = dg.Definitions(assets=[spec, day], sensors=[sensor], resources={"pravega": pravega})
+
+    def look(cursor: str | None) -> Any:
+        with dg.build_sensor_context(cursor=cursor, resources={"pravega": pravega}, definitions=definitions) as context:
+            return sensor(context)
+
+    first = look(None)
+    assert [request.partition_key for request in first.run_requests] == [key(1), key(2), key(3)]
+    nothing = look(first.cursor)
+    assert isinstance(nothing, dg.SkipReason)
+    client.note_time(timed.scope, timed.stream, "writer", at(5))
+    next(mark for mark in client.watermarks(timed.scope, timed.stream, follow=True) if mark.lower == at(5))
+    assert [request.partition_key for request in look(first.cursor).run_requests] == [key(4)]
+
+    assert client.create_stream(scope, "silent", ScalingPolicy.fixed(1))
+    silent = complete_partitions_sensor("silent", stream=f"{scope}/silent", partitions_def=DAYS, target=[day])
+    with dg.build_sensor_context(resources={"pravega": pravega}) as context:
+        assert "no watermarks" in str(silent(context))
