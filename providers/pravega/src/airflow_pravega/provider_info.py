@@ -89,6 +89,6 @@ def get_provider_info() -> dict[str, Any]:
         "asset-uris": [{"schemes": ["pravega"], "handler": "airflow_pravega.assets.sanitize_uri"}],
         "hooks": _modules("hooks.pravega"),
         "operators": _modules("operators.stream", "operators.stream_cut", "operators.backfill", "operators.spark"),
-        "sensors": _modules("sensors.stream_cut"),
-        "triggers": _modules("triggers.stream_cut"),
+        "sensors": _modules("sensors.stream_cut", "sensors.event_time"),
+        "triggers": _modules("triggers.stream_cut", "triggers.event_time"),
     }

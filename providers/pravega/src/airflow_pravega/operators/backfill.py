@@ -1,26 +1,30 @@
-"""The operator that plans a backfill: what lies between two cuts, as intervals for mapped tasks."""
+"""The operator that plans a backfill: what lies between two cuts, or event times, as intervals for mapped tasks."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from airflow.sdk import BaseOperator, Context, XComArg
 
-from aiopravega import UNBOUNDED, PravegaClient, PravegaConfig, StreamName
+from aiopravega import UNBOUNDED, PravegaClient, PravegaConfig, StreamName, TimeUnit
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.backfill import record_plan
-from aiopravega.intervals.planning import plan_parts
+from aiopravega.intervals.backfill import BackfillPlan, record_plan
+from aiopravega.intervals.planning import plan_parts, plan_times
+from aiopravega.intervals.steps import Step
 from aiopravega.loop import LoopThread
 from airflow_pravega.failures import failing_for_good
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name, interval_name
+from airflow_pravega.intervals import time_of, to_xcom
 from airflow_pravega.waiting import EARLIEST, LATEST, cut_at
 
 
 class PravegaBackfillPlanOperator(BaseOperator):
-    """Divides what lies between two cuts into intervals, records them, and returns those that are not done.
+    """Divides what lies between two cuts, or event times, into intervals, records them, and returns those not done.
 
-    Each is `{"start": text, "end": text, "consumer": name, "interval": name}`: what `PravegaSparkReadOperator` takes as
-    `stream_cuts`, which then records that the interval is done. Map the reads over them:
+    Each is `{"start": text, "end": text, "consumer": name, "interval": name}`, with the texts `since` and `until` if it
+    is one of event times: what `PravegaSparkReadOperator` takes as `stream_cuts`, which reads the events of these
+    times, and records that the interval is done. Map the reads over them:
     `PravegaSparkReadOperator.partial(…).expand(stream_cuts=plan.output)`. A run that is tried or cleared again gets the
     same intervals with the same ranges, without those that are done.
 
@@ -31,11 +35,29 @@ class PravegaBackfillPlanOperator(BaseOperator):
         end: the same. (templated)
         parts: how many intervals. (templated)
         max_bytes: or about how large, in bytes, event headers included. (templated)
+        since: event times instead: the start of the first interval, a time with its zone. (templated)
+        until: the end of the last one, which is not included. (templated)
+        every: the length of an interval: `15m`, `6h`, `1d`, `1w` or `1mo`. (templated)
+        ahead: how much newer than the time that a writer notes next its events may be: nothing if each writes in the
+            order of event times. By default nothing is known of it, so that each range starts at the head.
+        clip: take what is there, if retention may have removed events.
+        unit: what the stream's writers count times in: `ns`, `us`, `ms` or `s`.
         consumer: name of the backfill in the cut ledger; by default made of DAG, task and run. (templated)
         pravega_conn_id: id of the connection.
     """
 
-    template_fields: Sequence[str] = ("stream", "start", "end", "parts", "max_bytes", "consumer", "pravega_conn_id")
+    template_fields: Sequence[str] = (
+        "stream",
+        "start",
+        "end",
+        "parts",
+        "max_bytes",
+        "since",
+        "until",
+        "every",
+        "consumer",
+        "pravega_conn_id",
+    )
 
     def __init__(
         self,
@@ -45,6 +67,12 @@ class PravegaBackfillPlanOperator(BaseOperator):
         end: str | Mapping[str, str] | XComArg = LATEST,
         parts: int | str | None = None,
         max_bytes: int | str | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        every: str | None = None,
+        ahead: timedelta | None = None,
+        clip: bool = False,
+        unit: str = TimeUnit.MS.name.lower(),
         consumer: str | None = None,
         pravega_conn_id: str = PravegaHook.default_conn_name,
         **kwargs: Any,
@@ -55,6 +83,12 @@ class PravegaBackfillPlanOperator(BaseOperator):
         self.end = end
         self.parts = parts
         self.max_bytes = max_bytes
+        self.since = since
+        self.until = until
+        self.every = every
+        self.ahead = ahead
+        self.clip = clip
+        self.unit = unit
         self.consumer = consumer
         self.pravega_conn_id = pravega_conn_id
 
@@ -75,25 +109,37 @@ class PravegaBackfillPlanOperator(BaseOperator):
             ledger = client.cut_ledger(stream.scope)
             await client.head(stream.scope, stream.stream)  # no ledger is made for a stream that is not there
             await ledger.create()
-            # A plan that is recorded keeps its ends, so that head and tail of another day are not asked for again.
-            begun = bool(await ledger.records(consumer, stream))
-            start, end = [
-                UNBOUNDED if begun and position in (EARLIEST, LATEST) else await cut_at(client, stream, position)
-                for position in (self.start, self.end)
-            ]
-            plan = await plan_parts(
-                client,
-                stream,
-                consumer,
-                start=start,
-                end=end,
-                parts=_number("parts", self.parts),
-                max_bytes=_number("max_bytes", self.max_bytes),
-            )
-            records = await record_plan(ledger, plan, by=consumer)
+            of_times = any((self.since, self.until, self.every))
+            make = self._plan_times if of_times else self._plan_parts
+            records = await record_plan(ledger, await make(client, stream, consumer), by=consumer)
         waiting = [record for record in records if not record.is_done]
         self.log.info("%s: %d of %d intervals are to be processed", consumer, len(waiting), len(records))
-        return [{**each.range.to_json(), "consumer": consumer, "interval": each.interval} for each in waiting]
+        return [to_xcom(each) for each in waiting]
+
+    async def _plan_parts(self, client: PravegaClient, stream: StreamName, consumer: str) -> BackfillPlan:
+        # A plan that is recorded keeps its ends, so that head and tail of another day are not asked for again.
+        begun = bool(await client.cut_ledger(stream.scope).records(consumer, stream))
+        start, end = [
+            UNBOUNDED if begun and position in (EARLIEST, LATEST) else await cut_at(client, stream, position)
+            for position in (self.start, self.end)
+        ]
+        return await plan_parts(
+            client,
+            stream,
+            consumer,
+            start=start,
+            end=end,
+            parts=_number("parts", self.parts),
+            max_bytes=_number("max_bytes", self.max_bytes),
+        )
+
+    async def _plan_times(self, client: PravegaClient, stream: StreamName, consumer: str) -> BackfillPlan:
+        if not all((self.since, self.until, self.every)) or self.parts or self.max_bytes:
+            raise ConfigurationError("a backfill of event times has since, until and every, and no parts or max_bytes")
+        edges = Step.parse(str(self.every)).times(time_of("since", self.since), time_of("until", self.until))
+        return await plan_times(
+            client, stream, consumer, edges, ahead=self.ahead, clip=self.clip, unit=TimeUnit.parse(self.unit)
+        )
 
 
 def _number(name: str, value: object) -> int | None:

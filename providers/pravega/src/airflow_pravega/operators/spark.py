@@ -14,12 +14,13 @@ from airflow.sdk import Context, XComArg
 
 from aiopravega import PravegaConfig, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.errors import InvalidStreamCutError, LedgerError, NotFoundError
+from aiopravega.errors import ConfigurationError, InvalidStreamCutError, LedgerError, NotFoundError
 from aiopravega.failures import unsplit_if_need_be
-from aiopravega.ledger import DEFAULT_TABLE, CommitRecord, Interval
+from aiopravega.ledger import DEFAULT_TABLE, CommitRecord
 from airflow_pravega.failures import failing_for_good
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
+from airflow_pravega.intervals import finish
 from airflow_pravega.spark.connector import FORMAT, connection_options
 from airflow_pravega.spark.digest import digest_of_files
 from airflow_pravega.spark.operator import PravegaSparkOperator
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _EVENTS: Final = "events"
+_TIME_COLUMN: Final = "event_time"
 
 
 class PravegaSparkReadOperator(PravegaSparkOperator):
@@ -43,11 +45,14 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         stream_cuts: the range, `{"start": text, "end": text}`, such as a sensor's output. If it also has the names
-            `consumer` and `interval`, as one of a planned backfill has, the interval is recorded as done. (templated)
+            `consumer` and `interval`, as those of sensors and of a planned backfill have, the interval is recorded as
+            done. If it has the event times `since` and `until`, only the events with `since <= time < until` are read:
+            `options` must name the column with the times, `event_time`, and how events are decoded, `decode`.
+            (templated)
         output_path: folder of the files, on any file system that Spark knows. (templated)
         output_format: a format that Spark writes.
-        transform: from the DataFrame with the columns `event`, `scope`, `stream`, `segment_id` and `offset` to the one
-            that is written; a function, or its dotted name.
+        transform: from the DataFrame with the columns `event`, `scope`, `stream`, `segment_id` and `offset`, or with
+            those of decoded events, to the one that is written; a function, or its dotted name.
         sort_by: columns to sort the result by.
         files: how many files to write; by default as many as Spark has partitions.
         digest: compute the SHA-256 of what was written, which reads it again.
@@ -120,17 +125,27 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
             raise InvalidStreamCutError(
                 f"stream_cuts is {self.stream_cuts!r}, but must be a range with the texts start and end"
             )
+        self._times()
         with PravegaClient(config) as client:
             wanted = client.resolve(StreamCutRange.from_json(self.stream_cuts), stream)
             return wanted, sum(part.size for part in client.plan(wanted, stream))
 
+    def _times(self) -> dict[str, str]:
+        """Options that leave out the events of other times, if the range is one of event times."""
+        cuts = self.stream_cuts
+        if not isinstance(cuts, Mapping) or "since" not in cuts or "until" not in cuts:
+            return {}
+        if _TIME_COLUMN not in {name.lower() for name in self.options}:
+            raise ConfigurationError(
+                f"stream_cuts is of the event times {cuts['since']} to {cuts['until']}, and its range has events of "
+                f"other times too: name their column by options={{{_TIME_COLUMN!r}: …}}, and give 'decode' there"
+            )
+        return {"event_time_from": cuts["since"], "event_time_to": cuts["until"]}
+
     def _finish(self, config: PravegaConfig, stream: StreamName, wanted: StreamCutRange, context: Context) -> None:
-        """Record that the interval is done, if the range says whose it is: one of a planned backfill does."""
-        cuts = self.stream_cuts if isinstance(self.stream_cuts, Mapping) else {}
-        if "consumer" in cuts and "interval" in cuts:
+        if isinstance(self.stream_cuts, Mapping):
             with PravegaClient(config) as client:
-                interval = Interval(cuts["consumer"], stream, cuts["interval"])
-                client.cut_ledger(stream.scope).finish(interval, wanted, by=write_name(context))
+                finish(client, stream, self.stream_cuts, wanted, write_name(context))
 
     def _run(
         self,
@@ -143,9 +158,8 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
         from pyspark.sql import Observation, functions
 
         source = spark.read.format(FORMAT).options(**self.options).options(**connection_options(config), **more)
-        frame = source.options(
-            stream=str(stream), start_stream_cut=wanted.start.to_text(), end_stream_cut=wanted.end.to_text()
-        ).load()
+        cuts = {"start_stream_cut": wanted.start.to_text(), "end_stream_cut": wanted.end.to_text()}
+        frame = source.options(stream=str(stream), **cuts, **self._times()).load()
         # Counted while they pass, so that nothing is read twice.
         read, written = Observation(), Observation()
         frame = self.transformed(frame.observe(read, functions.count("*").alias(_EVENTS)))

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import BaseOperator, Context
@@ -87,6 +88,8 @@ class PravegaCreateStreamOperator(_PravegaOperator):
         scaling: how many segments it has; by default one.
         retention: how long its data stays; by default for ever.
         tags: tags to find it by. (templated)
+        timestamp_aggregation_timeout: how long the stream's watermarks wait for a writer that notes no new event time;
+            by default not at all. Give it if writers note times.
         create_scope: whether a missing scope is made.
         pravega_conn_id: id of the connection.
     """
@@ -100,6 +103,7 @@ class PravegaCreateStreamOperator(_PravegaOperator):
         scaling: ScalingPolicy | None = None,
         retention: RetentionPolicy | None = None,
         tags: Iterable[str] = (),
+        timestamp_aggregation_timeout: timedelta = timedelta(),
         create_scope: bool = True,
         **kwargs: Any,
     ) -> None:
@@ -108,6 +112,7 @@ class PravegaCreateStreamOperator(_PravegaOperator):
         self.scaling = scaling
         self.retention = retention
         self.tags = list(tags)
+        self.timestamp_aggregation_timeout = timestamp_aggregation_timeout
         self.create_scope = create_scope
 
     def work(self, client: PravegaClient) -> bool:
@@ -115,7 +120,14 @@ class PravegaCreateStreamOperator(_PravegaOperator):
         name = StreamName.parse(self.stream, client.config.scope)
         if self.create_scope:
             client.create_scope(name.scope)
-        made = client.create_stream(name.scope, name.stream, self.scaling, self.retention, self.tags)
+        made = client.create_stream(
+            name.scope,
+            name.stream,
+            self.scaling,
+            self.retention,
+            self.tags,
+            timestamp_aggregation_timeout=self.timestamp_aggregation_timeout,
+        )
         self.log.info("Stream %s %s", name, "is made" if made else "was there, and keeps its configuration")
         return made
 

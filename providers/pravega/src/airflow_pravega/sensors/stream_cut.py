@@ -18,6 +18,7 @@ from aiopravega.loop import LoopThread
 from airflow_pravega.failures import failing_for_good, from_event
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name, interval_name
+from airflow_pravega.intervals import to_xcom
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
 from airflow_pravega.waiting import EARLIEST, cut_at, end_if_moved
 
@@ -25,10 +26,12 @@ LAST: Final = "last"
 
 
 class PravegaStreamCutSensor(BaseSensorOperator):
-    """Waits until at least `min_bytes` are written to a stream since a cut; returns `{"start": text, "end": text}`.
+    """Waits until at least `min_bytes` are written to a stream since a cut; returns a range.
 
-    `start` is where it waited from, `end` the tail when the condition held. If it holds at once, the task does not
-    defer. Every range that it returns is recorded under this task and this run.
+    It is `{"start": text, "end": text, "consumer": name, "interval": name}`: `start` is where it waited from, `end` the
+    tail when the condition held. If it holds at once, the task does not defer. Every range that it returns is recorded
+    in the cut ledger under this task and this run, which `consumer` and `interval` name: a `PravegaSparkReadOperator`
+    that gets it as `stream_cuts` records that the interval is done.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
@@ -80,7 +83,7 @@ class PravegaStreamCutSensor(BaseSensorOperator):
             look = _Look(hook.get_config(), self, context)
             taken = LoopThread.shared().run(look.take())
         if taken is not None:
-            return PokeReturnValue(True, taken.to_json())
+            return PokeReturnValue(True, taken)
         self.log.info("%s has not moved by %s bytes since %s", look.stream, f"{look.min_bytes:,}", look.start)
         if self.deferrable:
             self.defer(
@@ -119,27 +122,27 @@ class _Look:
         if self._since == LAST and not self._record:
             raise ConfigurationError('since="last" needs the records of earlier runs: do not say record=False')
 
-    async def take(self) -> StreamCutRange | None:
+    async def take(self) -> dict[str, str] | None:
         """The range of this run: the recorded one, or a new one if the stream has moved far enough."""
         async with PravegaClient(self._config) as client:
             if not self._record:
-                return await self._find(client, None)
+                free = await self._find(client, None)
+                return None if free is None else free.to_json()
             await client.head(self.stream.scope, self.stream.stream)  # no ledger is made for a stream that is not there
             ledger = client.cut_ledger(self.stream.scope)
             await ledger.create()
             while True:
                 last = await ledger.last(self._interval)
-                recorded = await ledger.recorded(self._interval)
-                if recorded is not None and await self._fits(client, recorded):
-                    return recorded
+                recorded = await ledger.find(self._interval)
+                if recorded is not None and await self._fits(client, recorded.range):
+                    return to_xcom(recorded)
                 found = await self._find(client, last)
                 if found is None:
                     return None
                 try:
-                    await ledger.record(self._interval, found, after=last, chained=self._since == LAST)
+                    return to_xcom(await ledger.record(self._interval, found, after=last, chained=self._since == LAST))
                 except TableConflictError:
                     continue  # another run has taken a range since `last`: with since="last" ours starts behind it
-                return found
 
     async def _find(self, client: PravegaClient, last: StoredRange | None) -> StreamCutRange | None:
         self.start = await self._start(client, last)

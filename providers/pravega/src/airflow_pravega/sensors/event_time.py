@@ -1,0 +1,143 @@
+"""The sensor that waits until a stream is complete up to an event time, and hands on the range of an interval.
+
+Each interval is claimed in the cut ledger: whoever asks again for it, in whatever run, gets the same range.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
+from airflow.sdk.configuration import conf
+
+from aiopravega import PravegaClient, PravegaConfig, StreamName, TimeUnit
+from aiopravega.errors import NotYetError
+from aiopravega.intervals import claim_times
+from aiopravega.loop import LoopThread
+from airflow_pravega.failures import failing_for_good, from_event
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.identity import consumer_name, write_name
+from airflow_pravega.intervals import time_of, to_xcom
+from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
+
+
+class PravegaEventTimeSensor(BaseSensorOperator):
+    """Waits until all events of an interval of event times are in a stream; returns the range that has them.
+
+    By the stream's watermarks, all events of the times `[since, until)` are in the range, and others: whoever reads it
+    keeps those with `since <= time < until`, as `PravegaSparkReadOperator` does. It is
+    `{"start": text, "end": text, "since": time, "until": time, "consumer": name, "interval": name}`, and recorded in
+    the cut ledger under the names: a read that gets it as `stream_cuts` records that the interval is done.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        since: the start, a time with its zone; by default that of the run's data interval. (templated)
+        until: the end, which is not included; by default that of the run's data interval. (templated)
+        ahead: how much newer than the time that a writer notes next its events may be: nothing if each writes in the
+            order of event times. By default nothing is known of it, so that the range starts at the head.
+        clip: take what is there, if retention may have removed events of the interval.
+        unit: what the stream's writers count times in: `ns`, `us`, `ms` or `s`.
+        consumer: name in the cut ledger; by default the task's. (templated)
+        deferrable: wait on the triggerer, without a worker slot.
+        record: whether intervals are recorded. Without, an account that may only read is enough.
+        pravega_conn_id: id of the connection.
+        poll_interval: seconds between two looks while deferred; `poke_interval` counts while not.
+    """
+
+    template_fields: Sequence[str] = ("stream", "since", "until", "consumer", "pravega_conn_id")
+    ui_color = "#d6e9f8"
+
+    def __init__(
+        self,
+        *,
+        stream: str,
+        since: str | datetime = "{{ data_interval_start }}",
+        until: str | datetime = "{{ data_interval_end }}",
+        ahead: timedelta | None = None,
+        clip: bool = False,
+        unit: str = TimeUnit.MS.name.lower(),
+        consumer: str | None = None,
+        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
+        record: bool = True,
+        pravega_conn_id: str = PravegaHook.default_conn_name,
+        poll_interval: float = 5.0,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("multiple_outputs", True)  # so that `output["…"]` works
+        super().__init__(**kwargs)
+        self.stream = stream
+        self.since = since
+        self.until = until
+        self.ahead = ahead
+        self.clip = clip
+        self.unit = unit
+        self.consumer = consumer
+        self.deferrable = deferrable
+        self.record = record
+        self.pravega_conn_id = pravega_conn_id
+        self.poll_interval = poll_interval
+
+    def poke(self, context: Context) -> PokeReturnValue:
+        """Look once; defer if the stream is not complete and the sensor may.
+
+        Raises:
+            AirflowFailException: the stream or the times cannot work.
+            PravegaError: the cluster cannot be reached.
+        """
+        with failing_for_good():
+            config = PravegaHook(self.pravega_conn_id).get_config()
+            stream = StreamName.parse(self.stream, config.scope)
+            times = time_of("since", self.since), time_of("until", self.until)
+            unit = TimeUnit.parse(self.unit)
+            try:
+                return PokeReturnValue(True, LoopThread.shared().run(self._take(config, stream, times, unit, context)))
+            except NotYetError as error:
+                self.log.info("%s: %s", stream, error)
+        if self.deferrable:
+            self.defer(
+                trigger=PravegaEventTimeTrigger(
+                    stream=str(stream),
+                    until=unit.first_number(times[1]),
+                    poll_interval=self.poll_interval,
+                    pravega_conn_id=self.pravega_conn_id,
+                ),
+                method_name="resume",
+                timeout=timedelta(seconds=self.timeout),
+            )
+        return PokeReturnValue(False)
+
+    async def _take(
+        self,
+        config: PravegaConfig,
+        stream: StreamName,
+        times: tuple[datetime, datetime],
+        unit: TimeUnit,
+        context: Context,
+    ) -> dict[str, str]:
+        async with PravegaClient(config) as client:
+            if not self.record:
+                found = await client.range_for(
+                    stream.scope, stream.stream, times, ahead=self.ahead, clip=self.clip, unit=unit
+                )
+                since, until = (time.isoformat() for time in times)
+                return {**found.to_json(), "since": since, "until": until}
+            return to_xcom(
+                await claim_times(
+                    client,
+                    stream,
+                    self.consumer or consumer_name(context),
+                    times,
+                    ahead=self.ahead,
+                    clip=self.clip,
+                    unit=unit,
+                    by=write_name(context),
+                )
+            )
+
+    def resume(self, context: Context, event: dict[str, Any]) -> Any:
+        """Go on after the trigger fired."""
+        with failing_for_good():
+            error = from_event(event)
+            if error is not None:
+                raise error
+        return self.execute(context)
