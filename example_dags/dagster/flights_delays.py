@@ -64,9 +64,9 @@ def delays(folder: Folder) -> DataFrame:
 
 
 def run_config(cuts: Mapping[str, str], path: str) -> dict[str, Any]:
-    """The run config for one range, `{"start": text, "end": text}`, and a folder."""
+    """The run config for one range, `{"start": text, "end": text}` as a sensor of Airflow returns it, and a folder."""
     return {
-        "ops": {"flights_files": {"inputs": {"flights": dict(cuts)}}},
+        "ops": {"flights_files": {"inputs": {"flights": {end: cuts[end] for end in ("start", "end")}}}},
         "resources": {"folder": {"config": {"path": path}}},
     }
 

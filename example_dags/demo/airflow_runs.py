@@ -40,13 +40,13 @@ def prepare(home: Path, controller_uri: str) -> None:
     DagBundlesManager().sync_bundles_to_db()
 
 
-def example() -> "ModuleType":
-    """The module with the example's DAGs, known to Airflow's database."""
+def example(name: str = "flights_delays") -> "ModuleType":
+    """A module with DAGs of the examples, which are known to Airflow's database then."""
     from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
 
     bag = BundleDagBag(dag_folder=DAGS, bundle_path=DAGS, bundle_name=_BUNDLE)
     sync_bag_to_db(bag, _BUNDLE, None)
-    return import_module("flights_delays")  # found where Airflow finds it: in the folder of the DAGs
+    return import_module(name)  # found where Airflow finds it: in the folder of the DAGs
 
 
 class TaskFailedError(Exception):
