@@ -6,7 +6,7 @@ The JSON Schema is the one by which the class reads, so that a field with a defa
 import dataclasses
 import json
 from importlib import import_module
-from typing import Any, cast, is_typeddict
+from typing import Any, cast
 
 from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
@@ -20,7 +20,7 @@ from aiopravega.schema import SchemaFormat, SchemaInfo
 
 
 def from_class(source: type, type_name: str | None = None) -> SchemaInfo:
-    """The schema of a class: a pydantic model, a dataclass, a TypedDict, or a message that protoc generated.
+    """The schema of a class: a pydantic model, a dataclass, or a message that protoc generated.
 
     Raises:
         ConfigurationError: it is none of them, or has a field that JSON Schema cannot say.
@@ -28,9 +28,9 @@ def from_class(source: type, type_name: str | None = None) -> SchemaInfo:
     if issubclass(source, Message):
         name: str = source.DESCRIPTOR.full_name
         return protobuf_schema(_with_imports(cast(FileDescriptor, source.DESCRIPTOR.file)), type_name or name, name)
-    if not (issubclass(source, BaseModel) or dataclasses.is_dataclass(source) or is_typeddict(source)):
+    if not (issubclass(source, BaseModel) or dataclasses.is_dataclass(source)):
         raise ConfigurationError(
-            f"{source.__qualname__} has no schema: it is no pydantic model, dataclass, TypedDict or Protobuf message"
+            f"{source.__qualname__} has no schema: it is no pydantic model, dataclass or Protobuf message"
         )
     try:
         document = TypeAdapter(source).json_schema()
