@@ -38,7 +38,13 @@ def prepare_stream(client: PravegaClient, options: WriteOptions) -> None:
         if options.create_scope:
             client.create_scope(stream.scope)
         try:
-            client.create_stream(stream.scope, stream.stream, options.scaling, options.retention)
+            client.create_stream(
+                stream.scope,
+                stream.stream,
+                options.scaling,
+                options.retention,
+                timestamp_aggregation_timeout=options.patience,
+            )
         except ScopeNotFoundError as error:
             raise ScopeNotFoundError(
                 f"there is no scope {stream.scope!r}, and allow_create_scope is false: create it, or check its name"

@@ -45,6 +45,9 @@ _BY_BYTES: Final = "default_segment_target_rate_bytes_per_sec"
 _BY_EVENTS: Final = "default_segment_target_rate_events_per_sec"
 _KEEP_FOR: Final = "default_retention_duration_milliseconds"
 _KEEP_BYTES: Final = "default_retention_size_bytes"
+_PATIENCE: Final = "default_timestamp_aggregation_timeout_milliseconds"
+# For streams that are made by writes that note times: a job may take so long from one note to the next.
+_DEFAULT_PATIENCE_MS: Final = 600_000
 
 _RETAIN: Final = "commit_ledger_retain_days"
 _MODE: Final = "writer_mode"
@@ -80,6 +83,7 @@ WRITE_OPTIONS: Final = (
     _BY_EVENTS,
     _KEEP_FOR,
     _KEEP_BYTES,
+    _PATIENCE,
 )
 
 
@@ -139,6 +143,7 @@ class WriteOptions:
     create_stream: bool
     scaling: ScalingPolicy
     retention: RetentionPolicy
+    patience: timedelta
 
     @property
     def exactly_once(self) -> bool:
@@ -194,6 +199,7 @@ class WriteOptions:
             create_stream=given.flag("allow_create_stream", True),
             scaling=_scaling(given),
             retention=_retention(given),
+            patience=_patience(given, notes=time is not None),
         )
 
 
@@ -246,3 +252,11 @@ def _retention(given: Options) -> RetentionPolicy:
     if size is not None:
         return RetentionPolicy.bytes(size)
     return RetentionPolicy.none()
+
+
+def _patience(given: Options, *, notes: bool) -> timedelta:
+    """How long the marks of a stream that is made wait for a writer that notes no new time."""
+    milliseconds = given.number(_PATIENCE, 0)
+    if milliseconds is None:
+        milliseconds = _DEFAULT_PATIENCE_MS if notes else 0
+    return timedelta(milliseconds=milliseconds)

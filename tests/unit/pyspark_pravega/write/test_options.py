@@ -55,6 +55,13 @@ def test_a_stream_that_is_made_gets_the_policies_of_the_options() -> None:
     )
 
 
+def test_the_marks_of_a_stream_that_is_made_wait_for_a_write_that_notes_times() -> None:
+    assert parse().patience == timedelta()
+    assert parse(event_time="at").patience == timedelta(minutes=10)
+    patience = {"default_timestamp_aggregation_timeout_milliseconds": "5000"}
+    assert parse(**patience).patience == parse(event_time="at", **patience).patience == timedelta(seconds=5)
+
+
 @pytest.mark.parametrize(
     ("options", "mode"),
     [
