@@ -6,7 +6,6 @@ Half of the intervals are done. The plan is that of `pravega backfill plan`: all
 the events of what waits are estimated.
 """
 
-import argparse
 import asyncio
 import time
 import uuid
@@ -16,9 +15,9 @@ from typing import Final
 
 from aiopravega import PravegaClient, PravegaConfig, StreamName
 from aiopravega.cuts import StreamCut, StreamCutRange
-from aiopravega.emulator import PravegaEmulator
 from aiopravega.intervals import plan_times
 from aiopravega.ledger import Interval
+from benchmarks.alone import measured
 
 _EVENTS_EACH: Final = 10
 _EVENT: Final = b"x" * 100
@@ -65,16 +64,8 @@ async def measure(controller_uri: str, count: int) -> list[float]:
 
 def main() -> None:
     """Measure, and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--intervals", type=int, default=10_000)
-    parser.add_argument("--controller", metavar="URI", help="a server that runs already")
-    given = parser.parse_args()
-    if given.controller:
-        times = asyncio.run(measure(given.controller, given.intervals))
-    else:
-        with PravegaEmulator() as server:
-            times = asyncio.run(measure(server.controller_uri, given.intervals))
-    print(f"{given.intervals} intervals: median {median(times):.2f} s, longest {max(times):.2f} s")
+    count, times = measured(__doc__, "intervals", 10_000, measure)
+    print(f"{count} intervals: median {median(times):.2f} s, longest {max(times):.2f} s")
 
 
 if __name__ == "__main__":

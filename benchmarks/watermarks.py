@@ -6,7 +6,6 @@ The marks are those of a stream with two segments, laid out as the controller wr
 benchmark's own; the way from the question to the two marks around a time is that of `PravegaClient.cut_at`.
 """
 
-import argparse
 import asyncio
 import random
 import struct
@@ -16,8 +15,8 @@ from statistics import median, quantiles
 from typing import Final
 
 from aiopravega import PravegaClient, PravegaConfig, StreamName
-from aiopravega.emulator import PravegaEmulator
 from aiopravega.event_time.log import MarkLog
+from benchmarks.alone import measured
 
 _SEGMENTS: Final = 2
 _AT_ONCE: Final = 50_000
@@ -61,16 +60,8 @@ async def measure(controller_uri: str, count: int) -> list[float]:
 
 def main() -> None:
     """Measure, and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--marks", type=int, default=1_000_000)
-    parser.add_argument("--controller", metavar="URI", help="a server that runs already")
-    given = parser.parse_args()
-    if given.controller:
-        times = asyncio.run(measure(given.controller, given.marks))
-    else:
-        with PravegaEmulator() as server:
-            times = asyncio.run(measure(server.controller_uri, given.marks))
-    print(f"{given.marks} marks: median {median(times):.1f} ms, 9 of 10 within {quantiles(times, n=10)[-1]:.1f} ms")
+    count, times = measured(__doc__, "marks", 1_000_000, measure)
+    print(f"{count} marks: median {median(times):.1f} ms, 9 of 10 within {quantiles(times, n=10)[-1]:.1f} ms")
 
 
 if __name__ == "__main__":
