@@ -6,7 +6,6 @@ The marks are those of a stream with two segments, laid out as the controller wr
 benchmark's own; the way from the question to the two marks around a time is that of `PravegaClient.cut_at`.
 """
 
-import asyncio
 import random
 import struct
 import time
