@@ -1,6 +1,7 @@
 import json
 from pkgutil import resolve_name
 
+from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
 
 
@@ -15,3 +16,9 @@ def test_it_carries_the_id_of_the_connection_and_nothing_else_of_it(monkeypatch)
     trigger = PravegaStreamCutTrigger("examples/flights", "cut", 100, 2.5, "pravega_secret")
     assert trigger.serialize()[1]["pravega_conn_id"] == "pravega_secret"
     assert "s3cret" not in repr(trigger) + repr(vars(trigger))
+
+
+def test_the_one_for_event_times_can_be_made_again_too():
+    trigger = PravegaEventTimeTrigger("examples/flights", 1_357_017_420_000, 2.5, "pravega_default")
+    name, arguments = json.loads(json.dumps(trigger.serialize()))
+    assert resolve_name(name)(**arguments).serialize() == trigger.serialize()
