@@ -9,9 +9,11 @@ from typing import Any, Final, Protocol
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema import RegistryConfig
 
 DEFAULT_PORT: Final = 9090
 SPARK_MASTER: Final = "spark_master"
+SCHEMA_REGISTRY: Final = "schema_registry_uri"
 _TLS: Final = "tls"
 # Extras that are fields of PravegaConfig under the same name.
 _CONFIG_EXTRAS: Final = (
@@ -23,7 +25,7 @@ _CONFIG_EXTRAS: Final = (
     "request_timeout",
     "retry_timeout",
 )
-_EXTRAS: Final = (*_CONFIG_EXTRAS, _TLS, SPARK_MASTER)
+_EXTRAS: Final = (*_CONFIG_EXTRAS, _TLS, SPARK_MASTER, SCHEMA_REGISTRY)
 _FLAGS: Final = {"true": True, "false": False, "1": True, "0": False}
 
 
@@ -46,6 +48,24 @@ def config_from_connection(connection: ConnectionLike) -> PravegaConfig:
     """
     try:
         return _config(connection)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"connection {connection.conn_id!r}: {error}") from None
+
+
+def registry_from_connection(connection: ConnectionLike) -> RegistryConfig:
+    """Build the configuration of a client of the Schema Registry: its address, with the cluster's credentials.
+
+    Raises:
+        ConfigurationError: the connection has no address of a registry, or cannot work.
+    """
+    config = config_from_connection(connection)
+    uri = connection_extras(connection).get(SCHEMA_REGISTRY)
+    if uri is None:
+        raise ConfigurationError(
+            f"connection {connection.conn_id!r} has no extra {SCHEMA_REGISTRY!r}: give the Schema Registry's address"
+        )
+    try:
+        return RegistryConfig.beside(config, uri)
     except ConfigurationError as error:
         raise ConfigurationError(f"connection {connection.conn_id!r}: {error}") from None
 

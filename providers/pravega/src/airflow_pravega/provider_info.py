@@ -38,6 +38,11 @@ _CONNECTION_FIELDS: Final[dict[str, Any]] = {
         "description": "Where the Spark operators run, unless they say otherwise; empty: local[*]",
         "schema": _TEXT,
     },
+    "schema_registry_uri": {
+        "label": "Schema Registry",
+        "description": "http://host:port or https://host:port of the Schema Registry, for gates and catalogs",
+        "schema": _TEXT,
+    },
     "connect_timeout": {
         "label": "Connect timeout",
         "description": "Seconds for opening one connection; empty: 10",
@@ -88,7 +93,9 @@ def get_provider_info() -> dict[str, Any]:
         ],
         "asset-uris": [{"schemes": ["pravega"], "handler": "airflow_pravega.assets.sanitize_uri"}],
         "hooks": _modules("hooks.pravega"),
-        "operators": _modules("operators.stream", "operators.stream_cut", "operators.backfill", "operators.spark"),
+        "operators": _modules(
+            "operators.stream", "operators.stream_cut", "operators.backfill", "operators.spark", "operators.schema"
+        ),
         "sensors": _modules("sensors.stream_cut", "sensors.event_time"),
         "triggers": _modules("triggers.stream_cut", "triggers.event_time"),
     }

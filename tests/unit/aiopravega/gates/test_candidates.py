@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from aiopravega.errors import ConfigurationError, InvalidSchemaError
 from aiopravega.gates.candidates import from_class, from_columns, from_file
-from aiopravega.gates.candidates.classes import class_named
+from aiopravega.gates.candidates.classes import object_named
 from aiopravega.schema import SchemaFormat
 
 PROTO = """
@@ -101,7 +101,7 @@ def test_classes_become_json_schemas_by_which_they_read() -> None:
     schema = json.loads(from_class(Order).text)
     assert (sorted(schema["properties"]), schema["required"]) == (["id", "note"], ["id"])
     assert json.loads(from_class(Point).text)["required"] == ["x"]
-    assert class_named(f"{dataclasses.__name__}.Field") is dataclasses.Field
+    assert object_named(f"{dataclasses.__name__}.Field") is dataclasses.Field
 
 
 def test_a_generated_message_becomes_its_descriptors() -> None:
@@ -113,7 +113,7 @@ def test_a_class_without_a_schema_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="int has no schema"):
         from_class(int)
     with pytest.raises(ConfigurationError, match="neither a file with a schema nor a class"):
-        class_named("no.such.Thing")
+        object_named("no.such.Thing")
 
 
 def test_columns_of_spark_and_of_arrow_become_the_schema_that_spark_writes_with() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from aiopravega.errors import ConfigurationError, SchemaNotFoundError
-from aiopravega.gates.candidates.classes import class_named, from_class
+from aiopravega.gates.candidates.classes import from_class, object_named
 from aiopravega.gates.candidates.columns import from_columns, is_columns
 from aiopravega.gates.candidates.files import SUFFIXES, from_file, protobuf_schema, text_schema
 from aiopravega.gates.groups import Group, need_group
@@ -62,9 +62,9 @@ async def resolve(
     if isinstance(source, str) and source.startswith("pravega://"):
         source = StreamName.parse(source.removeprefix("pravega://"))
     elif isinstance(source, str) and Path(source).suffix.lower() not in SUFFIXES and "/" not in source:
-        source = class_named(source)
+        source = object_named(source)
     if isinstance(source, SchemaInfo):
-        return source
+        return source if type_name is None else source.model_copy(update={"type": type_name})
     if isinstance(source, str | Path):
         return from_file(source, type_name)
     if isinstance(source, StreamName):

@@ -39,7 +39,7 @@ def from_class(source: type, type_name: str | None = None) -> SchemaInfo:
     return SchemaInfo.of(SchemaFormat.JSON, type_name or "", json.dumps(document))
 
 
-def class_named(dotted: str) -> Any:
+def object_named(dotted: str) -> Any:
     """What a dotted name stands for, as in `package.module.Order`.
 
     Raises:

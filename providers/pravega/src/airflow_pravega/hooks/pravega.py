@@ -7,7 +7,13 @@ from airflow.sdk import BaseHook
 from aiopravega.blocking import PravegaClient
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import PravegaError
-from airflow_pravega.connection import SPARK_MASTER, config_from_connection, connection_extras
+from aiopravega.schema import RegistryConfig
+from airflow_pravega.connection import (
+    SPARK_MASTER,
+    config_from_connection,
+    connection_extras,
+    registry_from_connection,
+)
 
 # A person waits in front of the connection form, in seconds.
 _TEST_LIMIT: Final = 10.0
@@ -59,6 +65,15 @@ class PravegaHook(BaseHook):
     def get_conn(self) -> PravegaClient:
         """Airflow's name for `get_client`."""
         return self.get_client()
+
+    def get_registry_config(self) -> RegistryConfig:
+        """How to reach the Schema Registry that the connection names, with the cluster's credentials.
+
+        Raises:
+            AirflowNotFoundException: there is no such connection.
+            ConfigurationError: it names none, or cannot work.
+        """
+        return registry_from_connection(self.get_connection(self.pravega_conn_id))
 
     def spark_master(self) -> str | None:
         """The Spark master that the connection names, if any."""

@@ -1,0 +1,105 @@
+"""What gates have in common: a report, and a task that fails, skips or branches if the report says no.
+
+Knows neither schemas nor data.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+from airflow.sdk import BaseOperator, BaseXCom, BranchMixIn, Context
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from aiopravega import PravegaConfig
+from aiopravega.errors import ConfigurationError
+from aiopravega.loop import LoopThread
+from aiopravega.schema import RegistryConfig
+from airflow_pravega.failures import failing_for_good
+from airflow_pravega.hooks.pravega import PravegaHook
+
+FAIL: Final = "fail"
+SKIP: Final = "skip"
+
+
+class Report(Protocol):
+    """What a gate has found."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the DAG goes on."""
+
+    def summary(self) -> str:
+        """One line."""
+
+    def table(self) -> str:
+        """All that was found, as text."""
+
+    def to_json(self) -> dict[str, Any]:
+        """All that was found, as plain JSON."""
+
+
+class GateOperator(BaseOperator, BranchMixIn):
+    """An operator that lets a DAG go on or not; its XCom is the report, whether it does or not.
+
+    If it does not: with `on_violation="fail"` the task fails, without retries, since they would find the same; with
+    `"skip"` it is skipped, and what follows with it; with the ids of tasks that directly follow, only those go on,
+    which are skipped if the gate lets the DAG pass.
+    """
+
+    inherits_from_skipmixin = True
+    template_fields: Sequence[str] = ("stream", "pravega_conn_id")
+
+    def __init__(
+        self,
+        *,
+        stream: str,
+        on_violation: str | Sequence[str] = FAIL,
+        pravega_conn_id: str = PravegaHook.default_conn_name,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.stream = stream
+        self.on_violation = on_violation
+        self.pravega_conn_id = pravega_conn_id
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Look, and let the DAG go on or not.
+
+        Raises:
+            AirflowFailException: the gate is closed, or what is asked for cannot work.
+            AirflowSkipException: the gate is closed, and that skips.
+            PravegaError: the cluster or the registry cannot be reached.
+        """
+        with failing_for_good():
+            branches = self._branches()
+            hook = PravegaHook(self.pravega_conn_id)
+            report = LoopThread.shared().run(self.look(hook.get_config(), hook.get_registry_config()))
+        found = report.to_json()
+        (self.log.info if report.passed else self.log.warning)("The gate says:\n%s", report.table())
+        if report.passed and not branches:
+            return found
+        context["ti"].xcom_push(BaseXCom.XCOM_RETURN_KEY, found)  # the next lines may leave by an exception
+        if branches:
+            self.do_branch(context, sorted(self.downstream_task_ids - branches) if report.passed else sorted(branches))
+        elif self.on_violation == SKIP:
+            raise AirflowSkipException(report.summary())
+        else:
+            raise AirflowFailException(report.summary())
+        return found
+
+    def _branches(self) -> set[str]:
+        """The tasks that follow when the gate is closed."""
+        if self.on_violation in (FAIL, SKIP):
+            return set()
+        branches = {self.on_violation} if isinstance(self.on_violation, str) else set(self.on_violation)
+        unknown = branches - self.downstream_task_ids
+        if unknown or not branches:
+            known = ", ".join(sorted(self.downstream_task_ids)) or "there are none"
+            raise ConfigurationError(
+                f"on_violation is {self.on_violation!r}: give fail, skip, or tasks that directly follow: {known}"
+            )
+        return branches
+
+    @abstractmethod
+    async def look(self, config: PravegaConfig, registry: RegistryConfig) -> Report:
+        """What the gate finds."""

@@ -1,0 +1,183 @@
+"""Operators for schemas: a gate that lets only those pass that may follow, and one that registers a schema."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from airflow.sdk import BaseOperator, Context
+
+from aiopravega import PravegaConfig, StreamName
+from aiopravega.errors import ConfigurationError
+from aiopravega.gates import POLICY, GateReport, check_schema, find_group, need_group, register_schema
+from aiopravega.gates.candidates import from_class, resolve
+from aiopravega.loop import LoopThread
+from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaRegistry
+from airflow_pravega.failures import failing_for_good
+from airflow_pravega.gating import FAIL, GateOperator
+from airflow_pravega.hooks.pravega import PravegaHook
+
+
+class PravegaSchemaGateOperator(GateOperator):
+    """Lets a DAG go on only if a schema may follow those that a stream has in the Schema Registry.
+
+    Avro, JSON Schema and Protobuf are compared here, by the group's policy or another one; the registry itself compares
+    Avro only. The log has every violation with its place, rule, and what would help; the XCom has the same as JSON.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        candidate: the path of a schema file (`.avsc`, `.json`, `.proto`, `.desc`); a pydantic model, dataclass or
+            Protobuf message, or its dotted name; a schema of Spark or Arrow, or the dotted name of a variable that has
+            one; the schema of another stream, as `pravega://scope/stream`; a `SchemaInfo`. (templated)
+        type_name: of the schema, if the candidate and the group leave it open. (templated)
+        schema_format: what columns of Spark or Arrow become, `Avro` or `Json`; by default the group's format.
+        group: name of the registry's group; by default the stream's. (templated)
+        namespace: of the group; by default the scope's name is looked in first, then the default one. (templated)
+        policy: what to ask for, such as `BackwardTransitive`; by default what the group asks for. (templated)
+        against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version. (templated)
+        register: whether a schema that passes is added to the group.
+        on_violation: `fail`, `skip`, or the ids of tasks that directly follow and are to run instead of the others.
+        pravega_conn_id: id of the connection, which names the registry in its extra `schema_registry_uri`. (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        *GateOperator.template_fields,
+        "candidate",
+        "type_name",
+        "group",
+        "namespace",
+        "policy",
+        "against",
+    )
+
+    def __init__(
+        self,
+        *,
+        stream: str,
+        candidate: Any,
+        type_name: str | None = None,
+        schema_format: str | None = None,
+        group: str | None = None,
+        namespace: str | None = None,
+        policy: str | None = None,
+        against: str | int = POLICY,
+        register: bool = False,
+        on_violation: str | Sequence[str] = FAIL,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(stream=stream, on_violation=on_violation, **kwargs)
+        self.candidate = _not_a_class(candidate)
+        self.type_name = type_name
+        self.schema_format = schema_format
+        self.group = group
+        self.namespace = namespace
+        self.policy = policy
+        self.against = against
+        self.register = register
+
+    async def look(self, config: PravegaConfig, registry: RegistryConfig) -> GateReport:
+        """Compare the candidate, and register it if that is wanted."""
+        stream = StreamName.parse(self.stream, config.scope)
+        kind = _format(self.schema_format)
+        async with SchemaRegistry(registry) as client:
+            group = await need_group(client, stream, self.group, self.namespace)
+            return await check_schema(
+                client,
+                group.name,
+                await resolve(client, self.candidate, stream, self.type_name, kind, group),
+                namespace=group.namespace,
+                policy=self.policy or None,
+                against=self.against,
+                register=self.register,
+            )
+
+
+class PravegaRegisterSchemaOperator(BaseOperator):
+    """Adds a schema to the group of a stream, which is made if there is none; a schema that may not follow fails.
+
+    Returns the report of the gate, as JSON; a schema that the group has already is success.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        candidate: see `PravegaSchemaGateOperator`. (templated)
+        type_name: of the schema, if the candidate and the group leave it open. (templated)
+        schema_format: what columns of Spark or Arrow become, `Avro` or `Json`; by default the group's format.
+        group: name of the registry's group; by default the stream's. (templated)
+        namespace: of the group; by default where it is, and for a new one the scope's name. (templated)
+        new_policy: of a new group; by default `BackwardTransitive`. (templated)
+        pravega_conn_id: id of the connection, which names the registry in its extra `schema_registry_uri`. (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        "stream",
+        "candidate",
+        "type_name",
+        "group",
+        "namespace",
+        "new_policy",
+        "pravega_conn_id",
+    )
+
+    def __init__(
+        self,
+        *,
+        stream: str,
+        candidate: Any,
+        type_name: str | None = None,
+        schema_format: str | None = None,
+        group: str | None = None,
+        namespace: str | None = None,
+        new_policy: str | None = None,
+        pravega_conn_id: str = PravegaHook.default_conn_name,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.stream = stream
+        self.candidate = _not_a_class(candidate)
+        self.type_name = type_name
+        self.schema_format = schema_format
+        self.group = group
+        self.namespace = namespace
+        self.new_policy = new_policy
+        self.pravega_conn_id = pravega_conn_id
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Register the schema.
+
+        Raises:
+            AirflowFailException: the group does not take it, or what is asked for cannot work.
+            PravegaError: the registry cannot be reached.
+        """
+        del context
+        with failing_for_good():
+            hook = PravegaHook(self.pravega_conn_id)
+            report = LoopThread.shared().run(self._register(hook.get_config(), hook.get_registry_config()))
+        self.log.info("%s", report.summary())
+        return report.to_json()
+
+    async def _register(self, config: PravegaConfig, registry: RegistryConfig) -> GateReport:
+        stream = StreamName.parse(self.stream, config.scope)
+        kind = _format(self.schema_format)
+        async with SchemaRegistry(registry) as client:
+            found = await find_group(client, stream, self.group, self.namespace)
+            candidate = await resolve(client, self.candidate, stream, self.type_name, kind, found)
+            return await register_schema(
+                client,
+                stream,
+                candidate,
+                group=self.group,
+                namespace=self.namespace,
+                new_policy=self.new_policy,
+            )
+
+
+def _format(name: str | None) -> SchemaFormat | None:
+    if name is None:
+        return None
+    try:
+        return SchemaFormat(name.capitalize())
+    except ValueError:
+        raise ConfigurationError(f"schema_format is {name!r}, but must be Avro or Json") from None
+
+
+def _not_a_class(candidate: Any) -> Any:
+    """The schema of a class in its place: Airflow would call it as if it were a template."""
+    return from_class(candidate) if isinstance(candidate, type) else candidate

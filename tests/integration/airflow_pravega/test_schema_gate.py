@@ -1,0 +1,133 @@
+"""Gates for schemas in DAGs of a real Airflow: what passes, and what a refused schema does to the tasks behind."""
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.sdk import DAG
+from pydantic import BaseModel
+
+from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega.errors import GroupNotFoundError
+from aiopravega.schema import RegistryConfig
+from airflow_pravega.operators.schema import PravegaRegisterSchemaOperator, PravegaSchemaGateOperator
+
+FIRST = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
+GOOD = {**FIRST, "fields": [*FIRST["fields"], {"name": "note", "type": "string", "default": ""}]}
+BAD = {**FIRST, "fields": [*FIRST["fields"], {"name": "amount", "type": "double"}]}
+
+
+class Visit(BaseModel):
+    page: int
+
+
+@pytest.fixture(autouse=True)
+def with_registry(pravega_config, pravega_emulator, monkeypatch, connection_json):
+    connection = connection_json(pravega_config, schema_registry_uri=pravega_emulator.schema_registry_uri)
+    monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_DEFAULT", connection)
+
+
+@pytest.fixture
+def registry(pravega_emulator):
+    with SchemaRegistry(RegistryConfig(uri=pravega_emulator.schema_registry_uri)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def stream() -> str:
+    """A stream that has no group yet; gates need no events, and so no stream either."""
+    return f"scope-{uuid.uuid4().hex}/orders"
+
+
+@pytest.fixture
+def schema_file(tmp_path):
+    def schema_file(schema: dict[str, Any]) -> str:
+        path = tmp_path / f"{uuid.uuid4().hex}.avsc"
+        path.write_text(json.dumps(schema))
+        return str(path)
+
+    return schema_file
+
+
+@pytest.fixture
+def gate(run, stream, schema_file):
+    """Runs a DAG with a gate, in front of one task that writes and one that puts aside."""
+
+    def gate(schema: dict[str, Any], **arguments):
+        with DAG(f"dag-{uuid.uuid4().hex}", schedule=None) as dag:
+            gate = PravegaSchemaGateOperator(
+                task_id="gate", stream=stream, candidate=schema_file(schema), retries=1, retry_delay=0, **arguments
+            )
+            gate >> [EmptyOperator(task_id="write"), EmptyOperator(task_id="put_aside")]
+        return run(dag)
+
+    return gate
+
+
+@pytest.fixture
+def registered(run_task, stream, schema_file):
+    """The first schema of the stream, registered by a task."""
+    file = schema_file(FIRST)
+    return run_task(lambda **common: PravegaRegisterSchemaOperator(stream=stream, candidate=file, **common)).result()
+
+
+def states(ran) -> list[str]:
+    return [ran.state(task) for task in ("gate", "write", "put_aside")]
+
+
+def test_a_schema_that_may_follow_passes_and_is_registered(registered, gate, registry, stream):
+    assert (registered["registered"]["version"], registered["namespace"]) == (0, stream.partition("/")[0])
+
+    ran = gate(GOOD, register=True)
+
+    assert states(ran) == ["success"] * 3
+    assert ran.result("gate")["registered"]["version"] == 1
+    assert len(registry.versions("orders", registered["namespace"])) == 2
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize(
+    ("on_violation", "expected"),
+    [
+        ("fail", ["failed", "upstream_failed", "upstream_failed"]),
+        ("skip", ["skipped", "skipped", "skipped"]),
+        (["put_aside"], ["success", "skipped", "success"]),
+    ],
+)
+def test_a_schema_that_may_not_follow_fails_skips_or_branches(gate, capsys, on_violation, expected):
+    ran = gate(BAD, on_violation=on_violation, register=True)
+
+    assert states(ran) == expected
+    assert ran.tries("gate") == 1
+    assert [violation["path"] for violation in ran._results["gate"]["violations"]] == ["Order.amount"]
+    said = capsys.readouterr().out
+    assert "refused: Order" in said
+    assert "amount" in said
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_branch_for_violations_is_skipped_if_there_are_none(gate):
+    ran = gate(GOOD, on_violation="put_aside")
+
+    assert states(ran) == ["success", "success", "skipped"]
+    assert ran.result("gate")["passed"] is True
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_branch_that_does_not_follow_is_refused(gate, capsys):
+    assert gate(GOOD, on_violation="nowhere").state("gate") == "failed"
+    assert "tasks that directly follow: put_aside, write" in capsys.readouterr().out
+
+
+def test_a_class_can_be_registered_and_a_group_that_is_missing_is_an_error(gate, run_task, registry, stream, capsys):
+    assert gate(GOOD).state("gate") == "failed"
+    assert "GroupNotFoundError" in capsys.readouterr().out
+    with pytest.raises(GroupNotFoundError):
+        registry.group("orders", stream.partition("/")[0])
+
+    report = run_task(
+        lambda **common: PravegaRegisterSchemaOperator(stream=stream, candidate=Visit, new_policy="Full", **common)
+    ).result()
+    assert (report["format"], report["type"], report["passed"]) == ("Json", "orders", True)
