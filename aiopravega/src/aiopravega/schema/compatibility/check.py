@@ -5,26 +5,39 @@ from importlib import import_module
 from typing import Any, Final, Protocol, cast
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.compatibility.findings import CANNOT_DECIDE, Direction, Finding
+from aiopravega.schema.compatibility.findings import CANNOT_DECIDE, Finding, Terms
 from aiopravega.schema.compatibility.policies import DENY_ALL, sides
 from aiopravega.schema.compatibility.report import CompatibilityReport, Violation
 from aiopravega.schema.model import Compatibility, SchemaFormat, SchemaInfo, SchemaVersion, VersionInfo
 
-_ENGINES: Final[Mapping[SchemaFormat, tuple[str, str]]] = {}  # module, and the extra that it needs
+_ENGINES: Final[Mapping[SchemaFormat, str]] = {
+    SchemaFormat.AVRO: "avro",
+    SchemaFormat.JSON: "json_schema",
+    SchemaFormat.PROTOBUF: "protobuf",
+}
 
 
 class _Engine(Protocol):
     """What the module of a format has."""
 
     parse: Callable[[SchemaInfo], Any]
-    compare: Callable[[Any, Any], list[Finding]]
+    compare: Callable[[Any, Any, Terms], list[Finding]]
 
 
-def check(candidate: SchemaInfo, existing: Sequence[SchemaVersion], policy: Compatibility) -> CompatibilityReport:
+def check(
+    candidate: SchemaInfo,
+    existing: Sequence[SchemaVersion],
+    policy: Compatibility,
+    *,
+    declared_only: bool = False,
+) -> CompatibilityReport:
     """Compare a schema that is to be added with those of its type that are there, oldest first.
 
     No policy compares with nothing to compare with: the first schema of a type is always compatible. What cannot be
     decided is a violation (rule "cannot-decide"), so that "compatible" is never a guess.
+
+    A JSON Schema without additionalProperties admits any further properties, so that a property added to it narrows
+    it. `declared_only` takes it that writers write no properties that their schema does not tell of.
 
     Raises:
         InvalidSchemaError: the candidate, or a version that it is compared with, cannot be parsed.
@@ -42,7 +55,7 @@ def check(candidate: SchemaInfo, existing: Sequence[SchemaVersion], policy: Comp
     for side in wanted:
         for each in side.of(existing):
             compared[each.version_info.version] = each.version_info
-            violations += _violations(candidate, new, each, side.direction, engine)
+            violations += _violations(candidate, new, each, Terms(side.direction, declared_only), engine)
     versions = tuple(compared[version] for version in sorted(compared))
     return CompatibilityReport(_format_name(candidate), policy, versions, tuple(violations))
 
@@ -50,22 +63,22 @@ def check(candidate: SchemaInfo, existing: Sequence[SchemaVersion], policy: Comp
 def _engine(kind: SchemaFormat) -> _Engine | None:
     if kind not in _ENGINES:
         return None
-    module, extra = _ENGINES[kind]
     try:
-        return cast(_Engine, import_module(f"aiopravega.schema.compatibility.{module}"))
+        return cast(_Engine, import_module(f"aiopravega.schema.compatibility.{_ENGINES[kind]}"))
     except ModuleNotFoundError as error:
+        # JSON Schema's alone needs more than the client itself does.
         raise ConfigurationError(
-            f"comparing {kind} schemas needs the package {error.name}: pip install 'aiopravega[{extra}]'"
+            f"comparing {kind} schemas needs the package {error.name}: pip install 'aiopravega[json]'"
         ) from None
 
 
 def _violations(
-    candidate: SchemaInfo, new: Any, each: SchemaVersion, direction: Direction, engine: _Engine | None
+    candidate: SchemaInfo, new: Any, each: SchemaVersion, terms: Terms, engine: _Engine | None
 ) -> list[Violation]:
     old, version = each.schema_info, each.version_info.version
 
     def violation(path: str, rule: str, texts: tuple[str, str], remedy: str) -> Violation:
-        return Violation(path, rule, *texts, remedy, version, direction)
+        return Violation(path, rule, *texts, remedy, version, terms.direction)
 
     texts = (_format_name(old), _format_name(candidate))
     if texts[0] != texts[1]:
@@ -77,14 +90,14 @@ def _violations(
         remedy = "what a custom schema means is not known here: compare the two by hand, or use AllowAny"
         return [violation(candidate.type, CANNOT_DECIDE, texts, remedy)]
     before = engine.parse(old)
-    if direction == "backward":
+    if terms.direction == "backward":
         return [
             violation(found.path, found.rule, (found.writer, found.reader), found.change_reader)
-            for found in engine.compare(new, before)
+            for found in engine.compare(new, before, terms)
         ]
     return [
         violation(found.path, found.rule, (found.reader, found.writer), found.change_writer)
-        for found in engine.compare(before, new)
+        for found in engine.compare(before, new, terms)
     ]
 
 

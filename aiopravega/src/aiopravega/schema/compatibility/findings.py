@@ -14,6 +14,18 @@ ABSENT: Final = "(absent)"
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """What an engine is told besides the two schemas.
+
+    `direction` says which is the new one: with "backward" it is the reader's. `declared_only` is for JSON: whether
+    writers are taken to write no properties that their schema does not tell of, unless it has additionalProperties.
+    """
+
+    direction: Direction = "backward"
+    declared_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One reason why a reader cannot read all that a writer may write.
 
