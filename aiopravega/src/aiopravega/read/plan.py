@@ -14,6 +14,7 @@ from aiopravega.errors import (
     ConfigurationError,
     InvalidRangeError,
     InvalidStreamCutError,
+    SecurityError,
     SegmentNotFoundError,
     StreamTruncatedError,
 )
@@ -137,6 +138,12 @@ class Planner:
 
     async def _missing(self, segment: SegmentId, wanted: StreamCutRange) -> Exception:
         """Why a segment of the range is not there: removed by retention, or never a segment of this stream."""
+        first_number = await self._first_number(segment.stream)
+        if first_number is not None and segment.number < first_number:
+            return InvalidStreamCutError(
+                f"{segment} is of a stream of this name that was deleted: the segments of the one that was made since "
+                f"have numbers from {first_number} on. Take cuts of the stream as it is now"
+            )
         head = await self._controller.head_segments(segment.stream)
         if any(segment.epoch < first.epoch or segment.number < first.number for first in head):
             return StreamTruncatedError(
@@ -144,6 +151,13 @@ class Planner:
                 "retention or a truncation removed it. Start from the head, or keep the data longer."
             )
         return InvalidStreamCutError(f"{segment} is not a segment of the stream: {wanted.start} to {wanted.end}")
+
+    async def _first_number(self, stream: StreamName) -> int | None:
+        """The number of the stream's first segment: numbers go on when a stream is made again. None: we may not ask."""
+        try:
+            return min(entry.segment.number for entry in await self._controller.epoch_segments(stream, 0))
+        except SecurityError:
+            return None
 
 
 def _checked(segment: SegmentId, start: int, end: int, info: SegmentInfo) -> SegmentRange:
