@@ -1,6 +1,6 @@
 """The client's calls about cuts, ranges, and what lies in them: a part of `aiopravega.client.PravegaClient`."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 
 from aiopravega.control import Controller
 from aiopravega.cuts import SegmentRange, StreamCut, StreamCutRange
@@ -104,7 +104,10 @@ class RangeCalls:
         """What retention has left of a range; one of nothing, at the stream's head, if it has left nothing."""
         return await self.arithmetic.clip(wanted, stream)
 
-    async def read(self, wanted: StreamCutRange, stream: StreamName | None = None) -> AsyncIterator[Event]:
-        """The events of a range; those of one routing key in the order of their writing."""
+    async def read(self, wanted: StreamCutRange, stream: StreamName | None = None) -> AsyncGenerator[Event, None]:
+        """The events of a range; those of one routing key in the order of their writing.
+
+        Whoever stops early closes it, as `contextlib.aclosing` does: what it has asked for ahead is given up then.
+        """
         async for event in read_ranges(self.store, await self.plan(wanted, stream)):
             yield event

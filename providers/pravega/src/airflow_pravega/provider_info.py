@@ -94,7 +94,12 @@ def get_provider_info() -> dict[str, Any]:
         "asset-uris": [{"schemes": ["pravega"], "handler": "airflow_pravega.assets.sanitize_uri"}],
         "hooks": _modules("hooks.pravega"),
         "operators": _modules(
-            "operators.stream", "operators.stream_cut", "operators.backfill", "operators.spark", "operators.schema"
+            "operators.stream",
+            "operators.stream_cut",
+            "operators.backfill",
+            "operators.spark",
+            "operators.schema",
+            "operators.data_gate",
         ),
         "sensors": _modules("sensors.stream_cut", "sensors.event_time"),
         "triggers": _modules("triggers.stream_cut", "triggers.event_time"),

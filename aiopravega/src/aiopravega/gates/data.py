@@ -1,0 +1,220 @@
+"""The gate for data: do events decode with the schemas that they claim?
+
+An event claims a schema by the encoding id in its header. It is decoded with exactly that one, whatever the newest is,
+and JSON is held against its JSON Schema.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Final
+
+from aiopravega.client import PravegaClient
+from aiopravega.cuts import StreamCutRange
+from aiopravega.errors import (
+    CodecNotRegisteredError,
+    ConfigurationError,
+    MalformedEventError,
+    SchemaNotFoundError,
+)
+from aiopravega.gates.data_report import Claim, DataReport, Failure
+from aiopravega.gates.groups import need_group
+from aiopravega.names import StreamName
+from aiopravega.read import Event, EventPointer
+from aiopravega.schema import (
+    EncodingCache,
+    GroupId,
+    SchemaFormat,
+    SchemaInfo,
+    SchemaRegistry,
+    codec_named,
+    split_header,
+)
+from aiopravega.schema.codecs import NONE
+from aiopravega.schema.header import HEADER_BYTES
+
+if TYPE_CHECKING:
+    from aiopravega.schema.serializers.format import EventFormat, Read
+
+# A sample is taken from the beginnings of so many parts of the range, of about the same size.
+_PLACES: Final = 10
+_MOST_FAILURES: Final = 20
+_LONGEST_REASON: Final = 300  # characters
+# Events that are decoded before others of the event loop get their turn.
+_TURN: Final = 500
+
+
+async def check_data(
+    client: PravegaClient,
+    registry: SchemaRegistry,
+    wanted: StreamCutRange,
+    stream: StreamName | None = None,
+    *,
+    sample: int | None = 1000,
+    group: str | None = None,
+    namespace: str | None = None,
+    without_header: SchemaInfo | None = None,
+    forms: "Iterable[EventFormat]" = (),
+    most_failures: int = _MOST_FAILURES,
+) -> DataReport:
+    """Decode events of a range, each with the schema that it claims.
+
+    Args:
+        client: of the cluster.
+        registry: where the stream's group is.
+        wanted: the range.
+        stream: its stream; needed if both ends are unbounded.
+        sample: how many events at most, taken at several places of the range; None: all of them.
+        group: name of the registry's group; by default the stream's.
+        namespace: of the group; by default the scope's name is looked in first, then the default one.
+        without_header: the schema of events that have no header; None: such events fail.
+        forms: how types of custom formats are read.
+        most_failures: how many failures are told with place and reason; all are counted.
+
+    Raises:
+        GroupNotFoundError: the registry has no group for the stream.
+        StreamNotFoundError: there is no such stream.
+        InvalidRangeError: the range cannot be read.
+        ConfigurationError: the sample is not a positive number, or a format's library is not installed.
+        PravegaError: the cluster or the registry cannot be asked.
+    """
+    if sample is not None and sample < 1:
+        raise ConfigurationError(f"a sample of {sample} events cannot say anything: give a number above 0, or none")
+    resolved = await client.resolve(wanted, stream)
+    name = resolved.start.stream
+    assert name is not None  # it is resolved
+    found = await need_group(registry, name, group, namespace)
+    history = await registry.history(found.name, found.namespace)
+    claims = _Claims(
+        registry,
+        GroupId.of(found.name, found.namespace, history),
+        without_header,
+        {form.info.type: form for form in forms},
+    )
+    report = _Tally(most_failures)
+    async with aclosing(_events(client, resolved, sample)) as events:
+        async for event in events:
+            report.add(event, *await claims.check(event))
+            if report.events % _TURN == 0:
+                await asyncio.sleep(0)
+    return report.report(resolved, sampled=sample is not None)
+
+
+async def _events(client: PravegaClient, wanted: StreamCutRange, sample: int | None) -> AsyncGenerator[Event, None]:
+    """All events, or the first ones of each of several parts."""
+    if sample is None:
+        async with aclosing(client.read(wanted)) as events:
+            async for event in events:
+                yield event
+        return
+    parts = await client.split(wanted, min(_PLACES, sample))
+    left = sample
+    for number, part in enumerate(parts):
+        share = -(-left // (len(parts) - number))  # what an earlier part did not have, the later ones make up for
+        async with aclosing(client.read(part)) as events:
+            async for event in events:
+                if share == 0:
+                    break
+                yield event
+                share -= 1
+                left -= 1
+
+
+class _Claims:
+    """What the events of one group claim to be, by their encoding ids, and how each kind is read."""
+
+    def __init__(
+        self,
+        registry: SchemaRegistry,
+        group: GroupId,
+        without_header: SchemaInfo | None,
+        forms: "dict[str, EventFormat]",
+    ) -> None:
+        self._encodings = EncodingCache(registry)
+        self._group = group
+        self._without_header = without_header
+        self._forms = forms
+        self._known: "dict[int | None, tuple[Claim, Read | str]]" = {}
+
+    async def check(self, event: Event) -> tuple[Claim, str | None]:
+        """What an event claims, and why it is not that; None: it is."""
+        encoding_id, _ = split_header(event.data)
+        if encoding_id not in self._known:
+            self._known[encoding_id] = await self._learn(encoding_id)
+        claim, read = self._known[encoding_id]
+        if isinstance(read, str):
+            return claim, read
+        try:
+            read(event.data)
+        except MalformedEventError as error:
+            return claim, str(error)
+        return claim, None
+
+    async def _learn(self, encoding_id: int | None) -> "tuple[Claim, Read | str]":
+        if encoding_id is None:
+            info = self._without_header
+            if info is None:
+                return Claim(None), "it has no header of a Schema Registry, so that it claims no schema"
+            return Claim(None, info.type, info.format.value), self._reader(info, skip=0)
+        try:
+            encoding = await self._encodings.get(self._group, encoding_id)
+        except SchemaNotFoundError as error:
+            return Claim(encoding_id), str(error)
+        info, version, codec = encoding.schema_info, encoding.version_info, encoding.codec_type.name
+        claim = Claim(encoding_id, info.type, version.serialization_format, version.version, codec)
+        if codec == NONE:
+            return claim, self._reader(info, HEADER_BYTES)
+        try:
+            unpack = codec_named(codec).decompress
+        except CodecNotRegisteredError as error:
+            return claim, str(error)
+        read = self._reader(info, skip=0)
+        return claim, read if isinstance(read, str) else lambda event: read(unpack(event[HEADER_BYTES:]))
+
+    def _reader(self, info: SchemaInfo, skip: int) -> "Read | str":
+        """What reads payloads of a schema, or why nothing does."""
+        if info.type in self._forms:
+            return self._forms[info.type].reader(info, skip)
+        match info.format:
+            case SchemaFormat.AVRO:
+                from aiopravega.schema.serializers.avro import AvroFormat
+
+                return AvroFormat(info.text).reader(None, skip)
+            case SchemaFormat.JSON:
+                from aiopravega.schema.serializers.json import JsonFormat
+
+                return JsonFormat(info.text, info.type, validate=True).reader(None, skip)
+            case SchemaFormat.PROTOBUF:
+                from aiopravega.schema.serializers.protobuf import ProtobufFormat
+
+                return ProtobufFormat.of_descriptors(info.schema_data, info.type).reader(None, skip)
+        return f"type {info.type} is of a custom format: give what reads it with forms="
+
+
+class _Tally:
+    """Counts, and keeps the first failures."""
+
+    def __init__(self, most_failures: int) -> None:
+        self.events = 0
+        self._size = 0
+        self._counts: dict[Claim, list[int]] = {}
+        self._failures: list[Failure] = []
+        self._most = most_failures
+
+    def add(self, event: Event, claim: Claim, problem: str | None) -> None:
+        """Count an event."""
+        self.events += 1
+        self._size += len(event.data)
+        counts = self._counts.setdefault(claim, [0, 0])
+        counts[0] += 1
+        if problem is None:
+            return
+        counts[1] += 1
+        if len(self._failures) < self._most:
+            reason = " ".join(problem.split())[:_LONGEST_REASON]
+            self._failures.append(Failure(EventPointer.of(event), claim.encoding_id, reason))
+
+    def report(self, wanted: StreamCutRange, *, sampled: bool) -> DataReport:
+        """What came out."""
+        counts = {claim: (events, failed) for claim, (events, failed) in self._counts.items()}
+        return DataReport(wanted, sampled, self.events, self._size, counts, tuple(self._failures))

@@ -1,0 +1,93 @@
+"""What a gate for data says: which schemas the events claim, and which events are not what they claim."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from aiopravega.cuts import StreamCutRange
+from aiopravega.read import EventPointer
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What the header of an event says; None where the header, or the registry, says nothing."""
+
+    encoding_id: int | None
+    type: str | None = None
+    format: str | None = None
+    version: int | None = None
+    codec: str | None = None
+
+    def __str__(self) -> str:
+        if self.type is None:
+            return "no header" if self.encoding_id is None else f"unknown encoding id {self.encoding_id}"
+        version = "" if self.version is None else f" v{self.version}"
+        return f"{self.type}{version} ({', '.join(filter(None, (self.format, self.codec)))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An event that does not decode: where it is, and why not."""
+
+    pointer: EventPointer
+    encoding_id: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataReport:
+    """The events of a range, or a sample of them.
+
+    `size` is of the events that were looked at, in bytes without frames; `counts` has for each claim the events and
+    how many of them failed; `failures` are the first ones.
+    """
+
+    range: StreamCutRange
+    sampled: bool
+    events: int
+    size: int
+    counts: Mapping[Claim, tuple[int, int]]
+    failures: tuple[Failure, ...]
+
+    @property
+    def failed(self) -> int:
+        """How many events failed."""
+        return sum(failed for _, failed in self.counts.values())
+
+    @property
+    def passed(self) -> bool:
+        """Whether all events are what they claim to be."""
+        return self.failed == 0
+
+    def summary(self) -> str:
+        """One line."""
+        looked = f"{self.events:,} events{' of a sample' if self.sampled else ''} of {self.range.stream}"
+        if self.passed:
+            return f"passed: {looked} decode with the schemas that they claim"
+        return f"refused: {self.failed:,} of {looked} do not decode with the schemas that they claim"
+
+    def table(self) -> str:
+        """All as text."""
+        lines = [self.summary()]
+        lines += [f"  {claim}: {events:,} events, {failed:,} failed" for claim, (events, failed) in self.counts.items()]
+        lines += [f"  {failure.pointer}: {failure.reason}" for failure in self.failures]
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "passed": self.passed,
+            "summary": self.summary(),
+            **self.range.to_json(),
+            "sampled": self.sampled,
+            "events": self.events,
+            "failed": self.failed,
+            "bytes": self.size,
+            "schemas": [
+                {**asdict(claim), "events": events, "failed": failed} for claim, (events, failed) in self.counts.items()
+            ],
+            "failures": [
+                {"pointer": str(each.pointer), "encoding_id": each.encoding_id, "reason": each.reason}
+                for each in self.failures
+            ],
+        }

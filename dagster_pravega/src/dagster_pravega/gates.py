@@ -1,0 +1,203 @@
+"""Gates as asset checks: what follows an asset runs only if a schema may follow, or data is what it claims to be."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from dagster import (
+    AssetCheckExecutionContext,
+    AssetCheckResult,
+    AssetChecksDefinition,
+    AssetCheckSeverity,
+    AssetKey,
+    AssetsDefinition,
+    AssetSpec,
+    MetadataValue,
+    TableColumn,
+    TableMetadataValue,
+    TableRecord,
+    TableSchema,
+    asset_check,
+)
+
+from aiopravega import UNBOUNDED, StreamCutRange, StreamName
+from aiopravega.gates import POLICY, DataReport, GateReport, check_data, check_schema, need_group
+from aiopravega.gates.candidates import resolve
+from aiopravega.schema import SchemaFormat
+from dagster_pravega.failures import failing_for_good
+from dagster_pravega.ranges import latest_materialization
+from dagster_pravega.resource import PravegaResource
+from dagster_pravega.schema_registry import SchemaRegistryResource
+from dagster_pravega.spec import CUTS_KEY, STREAM_KEY, plain
+
+AnAsset: TypeAlias = AssetKey | str | Sequence[str] | AssetsDefinition | AssetSpec
+_VIOLATION: Final = ("version", "direction", "path", "rule", "old", "new", "remedy")
+_SCHEMA: Final = ("type", "format", "version", "codec", "encoding_id", "events", "failed")
+_FAILURE: Final = ("pointer", "encoding_id", "reason")
+
+
+def build_schema_gate(
+    asset: AnAsset,
+    *,
+    stream: str,
+    candidate: Any,
+    name: str = "schema_gate",
+    type_name: str | None = None,
+    schema_format: SchemaFormat | None = None,
+    group: str | None = None,
+    namespace: str | None = None,
+    policy: str | None = None,
+    against: str | int = POLICY,
+    register: bool = False,
+    blocking: bool = True,
+) -> AssetChecksDefinition:
+    """A check that lets what follows an asset run only if a schema may follow those that a stream has.
+
+    It needs the resource `schema_registry`. Avro, JSON Schema and Protobuf are compared here; the registry itself
+    compares Avro only. The check's metadata has every violation with its place, rule, and what would help.
+
+    Args:
+        asset: whose followers are held back. To hold back the asset that writes the stream, give one that it is made
+            of, or the stream's own external asset.
+        stream: `scope/stream`, whose schemas they are.
+        candidate: the path of a schema file; a pydantic model, dataclass or Protobuf message, or its dotted name; a
+            schema of Spark or Arrow; another stream's, as `pravega://scope/stream`; a `SchemaInfo`.
+        name: of the check.
+        type_name: of the schema, if the candidate and the group leave it open.
+        schema_format: what columns of Spark or Arrow become, Avro or JSON; by default the group's format.
+        group: name of the registry's group; by default the stream's.
+        namespace: of the group; by default the scope's name is looked in first, then the default one.
+        policy: what to ask for, such as `BackwardTransitive`; by default what the group asks for.
+        against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version.
+        register: whether a schema that passes is added to the group.
+        blocking: whether a refused schema holds back what follows.
+
+    Raises:
+        ConfigurationError: the stream is not `scope/stream`.
+    """
+    of, key = StreamName.parse(stream), _key(asset)
+
+    @asset_check(asset=key, name=name, blocking=blocking, description=f"May the schema follow those of {of}?")
+    def schema_gate(schema_registry: SchemaRegistryResource) -> AssetCheckResult:
+        async def look() -> GateReport:
+            registry = schema_registry.registry.asynchronous
+            found = await need_group(registry, of, group, namespace)
+            return await check_schema(
+                registry,
+                found.name,
+                await resolve(registry, candidate, of, type_name, schema_format, found),
+                namespace=found.namespace,
+                policy=policy,
+                against=against,
+                register=register,
+            )
+
+        with failing_for_good():
+            report = schema_registry.registry.run(look())
+        told = report.to_json()
+        return _result(
+            report,
+            {
+                STREAM_KEY: str(of),
+                "pravega/group": report.group,
+                "pravega/schema_type": told["type"],
+                "pravega/policy": report.compatibility.policy.policy,
+                "pravega/compared": ", ".join(f"v{each.version}" for each in report.compatibility.compared) or "none",
+                "pravega/violations": _table(_VIOLATION, told["violations"]),
+                **({} if report.registered is None else {"pravega/version": report.registered.version}),
+            },
+        )
+
+    return schema_gate
+
+
+def build_data_gate(
+    asset: AnAsset,
+    *,
+    stream: str,
+    name: str = "data_gate",
+    cuts: StreamCutRange | None = None,
+    sample: int | None = 1000,
+    group: str | None = None,
+    namespace: str | None = None,
+    blocking: bool = True,
+) -> AssetChecksDefinition:
+    """A check that lets what follows an asset run only if events decode with the schemas that their headers claim.
+
+    It needs the resources `pravega` and `schema_registry`. The metadata says how many events there are of each schema
+    and version, and where the first ones are that do not decode, with the reason.
+
+    Args:
+        asset: whose followers are held back.
+        stream: `scope/stream`.
+        name: of the check.
+        cuts: the range; by default what the latest materialization of the asset wrote (`pravega/cuts`), or else all.
+        sample: how many events at most, taken at several places of the range; None: all of them.
+        group: name of the registry's group; by default the stream's.
+        namespace: of the group; by default the scope's name is looked in first, then the default one.
+        blocking: whether bad data holds back what follows.
+
+    Raises:
+        ConfigurationError: the stream is not `scope/stream`.
+    """
+    of, key = StreamName.parse(stream), _key(asset)
+
+    @asset_check(asset=key, name=name, blocking=blocking, description=f"Do the events of {of} decode?")
+    def data_gate(
+        context: AssetCheckExecutionContext, pravega: PravegaResource, schema_registry: SchemaRegistryResource
+    ) -> AssetCheckResult:
+        wanted = cuts or _written(context, key) or StreamCutRange(UNBOUNDED, UNBOUNDED)
+
+        with failing_for_good():
+            client, registry = pravega.client, schema_registry.registry
+            report = client.run(
+                check_data(
+                    client.asynchronous,
+                    registry.asynchronous,
+                    wanted,
+                    of,
+                    sample=sample,
+                    group=group,
+                    namespace=namespace,
+                )
+            )
+        told = report.to_json()
+        return _result(
+            report,
+            {
+                STREAM_KEY: str(of),
+                CUTS_KEY: report.range.to_json(),
+                "pravega/events": report.events,
+                "pravega/failed": report.failed,
+                "pravega/sampled": report.sampled,
+                "pravega/schemas": _table(_SCHEMA, told["schemas"]),
+                "pravega/failures": _table(_FAILURE, told["failures"]),
+            },
+        )
+
+    return data_gate
+
+
+def _key(asset: AnAsset) -> AssetKey:
+    if isinstance(asset, AssetsDefinition | AssetSpec):
+        return asset.key
+    return AssetKey.from_coercible(asset)
+
+
+def _written(context: AssetCheckExecutionContext, key: AssetKey) -> StreamCutRange | None:
+    """What the latest materialization of an asset says that it wrote."""
+    latest = latest_materialization(context.instance, key, None)
+    if latest is None or CUTS_KEY not in latest.metadata:
+        return None
+    return StreamCutRange.from_json(plain(latest.metadata[CUTS_KEY]))
+
+
+def _result(report: GateReport | DataReport, metadata: Mapping[str, Any]) -> AssetCheckResult:
+    return AssetCheckResult(
+        passed=report.passed, severity=AssetCheckSeverity.ERROR, description=report.summary(), metadata=metadata
+    )
+
+
+def _table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> TableMetadataValue:
+    """Dagster's cells are texts, numbers and truths; what is not known is left empty."""
+    records = [TableRecord({name: "" if row[name] is None else row[name] for name in columns}) for row in rows]
+    return MetadataValue.table(records, TableSchema(columns=[TableColumn(name) for name in columns]))
