@@ -20,7 +20,7 @@ from dagster_pravega.spark import FORMAT, LOCAL, as_events, spark_session
 from dagster_pravega.spec import stream_of
 from dagster_pravega.stream_read import EVENTS, StreamRead
 from dagster_pravega.unsplit import split_options
-from dagster_pravega.windows import Window, read_options, wanted_window
+from dagster_pravega.windows import TIME_COLUMN, Window, read_options, wanted_window
 from dagster_pravega.written import WRITE_ID_KEY, earlier_range, note_start, write_name
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class PravegaSparkIOManager(ConfigurableIOManager):
     **Inputs.** The columns are `event`, `scope`, `stream`, `segment_id` and `offset`, unless the metadata
     `pravega/options` of the stream or the `AssetIn` say how events are decoded. The range is the first of these that
     there is: the run config of the input (`RangeConfig`), the metadata `pravega/cuts` of the `AssetIn` or of the
-    upstream asset, the event times of the run's partition, if the options name the column `event_time`, what the
+    upstream asset, the event times of the run's partition, if these options name the column `event_time`, what the
     upstream asset's latest materialization has written, the whole stream as it is now. The run config needs
     `AssetIn(input_manager_key=…)`. Everything is checked before Spark is started. An input whose type is `StreamRead`
     also gets the cuts, and the numbers for its metadata.
@@ -83,9 +83,12 @@ class PravegaSparkIOManager(ConfigurableIOManager):
         taken, finish, marks = None, None, {}
         with failing_for_good():
             stream = self._upstream(context)
-            options = {**self.options, **read_options(context), **split_options(context)}
+            given = read_options(context)
+            options = {**self.options, **given, **split_options(context)}
             wanted = named_range(context)
-            window = wanted_window(context, stream, options) if wanted is None else None
+            # What this manager's own options say of event times is for the streams that it writes.
+            of_times = wanted is None and TIME_COLUMN in given
+            window = wanted_window(context, stream, options) if of_times else None
             if window is not None:
                 taken, finish = self._take(context, window)
                 options |= window.options

@@ -18,7 +18,7 @@ from aiopravega.ledger import CutRecord, Interval
 from dagster_pravega.spec import OPTIONS_KEY, plain
 
 # Options of Spark's data source.
-_COLUMN: Final = "event_time"
+TIME_COLUMN: Final = "event_time"
 _UNIT: Final = "event_time_unit"
 _AHEAD: Final = "event_time_ahead_ms"
 _CLIP: Final = "event_time_clip"
@@ -88,14 +88,14 @@ def read_options(context: InputContext) -> dict[str, str]:
 
 
 def wanted_window(context: InputContext, stream: StreamName, options: Mapping[str, str]) -> Window | None:
-    """The event times of the run's partition; None: no option names the column with the times, or it is none of time.
+    """The event times of the run's partition; None: it is none of time.
 
     Raises:
         ConfigurationError: the run is of several partitions, or an option cannot work.
     """
     step = context.step_context
     partitions = step.run_partitions_def if step.has_partitions else None
-    if _COLUMN not in options or not isinstance(partitions, TimeWindowPartitionsDefinition):
+    if not isinstance(partitions, TimeWindowPartitionsDefinition):
         return None
     consumer = "dagster/" + ", ".join(sorted(key.to_user_string() for key in step.get_output_asset_keys()))
     if not step.has_partition_key:
