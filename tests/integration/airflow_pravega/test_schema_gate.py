@@ -9,9 +9,11 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 from pydantic import BaseModel
 
+from aiopravega.blocking.catalog import PravegaCatalog
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import GroupNotFoundError
-from aiopravega.schema import RegistryConfig
+from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo
+from airflow_pravega.catalog import scope_assets
 from airflow_pravega.operators.schema import PravegaRegisterSchemaOperator, PravegaSchemaGateOperator
 
 FIRST = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
@@ -131,3 +133,16 @@ def test_a_class_can_be_registered_and_a_group_that_is_missing_is_an_error(gate,
         lambda **common: PravegaRegisterSchemaOperator(stream=stream, candidate=Visit, new_policy="Full", **common)
     ).result()
     assert (report["format"], report["type"], report["passed"]) == ("Json", "orders", True)
+
+
+def test_the_streams_of_a_scope_are_assets(client, scope, registry):
+    text = '{"type":"object","properties":{"page":{"type":"integer"}}}'
+    PravegaCatalog(client, registry).create(f"{scope}/visits", SchemaInfo.of(SchemaFormat.JSON, "visit", text))
+    client.create_stream(scope, "raw", tags=["sales"])
+
+    raw, visits = scope_assets(scope)
+
+    assert (raw.uri, visits.uri) == (f"pravega://{scope}/raw", f"pravega://{scope}/visits")
+    assert (raw.extra["tags"], raw.extra["schema"], raw.extra["columns"]) == (["sales"], None, [])
+    assert '"name": "page"' in json.dumps(visits.extra["columns"])
+    assert [asset.uri for asset in scope_assets(scope, tag="sales")] == [raw.uri]

@@ -134,7 +134,7 @@ class _Claims:
         self._group = group
         self._without_header = without_header
         self._forms = forms
-        self._known: "dict[int | None, tuple[Claim, Read | str]]" = {}
+        self._known: dict[int | None, tuple[Claim, Read | str]] = {}
 
     async def check(self, event: Event) -> tuple[Claim, str | None]:
         """What an event claims, and why it is not that; None: it is."""
