@@ -17,6 +17,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta, tzinfo
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -25,6 +26,7 @@ from typing import Any
 from tests.faults.points import POINTS, Point
 
 _POLL_SECONDS = 0.01
+_DATED = "aiopravega.ledger."  # the modules that ask `datetime` what time it is
 Wrapped = Callable[..., Any]
 
 # Which stream a task of the event loop appends to; a connection does not know.
@@ -39,7 +41,7 @@ class Plan:
         self.folder = path.parent
         found = json.loads(path.read_text())
         self.faults: dict[str, dict[str, Any]] = found["faults"]
-        self.skews: dict[str, float] = found["skews"]
+        self.skew: float = found["skews"].get(os.environ.get("FAULT_ROLE", "driver"), 0.0)
         self.proxies: dict[str, int] = found["proxies"]
 
     def has(self, stream: str, point: str) -> bool:
@@ -170,12 +172,14 @@ def _install(plan: Plan, module: ModuleType) -> None:
     if module.__name__ == "aiopravega.write.appender":
         appender = module.SegmentAppender
         appender._send_all = _noted(appender._send_all)
+    if plan.skew and vars(module).get("datetime") is datetime:
+        vars(module)["datetime"] = _skewed_datetime(plan.skew)
     if module.__name__ == "aiopravega.net.pool":
         module.ConnectionPool.get = _by_proxy(plan, module.ConnectionPool.get)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the modules that have points, and wraps their functions as soon as they are loaded."""
+    """Finds the modules that have points, or ask for the date, and wraps what they use as soon as they are loaded."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -184,7 +188,8 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in self._wanted:
+        asks_for_date = self._plan.skew and fullname.startswith(_DATED)
+        if fullname not in self._wanted and not asks_for_date:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path)
         assert spec is not None
@@ -200,24 +205,26 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def _skew_clock(seconds: float) -> None:
-    """Let every clock that tells the date be wrong; those that only count are right."""
-    import datetime as dt
-
-    right, right_nanoseconds, right_datetime = time.time, time.time_ns, dt.datetime
+    """Let the clocks that tell the date in seconds be wrong; those that only count are right."""
+    right, right_nanoseconds = time.time, time.time_ns
     time.time = lambda: right() + seconds
     time.time_ns = lambda: right_nanoseconds() + int(seconds * 1e9)
 
-    class Skewed(right_datetime):  # type: ignore[misc, valid-type]  # a name that was saved
-        @classmethod
-        def now(cls, tz: dt.tzinfo | None = None) -> dt.datetime:
-            return right_datetime.now(tz) + dt.timedelta(seconds=seconds)
 
-    dt.datetime = Skewed  # type: ignore[misc]  # for all who import it from now on
+def _skewed_datetime(seconds: float) -> type[datetime]:
+    """A `datetime` whose clock is wrong, for the modules that ask it: pandas never ends its start with another one."""
+
+    class Skewed(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]  # a plain one, as all others are
+            return datetime.now(tz) + timedelta(seconds=seconds)
+
+    return Skewed
 
 
 def arm() -> None:
     """Prepare this process for what the plan says."""
     plan = Plan(Path(os.environ["FAULT_PLAN"]))
     sys.meta_path.insert(0, _Finder(plan))
-    if skew := plan.skews.get(os.environ.get("FAULT_ROLE", "driver"), 0.0):
-        _skew_clock(skew)
+    if plan.skew:
+        _skew_clock(plan.skew)
