@@ -1,5 +1,7 @@
 """Write `jars.lock`: the exact jars of Pravega standalone and the Schema Registry, with SHA-256 and size.
 
+And `tests/java/serializers.lock`: those that the official serializers need beside them, for tests and benchmarks.
+
 Run it only to move to another version: `python aiopravega/tools/emulator_jars.py`. It needs Maven (`mvn`), which
 users of the emulator do not. Maven resolves `emulator-jars.pom.xml` beside this file, which leaves out the storage
 backends that an embedded server does not use (Hadoop, Google, Azure, Amazon, Dell ECS: 200 jars) and the second and
@@ -14,8 +16,11 @@ from pathlib import Path
 HERE = Path(__file__).parent
 POM = HERE / "emulator-jars.pom.xml"
 LOCK = HERE.parent / "src" / "aiopravega" / "emulator" / "jars.lock"
+TITLE = "The class path of the embedded Pravega 0.13.0 and Schema Registry 0.6.0"
+JAVA = HERE.parents[1] / "tests" / "java"
+SERIALIZERS_TITLE = "What the official serializers 0.6.0 need beside the class path of the emulator"
 HEADER = """\
-# The class path of the embedded Pravega 0.13.0 and Schema Registry 0.6.0: coordinate, SHA-256, bytes.
+# {title}: coordinate, SHA-256, bytes.
 # Made by aiopravega/tools/emulator_jars.py; do not edit by hand.
 """
 
@@ -27,18 +32,31 @@ def coordinate(repository: Path, jar: Path) -> str:
     return ":".join([".".join(group), artifact, version, *([classifier] if classifier else [])])
 
 
-def main() -> None:
-    """Resolve, hash and write."""
+def resolved(pom: Path) -> list[str]:
+    """The lines of a lock: what Maven resolves."""
     with tempfile.TemporaryDirectory() as folder:
         repository = Path(folder)
         goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", "-Dmdep.useRepositoryLayout=true"]
-        subprocess.run(["mvn", "-q", "-B", "-f", POM, *goal, f"-DoutputDirectory={repository}"], check=True)
-        lines = sorted(
+        subprocess.run(["mvn", "-q", "-B", "-f", pom, *goal, f"-DoutputDirectory={repository}"], check=True)
+        return sorted(
             f"{coordinate(repository, jar)} {hashlib.sha256(jar.read_bytes()).hexdigest()} {jar.stat().st_size}\n"
             for jar in repository.rglob("*.jar")
         )
-    LOCK.write_text(HEADER + "".join(lines), encoding="utf-8")
-    print(f"{len(lines)} jars in {LOCK}")
+
+
+def artifact(line: str) -> str:
+    """Group and artifact of a line, without its version."""
+    return ":".join(line.split(":")[:2])
+
+
+def main() -> None:
+    """Resolve, hash and write."""
+    servers = resolved(POM)
+    LOCK.write_text(HEADER.format(title=TITLE) + "".join(servers), encoding="utf-8")
+    known = {artifact(line) for line in servers}
+    more = [line for line in resolved(JAVA / "serializers.pom.xml") if artifact(line) not in known]
+    (JAVA / "serializers.lock").write_text(HEADER.format(title=SERIALIZERS_TITLE) + "".join(more), encoding="utf-8")
+    print(f"{len(servers)} jars in {LOCK}, {len(more)} beside them")
 
 
 if __name__ == "__main__":

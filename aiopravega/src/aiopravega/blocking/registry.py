@@ -10,7 +10,6 @@ from aiopravega.schema import (
     CodecType,
     Compatibility,
     Encoding,
-    EncodingCache,
     GroupId,
     GroupProperties,
     GroupsPage,
@@ -32,7 +31,6 @@ class SchemaRegistry:
         self.config = config
         self._loop = LoopThread.shared()
         self._registry = self._loop.run(self._make())
-        self._encodings = EncodingCache(self._registry)
 
     async def _make(self) -> asynchronous.SchemaRegistry:
         return asynchronous.SchemaRegistry(self.config)
@@ -156,8 +154,8 @@ class SchemaRegistry:
 
     def identify(self, group: str, namespace: str = "") -> GroupId:
         """The group in the life that it has now, by which its encodings are remembered."""
-        return self._loop.run(self._encodings.identify(group, namespace))
+        return self._loop.run(self._registry.encodings.identify(group, namespace))
 
     def encoding(self, group: GroupId, encoding_id: int) -> Encoding:
         """What an encoding id stands for; asked once, then remembered."""
-        return self._loop.run(self._encodings.get(group, encoding_id))
+        return self._loop.run(self._registry.encodings.get(group, encoding_id))

@@ -68,7 +68,7 @@ def _fetch(jars: JarList, folder: Path, repository: str | None) -> None:
     size = sum(jar.size for jar in missing)
     with (
         tempfile.TemporaryDirectory(prefix="fetching-", dir=cache_folder()) as staging,
-        show_progress(f"Fetching {len(missing)} jars of Pravega 0.13.0", size) as advance,
+        show_progress(f"Fetching {len(missing)} jars", size) as advance,
         ThreadPoolExecutor(_THREADS) as pool,
     ):
         download = _downloader(Path(staging), repository)

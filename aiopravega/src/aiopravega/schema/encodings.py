@@ -6,9 +6,12 @@ added, too.
 
 import asyncio
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from aiopravega.schema.model import Encoding, HistoryRecord
-from aiopravega.schema.registry import SchemaRegistry
+
+if TYPE_CHECKING:
+    from aiopravega.schema.registry import SchemaRegistry
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class GroupId:
 class EncodingCache:
     """Remembers the encodings of one registry; belongs to one event loop."""
 
-    def __init__(self, registry: SchemaRegistry) -> None:
+    def __init__(self, registry: "SchemaRegistry") -> None:
         self._registry = registry
         self._known: dict[tuple[GroupId, int], Encoding] = {}
         self._asking: dict[tuple[GroupId, int], asyncio.Lock] = {}

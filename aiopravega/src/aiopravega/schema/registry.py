@@ -1,13 +1,15 @@
 """The Schema Registry's client: groups, schemas, codecs, encodings.
 
-Each call returns the registry's answer as a value and raises errors that name the group. Nothing is remembered here;
-see `aiopravega.schema.encodings` for that.
+Each call returns the registry's answer as a value and raises errors that name the group. Calls remember nothing; what
+encoding ids stand for, `encodings` does.
 """
 
 from types import TracebackType
 from typing import Self
 
 from aiopravega.schema.calls import each, parsed
+from aiopravega.schema.config import RegistryConfig
+from aiopravega.schema.encodings import EncodingCache
 from aiopravega.schema.model import CodecType, Encoding, VersionInfo
 from aiopravega.schema.schemas import SchemaCalls
 
@@ -18,6 +20,10 @@ class SchemaRegistry(SchemaCalls):
     A stream's group is named after the stream. `namespace` is the registry's own division; "" is the one that
     serializers use by default.
     """
+
+    def __init__(self, config: RegistryConfig) -> None:
+        super().__init__(config)
+        self.encodings = EncodingCache(self)
 
     async def __aenter__(self) -> Self:
         return self

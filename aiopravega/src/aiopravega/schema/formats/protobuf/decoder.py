@@ -15,12 +15,11 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.schema.formats.arrays import list_of
 from aiopravega.schema.formats.block import Block, BlockError, decode_or_search
 from aiopravega.schema.formats.protobuf.descriptors import descriptor_of
+from aiopravega.schema.formats.protobuf.padding import without_padding
 
 # Unsigned types, which Spark and other readers of columns lack, and those that hold their values.
 _WIDER: Final = {pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0)}
 _MICROSECONDS: Final = "us"
-# In a byte of a number: another one follows.
-_MORE: Final = 0x80
 
 
 class ProtobufMessage:
@@ -66,7 +65,7 @@ class ProtobufDecoder:
 
     def trim(self, payload: bytes) -> bytes:
         """Up to the first field that has the number zero, which no field has."""
-        return payload[: _end_of_fields(payload)] if payload.endswith(b"\0") else payload
+        return without_padding(payload)
 
 
 def _check_not_recursive(message: Descriptor | None, around: tuple[str, ...], path: str) -> None:
@@ -103,37 +102,3 @@ def _common_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_map(kind):
         return pa.map_(_common_type(kind.key_type), _common_type(kind.item_type))
     return _WIDER.get(kind, kind)
-
-
-def _end_of_fields(payload: bytes) -> int:
-    """Where the last field of a message ends, if only zeros follow it."""
-    at = 0
-    while at < len(payload):
-        start = at
-        tag, at = _varint(payload, at)
-        match tag & 7:
-            case _ if tag >> 3 == 0:
-                return start
-            case 0:
-                _, at = _varint(payload, at)
-            case 1:
-                at += 8
-            case 2:
-                size, at = _varint(payload, at)
-                at += size
-            case 5:
-                at += 4
-            case _:
-                return len(payload)  # a group, or nonsense: left to the decoder
-    return len(payload)
-
-
-def _varint(payload: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(payload):
-        byte = payload[at]
-        value |= byte % _MORE << shift
-        at, shift = at + 1, shift + 7
-        if byte < _MORE:
-            break
-    return value, at

@@ -1,0 +1,116 @@
+"""The blocking form of `aiopravega.schema.serializers`.
+
+Serializers ask nobody, so they are the same; a deserializer asks the registry for each encoding id once.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega.errors import MalformedEventError
+from aiopravega.schema import Encoding, GroupProperties, serializers
+from aiopravega.schema.codecs import LARGEST_PAYLOAD, NONE
+from aiopravega.schema.header import HEADER_BYTES
+from aiopravega.schema.serializers import EventFormat, MultiSerializer, Serializer
+from aiopravega.schema.serializers.reading import Readers
+
+
+def open_serializer(
+    registry: SchemaRegistry,
+    group: str,
+    form: EventFormat,
+    *,
+    namespace: str = "",
+    codec: str = NONE,
+    header: bool = True,
+    register: bool = True,
+    create: GroupProperties | None = None,
+) -> Serializer:
+    """See `aiopravega.schema.serializers.open_serializer`."""
+    return registry.run(
+        serializers.open_serializer(
+            registry.asynchronous,
+            group,
+            form,
+            namespace=namespace,
+            codec=codec,
+            header=header,
+            register=register,
+            create=create,
+        )
+    )
+
+
+def open_multi_serializer(
+    registry: SchemaRegistry,
+    group: str,
+    forms: Sequence[EventFormat],
+    *,
+    namespace: str = "",
+    codec: str = NONE,
+    register: bool = True,
+    create: GroupProperties | None = None,
+) -> MultiSerializer:
+    """See `aiopravega.schema.serializers.open_multi_serializer`."""
+    return registry.run(
+        serializers.open_multi_serializer(
+            registry.asynchronous, group, forms, namespace=namespace, codec=codec, register=register, create=create
+        )
+    )
+
+
+class Deserializer:
+    """See `aiopravega.schema.serializers.Deserializer`."""
+
+    def __init__(self, registry: SchemaRegistry, readers: Readers) -> None:
+        self._registry = registry
+        self._readers = readers
+        self._known = readers.known
+
+    def deserialize(self, event: bytes) -> Any:
+        """The value of an event."""
+        read = self._known.get(event[:HEADER_BYTES])
+        if read is None:
+            read = self._registry.run(self._readers.learn(event))
+        try:
+            return read(event)
+        except MalformedEventError:
+            if not self._registry.run(self._readers.made_again()):
+                raise
+        return self._registry.run(self._readers.learn(event))(event)
+
+    def deserialize_many(self, events: Iterable[bytes]) -> list[Any]:
+        """The values of some events."""
+        known, deserialize = self._known, self.deserialize
+        values = []
+        for event in events:
+            read = known.get(event[:HEADER_BYTES], deserialize)
+            try:
+                values.append(read(event))
+            except MalformedEventError:
+                values.append(deserialize(event))
+        return values
+
+    def encoding(self, event: bytes) -> Encoding:
+        """The schema and the codec of an event."""
+        return self._registry.run(self._readers.encoding(event))
+
+    def refresh(self) -> bool:
+        """Look whether the group was made again since it was opened, and forget what was known if it was."""
+        return self._registry.run(self._readers.refresh())
+
+
+def open_deserializer(
+    registry: SchemaRegistry,
+    group: str,
+    *forms: EventFormat,
+    namespace: str = "",
+    limit: int = LARGEST_PAYLOAD,
+) -> Deserializer:
+    """See `aiopravega.schema.serializers.open_deserializer`."""
+
+    async def readers() -> Readers:
+        known = await registry.asynchronous.encodings.identify(group, namespace)
+        return Readers(registry.asynchronous, known, forms, limit)
+
+    return Deserializer(registry, registry.run(readers()))

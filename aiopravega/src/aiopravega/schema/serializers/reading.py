@@ -1,0 +1,218 @@
+"""Events into values: the registry is asked once for each encoding id, then remembered."""
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import Any, Final
+
+from aiopravega.errors import ConfigurationError, MalformedEventError, SchemaNotFoundError
+from aiopravega.schema.codecs import LARGEST_PAYLOAD, NONE, codec_named
+from aiopravega.schema.encodings import GroupId
+from aiopravega.schema.header import HEADER_BYTES, PROTOCOL, split_header
+from aiopravega.schema.model import Encoding, SchemaFormat, SchemaInfo
+from aiopravega.schema.registry import SchemaRegistry
+from aiopravega.schema.serializers.format import EventFormat, Read
+
+# How long an answer of the registry counts that something is wrong: events of an unknown id, or that do not fit their
+# schema, must not ask again each.
+_PATIENCE: Final = 30.0  # seconds
+
+
+class Readers:
+    """The functions that read the events of one group, by their headers; what all deserializers share."""
+
+    def __init__(
+        self, registry: SchemaRegistry, group: GroupId, forms: Iterable[EventFormat] = (), limit: int = LARGEST_PAYLOAD
+    ) -> None:
+        self.known: dict[bytes, Read] = {}
+        self._registry, self._group, self._limit = registry, group, limit
+        self._forms = {(form.info.type, form.info.name_of_format): form for form in forms}
+        self._unknown: dict[bytes, tuple[float, SchemaNotFoundError]] = {}
+        self._looked = time.monotonic()
+        self._lock = asyncio.Lock()
+
+    async def learn(self, event: bytes) -> Read:
+        """What reads events with the header of this one.
+
+        Raises:
+            MalformedEventError: it has no header that is known.
+            SchemaNotFoundError: the group has no such encoding id.
+            CodecNotRegisteredError: its codec is not known here.
+            PravegaError: the registry cannot be asked.
+        """
+        head = event[:HEADER_BYTES]
+        async with self._lock:
+            if head not in self.known:
+                self.known[head] = self._reader(await self.encoding(event))
+            return self.known[head]
+
+    async def encoding(self, event: bytes) -> Encoding:
+        """What the header of an event stands for; see `learn`."""
+        encoding_id = split_header(event)[0]
+        if encoding_id is None:
+            raise MalformedEventError(_no_header(event))
+        head = event[:HEADER_BYTES]
+        since, error = self._unknown.get(head, (0.0, None))
+        if error is not None and time.monotonic() - since < _PATIENCE:
+            raise error
+        if self._group.created is None:  # it was opened before the group had a schema
+            self._group = await self._registry.encodings.identify(self._group.group, self._group.namespace)
+        try:
+            return await self._registry.encodings.get(self._group, encoding_id)
+        except SchemaNotFoundError as missing:
+            self._unknown[head] = time.monotonic(), missing
+            raise
+
+    async def made_again(self) -> bool:
+        """Whether the group is another one than it was: then all that was known of it is forgotten.
+
+        Raises:
+            PravegaError: the registry cannot be asked.
+        """
+        if time.monotonic() - self._looked < _PATIENCE:
+            return False
+        return await self.refresh()
+
+    async def refresh(self) -> bool:
+        """The same, however short a time ago it was asked."""
+        async with self._lock:
+            self._looked = time.monotonic()
+            found = await self._registry.encodings.identify(self._group.group, self._group.namespace)
+            if found == self._group:
+                return False
+            self._group = found
+            self.known.clear()
+            self._unknown.clear()
+            return True
+
+    def _reader(self, encoding: Encoding) -> Read:
+        info = encoding.schema_info
+        form = self._forms.get((info.type, info.name_of_format)) or _generic(info)
+        name = encoding.codec_type.name
+        if name == NONE:
+            return form.reader(info, HEADER_BYTES)
+        unpack, read, limit = codec_named(name).decompress, form.reader(info), self._limit
+
+        def read_packed(event: bytes) -> Any:
+            return read(unpack(event[HEADER_BYTES:], limit))
+
+        return read_packed
+
+
+class Deserializer:
+    """Makes values of the events of one group; belongs to one event loop.
+
+    A group that is deleted and made again gives out the same encoding ids anew. If an event does not fit what is known,
+    the group is looked at again, half a minute later at the earliest; `refresh` does it at once.
+    """
+
+    def __init__(self, readers: Readers) -> None:
+        self._readers = readers
+        self._known = readers.known
+
+    async def deserialize(self, event: bytes) -> Any:
+        """The value of an event.
+
+        Raises:
+            MalformedEventError: it has no header of the registry's serializers, does not fit its schema, or unpacks to
+                more than the limit.
+            SchemaNotFoundError: the group has no such encoding id.
+            CodecNotRegisteredError: its codec is not known here.
+            PravegaError: the registry cannot be asked.
+        """
+        read = self._known.get(event[:HEADER_BYTES])
+        if read is None:
+            read = await self._readers.learn(event)
+        try:
+            return read(event)
+        except MalformedEventError:
+            if not await self._readers.made_again():
+                raise
+        return (await self._readers.learn(event))(event)
+
+    async def deserialize_many(self, events: Iterable[bytes]) -> list[Any]:
+        """The values of some events; see `deserialize`. An event costs less than one by one."""
+        known, values = self._known.get, []
+        for event in events:
+            read = known(event[:HEADER_BYTES])
+            if read is None:
+                values.append(await self.deserialize(event))
+                continue
+            try:
+                values.append(read(event))
+            except MalformedEventError:
+                values.append(await self.deserialize(event))
+        return values
+
+    async def encoding(self, event: bytes) -> Encoding:
+        """The schema and the codec of an event.
+
+        Raises:
+            MalformedEventError: it has no header of the registry's serializers.
+            SchemaNotFoundError: the group has no such encoding id.
+            PravegaError: the registry cannot be asked.
+        """
+        return await self._readers.encoding(event)
+
+    async def refresh(self) -> bool:
+        """Look whether the group was made again since it was opened, and forget what was known if it was.
+
+        Raises:
+            GroupNotFoundError: it was deleted.
+        """
+        return await self._readers.refresh()
+
+
+async def open_deserializer(
+    registry: SchemaRegistry,
+    group: str,
+    *forms: EventFormat,
+    namespace: str = "",
+    limit: int = LARGEST_PAYLOAD,
+) -> Deserializer:
+    """A deserializer of a group's events.
+
+    Args:
+        registry: a client of it, which has to stay open.
+        group: that of a stream is named after the stream.
+        forms: of some types: the reader's schema of Avro, generated classes of Protobuf, models. Events of other types
+            are read by the schema that they were written with: Avro as dictionaries, Protobuf as messages of a class
+            that is made for it.
+        namespace: in which the group is.
+        limit: of a payload that was compressed, in bytes.
+
+    Raises:
+        GroupNotFoundError: there is no such group.
+        PravegaError: the registry cannot be asked.
+    """
+    known = await registry.encodings.identify(group, namespace)
+    return Deserializer(Readers(registry, known, forms, limit))
+
+
+def _generic(info: SchemaInfo) -> EventFormat:
+    """The format of a schema of which nobody said more."""
+    match info.format:
+        case SchemaFormat.AVRO:
+            from aiopravega.schema.serializers.avro import AvroFormat
+
+            return AvroFormat(info.text)
+        case SchemaFormat.JSON:
+            from aiopravega.schema.serializers.json import JsonFormat
+
+            return JsonFormat(info.text, info.type)
+        case SchemaFormat.PROTOBUF:
+            from aiopravega.schema.serializers.protobuf import ProtobufFormat
+
+            return ProtobufFormat.of_descriptors(info.schema_data, info.type)
+    raise ConfigurationError(
+        f"events of type {info.type} are in format {info.name_of_format}: open the deserializer with a CustomFormat"
+    )
+
+
+def _no_header(event: bytes) -> str:
+    if len(event) < HEADER_BYTES:
+        return f"it has no header of a Schema Registry: it is of {len(event)} bytes"
+    return (
+        f"it has no header of a Schema Registry that is known: its first byte is {event[0]}, which would be the "
+        f"header's version, and known is {PROTOCOL}. Events without header are read by the reader() of a format"
+    )
