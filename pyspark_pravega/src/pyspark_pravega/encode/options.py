@@ -4,20 +4,28 @@ from dataclasses import dataclass, field
 from typing import Final, Self
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.codecs import GZIP, NONE, SNAPPY
 from pyspark_pravega.decode.options import ENCODE, SCHEMA_OPTIONS, Format, SchemaOptions, choice
 from pyspark_pravega.options import Options
 
 _REGISTER: Final = "schema_register"
-ENCODE_OPTIONS: Final = (ENCODE, _REGISTER, *SCHEMA_OPTIONS)
+_CODEC: Final = "codec"
+ENCODE_OPTIONS: Final = (ENCODE, _REGISTER, _CODEC, *SCHEMA_OPTIONS)
+# Short words for the registry's names; any other name is one of a codec that was registered.
+_CODECS: Final = {"none": NONE, "gzip": GZIP, "snappy": SNAPPY}
 
 
 @dataclass(frozen=True, slots=True)
 class EncodeOptions:
-    """How columns become events: not at all if `format` is raw. `register` allows to add what the registry lacks."""
+    """How columns become events: not at all if `format` is raw.
+
+    `register` allows to add what the registry lacks; `codec` is the registry's name of one.
+    """
 
     format: Format = Format.RAW
     schema: SchemaOptions = field(default_factory=SchemaOptions)
     register: bool = True
+    codec: str = NONE
 
     @classmethod
     def parse(cls, given: Options, decodes: bool) -> Self:
@@ -37,4 +45,12 @@ class EncodeOptions:
                     "protobuf), or leave it out"
                 )
             return cls()
-        return cls(form, SchemaOptions.parse(given), given.flag(_REGISTER, True))
+        schema = SchemaOptions.parse(given)
+        name = given.text(_CODEC) or "none"
+        codec = _CODECS.get(name.lower(), name)
+        if codec != NONE and schema.registry is None:
+            raise ConfigurationError(
+                f"option {_CODEC!r} is {name!r}, but nobody could read the events: that they are compressed stands in "
+                "the header of a Schema Registry; give option 'schema_registry_uri'"
+            )
+        return cls(form, schema, given.flag(_REGISTER, True), codec)

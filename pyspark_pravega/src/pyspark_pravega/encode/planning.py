@@ -12,13 +12,14 @@ import pyarrow as pa
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError, GroupNotFoundError
 from aiopravega.names import StreamName
+from aiopravega.schema.codecs import NONE
 from pyspark_pravega.decode.options import Format, RegistryOptions
 from pyspark_pravega.encode.options import EncodeOptions
 from pyspark_pravega.encode.plan import EncodePlan
 
 if TYPE_CHECKING:
     from aiopravega.blocking.registry import SchemaRegistry
-    from aiopravega.schema import SchemaFormat, SchemaVersion
+    from aiopravega.schema import SchemaFormat, SchemaVersion, VersionInfo
 
 # What a group that is made here asks of new schemas. The registry's server can check it for Avro only.
 _AVRO_POLICY: Final = "BackwardTransitive"
@@ -72,7 +73,7 @@ def _with_type(plan: EncodePlan) -> EncodePlan:
 
 def _registered(options: EncodeOptions, config: PravegaConfig, stream: StreamName, columns: pa.Schema) -> EncodePlan:
     """A plan for events with headers, whose schema the registry knows when this returns."""
-    from aiopravega.schema import GroupProperties, SchemaFormat, SchemaInfo, header
+    from aiopravega.schema import GroupProperties, SchemaFormat, SchemaInfo
     from pyspark_pravega.decode.planning import registry_config
     from pyspark_pravega.decode.registries import registry_of
 
@@ -91,10 +92,18 @@ def _registered(options: EncodeOptions, config: PravegaConfig, stream: StreamNam
                 f"the registry's group {group!r} has schemas of several types: {', '.join(types)}. Choose one with "
                 "option 'schema_type'"
             )
-        plan = EncodePlan(options.format, chosen.schema_info.schema_data, chosen.schema_info.type, columns)
-        return replace(plan, header=header(registry.encoding_id(group, chosen.version_info, "", namespace or "")))
+        info = chosen.schema_info
+        plan = EncodePlan(options.format, info.schema_data, info.type, columns, codec=options.codec)
+        plan.encoder()  # before a codec is added
+        return _with_header(plan, registry, options, group, namespace or "", chosen.version_info)
     plan = _with_type(
-        EncodePlan(options.format, given or _derived(options, stream, columns), options.schema.type, columns)
+        EncodePlan(
+            options.format,
+            given or _derived(options, stream, columns),
+            options.schema.type,
+            columns,
+            codec=options.codec,
+        )
     )
     assert plan.schema is not None
     plan.encoder()  # before anything is registered
@@ -112,7 +121,23 @@ def _registered(options: EncodeOptions, config: PravegaConfig, stream: StreamNam
     version = known[-1].version_info if known else None
     if version is None:
         version = registry.add_schema(group, SchemaInfo.of(form, name, plan.schema), namespace)
-    return replace(plan, header=header(registry.encoding_id(group, version, "", namespace)))
+    return _with_header(plan, registry, options, group, namespace, version)
+
+
+def _with_header(
+    plan: EncodePlan,
+    registry: "SchemaRegistry",
+    options: EncodeOptions,
+    group: str,
+    namespace: str,
+    version: "VersionInfo",
+) -> EncodePlan:
+    """The same with the header of the schema and the codec, which the group allows from now on."""
+    from aiopravega.schema import CodecType, header
+
+    if options.codec != NONE and options.register:
+        registry.add_codec(group, CodecType(name=options.codec), namespace)
+    return replace(plan, header=header(registry.encoding_id(group, version, options.codec, namespace)))
 
 
 def _namespace(registry: "SchemaRegistry", asked: RegistryOptions, group: str, stream: StreamName) -> str | None:

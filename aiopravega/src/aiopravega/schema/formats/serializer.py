@@ -6,6 +6,9 @@ from typing import Protocol
 import pyarrow as pa
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.codecs import NONE
+from aiopravega.schema.formats.arrays import values_of
+from aiopravega.schema.formats.envelope import codec_of
 from aiopravega.schema.formats.pieces import constant, joined
 from aiopravega.schema.model import SchemaFormat
 
@@ -50,11 +53,21 @@ def row_encoder(form: SchemaFormat, schema: bytes | None, message: str | None, c
 
 
 class BlockSerializer:
-    """Encodes rows as events; `header` is what a registry's serializers write before each payload, empty without."""
+    """Encodes rows as events.
 
-    def __init__(self, rows: RowEncoder, header: bytes = b"") -> None:
+    Args:
+        rows: makes payloads.
+        header: what a registry's serializers write before each payload, empty without one.
+        codec: the name of the codec that the header's encoding id stands for. Payloads are compressed one by one.
+
+    Raises:
+        CodecNotRegisteredError: the codec is not known in this process.
+    """
+
+    def __init__(self, rows: RowEncoder, header: bytes = b"", codec: str = NONE) -> None:
         self._rows = rows
         self._header = constant(header) if header else None
+        self._codec = codec_of(codec)
 
     def encode(self, columns: Sequence[pa.Array], rows: int) -> pa.BinaryArray:
         """An event of each row.
@@ -66,4 +79,7 @@ class BlockSerializer:
             payloads = self._rows.columns(columns, rows)
         except pa.ArrowInvalid as error:
             raise ConfigurationError(f"a value does not fit the schema of the events: {error}") from None
+        if self._codec is not None:
+            compress = self._codec.compress
+            payloads = values_of([compress(payload) for payload in payloads.to_pylist()], pa.binary())
         return payloads if self._header is None else joined(self._header, payloads)

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.formats.arrays import booleans
 from aiopravega.schema.formats.avro import schema as avro
+from aiopravega.schema.formats.avro.branches import Encoder, number_of, union_encoder
 from aiopravega.schema.formats.avro.schema import NO_DEFAULT, AvroType
 from aiopravega.schema.formats.avro.types import MOST_DIGITS
 from aiopravega.schema.formats.avro.values import (
@@ -36,27 +36,6 @@ from aiopravega.schema.formats.pieces import (
 
 _NULL: Final = avro.Primitive("null")
 _END: Final = b"\0"  # of the blocks of an array or a map
-
-
-class Encoder(Protocol):
-    """Encodes the values of one schema."""
-
-    def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """The bytes of each value, null where it is null; `where` is for complaints."""
-
-
-@dataclass(frozen=True, slots=True)
-class Optional:
-    """A union of null and something; `absent` and `present` are their numbers, encoded."""
-
-    inner: Encoder
-    absent: bytes
-    present: bytes
-
-    def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """See `Encoder`."""
-        value = joined(constant(self.present), self.inner.encode(array, where))
-        return value.fill_null(constant(self.absent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +108,7 @@ def encoder_of(schema: AvroType, kind: pa.DataType, where: str) -> Encoder:
     """
     match schema:
         case avro.Union():
-            return _union(schema, kind, where)
+            return union_encoder(schema, kind, where, encoder_of)
         case avro.Record():
             if not pa.types.is_struct(kind):
                 raise _misfit(where, kind, f"a record {schema.name}")
@@ -160,19 +139,6 @@ def encoder_of(schema: AvroType, kind: pa.DataType, where: str) -> Encoder:
     raise _misfit(where, kind, type(schema).__name__.lower())
 
 
-def _union(union: avro.Union, kind: pa.DataType, where: str) -> Optional:
-    inner = [branch for branch in union.branches if branch != _NULL]
-    if len(inner) != 1 or _NULL not in union.branches:
-        raise _misfit(where, kind, "a union of several types")
-    return Optional(encoder_of(inner[0], kind, where), _number(union, _NULL), _number(union, inner[0]))
-
-
-def _number(union: avro.Union, branch: AvroType) -> bytes:
-    """What comes before a value of a union."""
-    number: bytes = varints(zigzag(np.array([union.branches.index(branch)])))[0].as_py()
-    return number
-
-
 def fields_of(record: avro.Record, columns: Sequence[pa.Field], path: str = "") -> Fields:
     """The encoder of a record from columns, which are found by their names.
 
@@ -201,7 +167,7 @@ def _absent(field: avro.Field, where: str) -> Encoder:
     if field.type == _NULL:
         return Always(b"")
     if isinstance(field.type, avro.Union) and _NULL in field.type.branches and field.default in (None, NO_DEFAULT):
-        return Always(_number(field.type, _NULL))
+        return Always(number_of(field.type, _NULL))
     raise ConfigurationError(
         f"there is no column for the field {where} of the Avro schema, which may not be null: add the column, with the "
         "field's default if it is to have that"

@@ -106,3 +106,52 @@ def test_values_that_the_schema_does_not_have_are_refused():
 def test_a_column_that_cannot_be_a_field_is_named():
     with pytest.raises(ConfigurationError, match="column 'a b' cannot be a field of Avro"):
         schema_of(pa.schema([("a b", pa.int64())]), "stream")
+
+
+UNION = ["null", "string", {"type": "record", "name": "Place", "fields": [{"name": "city", "type": "string"}]}, "int"]
+MEMBERS = pa.struct(
+    [("member0", pa.string()), ("member1", pa.struct([("city", pa.string())])), ("member2", pa.int32())]
+)
+
+
+def of_union(*branches):
+    return json.dumps({"type": "record", "name": "R", "fields": [{"name": "a", "type": list(branches)}]})
+
+
+def test_a_union_of_several_types_is_written_from_the_members_that_a_read_gives():
+    rows = [{"member0": "x"}, {"member1": {"city": "Rome"}}, None, {"member2": -5}, {}]
+    batch = pa.RecordBatch.from_arrays([pa.array(rows, MEMBERS)], ["a"])
+
+    for shown in (batch, batch.slice(1)):
+        found = read_back(of_union(*UNION), encode(of_union(*UNION), shown))[0]
+        full = [{"member0": None, "member1": None, "member2": None} | row if row else None for row in rows]
+        assert found == full[len(rows) - shown.num_rows :]
+
+
+def test_a_column_that_fits_a_branch_of_a_union_is_written_as_that():
+    strings = pa.RecordBatch.from_arrays([pa.array(["x", None])], ["a"])
+    assert read_back(of_union(*UNION), encode(of_union(*UNION), strings))[0] == [
+        {"member0": "x", "member1": None, "member2": None},
+        None,
+    ]
+    longs = pa.RecordBatch.from_arrays([pa.array([2**40, None])], ["a"])
+    numbers = of_union("int", "null", "long")
+    assert read_back(numbers, encode(numbers, longs))[0] == [2**40, None]
+
+
+@pytest.mark.parametrize(
+    ("column", "said"),
+    [
+        (pa.array([1.5]), "a is double.*a struct of member0, member1, member2"),
+        (pa.array([{"member0": "x", "member2": 1}], MEMBERS), "several members in row 0"),
+        (pa.array([{"member0": "x"}]), "a struct of member0, member1, member2"),
+    ],
+)
+def test_what_no_branch_of_a_union_holds_is_refused(column, said):
+    with pytest.raises(ConfigurationError, match=said):
+        encode(of_union(*UNION), pa.RecordBatch.from_arrays([column], ["a"]))
+
+
+def test_null_in_a_union_without_null_is_refused():
+    with pytest.raises(ConfigurationError, match="a is null in 1 of 2 rows"):
+        encode(of_union("string", "int"), pa.RecordBatch.from_arrays([pa.array(["x", None])], ["a"]))

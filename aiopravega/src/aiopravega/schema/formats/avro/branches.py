@@ -1,0 +1,105 @@
+"""Unions as Avro writes them: the number of a branch, then its value.
+
+A column that fits one branch is written as that. A union of several types has a column for each, as a read gives them:
+`member0`, `member1` and so on, of which one has a value.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aiopravega.errors import ConfigurationError
+from aiopravega.schema.formats.avro.schema import AvroType, Primitive, Union
+from aiopravega.schema.formats.avro.types import members, merged
+from aiopravega.schema.formats.pieces import constant, joined, missing, varints, zigzag
+
+_NULL: Final = Primitive("null")
+
+
+class Encoder(Protocol):
+    """Encodes the values of one schema."""
+
+    def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
+        """The bytes of each value, null where it is null; `where` is for complaints."""
+
+
+EncoderOf = Callable[[AvroType, pa.DataType, str], Encoder]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A value of one branch; what is null is the branch null, where the union has that."""
+
+    inner: Encoder
+    number: bytes
+    absent: bytes | None
+
+    def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
+        """See `Encoder`."""
+        value = joined(constant(self.number), self.inner.encode(array, where))
+        return value if self.absent is None else value.fill_null(constant(self.absent))
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """A value out of one of several columns."""
+
+    branches: tuple[Branch, ...]
+    absent: bytes | None
+
+    def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
+        """See `Encoder`."""
+        parts = [
+            branch.encode(column, f"{where}.member{number}")
+            for number, (branch, column) in enumerate(zip(self.branches, array.flatten(), strict=True))
+        ]
+        given = np.sum([~missing(part) for part in parts], axis=0)
+        if (given > 1).any():
+            raise ConfigurationError(
+                f"{where} has values of several members in row {int(np.flatnonzero(given > 1)[0])} of its batch, but a "
+                "union is one of them: set the others to null"
+            )
+        value = pc.coalesce(*parts)
+        return value if self.absent is None else value.fill_null(constant(self.absent))
+
+
+def number_of(union: Union, branch: AvroType) -> bytes:
+    """What comes before a value of a union."""
+    number: bytes = varints(zigzag(np.array([union.branches.index(branch)])))[0].as_py()
+    return number
+
+
+def union_encoder(union: Union, kind: pa.DataType, where: str, encoder_of: EncoderOf) -> Encoder:
+    """The encoder of a column for a union.
+
+    Raises:
+        ConfigurationError: it fits none of the branches.
+    """
+    absent = number_of(union, _NULL) if _NULL in union.branches else None
+    branches = [union.branches[place] for place in members(union)]
+    wide = merged(union)
+    if wide is not None:  # int and long, or float and double: the wider one holds all
+        branches = [wide]
+    complaints = []
+    for branch in branches:
+        try:
+            return Branch(encoder_of(branch, kind, where), number_of(union, branch), absent)
+        except ConfigurationError as error:
+            complaints.append(error)
+    if len(branches) == 1:
+        raise complaints[0]
+    names = [f"member{number}" for number in range(len(branches))]
+    if pa.types.is_struct(kind) and [field.name for field in kind] == names:
+        found = [
+            Branch(encoder_of(branch, field.type, f"{where}.{field.name}"), number_of(union, branch), None)
+            for branch, field in zip(branches, kind, strict=True)
+        ]
+        return Members(tuple(found), absent)
+    raise ConfigurationError(
+        f"column {where} is {kind}, which the Avro schema has as a union of several types: cast it to one of them, or "
+        f"to a struct of {', '.join(names)}, of which one has a value"
+    )
