@@ -4,11 +4,14 @@ import json
 import time
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 from airflow.sdk import DAG, CronDataIntervalTimetable
 
 from aiopravega import ScalingPolicy, StreamName
+from aiopravega.intervals import interval_name
+from aiopravega.ledger import CUT_TABLE, Interval
 from airflow_pravega import clients
 from airflow_pravega.operators.backfill import PravegaBackfillPlanOperator
 from airflow_pravega.operators.spark import PravegaSparkReadOperator
@@ -139,30 +142,24 @@ def test_a_sensor_without_records_needs_no_ledger(timed, client, run_task):
     assert client.list_streams(timed.scope) == [timed]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "error"),
-    [
+def test_what_cannot_work_fails_for_good(timed, client, run_task, capsys):
+    client.create_stream(timed.scope, "silent", ScalingPolicy.fixed(1))
+    for wrong, error in (
         ({"since": "2013-01-01T00:00:00"}, "ConfigurationError: since is 2013-01-01T00:00:00, which has no zone"),
         ({"since": "{{ logical_date }}", "until": ""}, "ConfigurationError: until is '', but must be a time"),
         ({"until": day(1)}, "is empty: it must start before it ends"),
         ({"since": day(1) - timedelta(days=9), "until": day(1) - timedelta(days=1)}, "BeforeHistoryError"),
-        ({"stream": "{scope}/silent"}, "NoWatermarksError"),
-        ({"stream": "{scope}/missing"}, "StreamNotFoundError"),
+        ({"stream": f"{timed.scope}/silent"}, "NoWatermarksError"),
+        ({"stream": f"{timed.scope}/missing"}, "StreamNotFoundError"),
         ({"unit": "h"}, "'h' is no unit of event times"),
-    ],
-)
-def test_what_cannot_work_fails_for_good(timed, client, run_task, capsys, wrong, error):
-    client.create_stream(timed.scope, "silent", ScalingPolicy.fixed(1))
-    given = {"stream": str(timed), "since": day(1), "until": day(2)} | wrong
-    given["stream"] = given["stream"].format(scope=timed.scope)
-
-    run = run_task(partial(PravegaEventTimeSensor, **given))
-
-    assert (run.state(), run.tries()) == ("failed", 1)
-    assert error in capsys.readouterr().out
+    ):
+        given: dict[str, Any] = {"stream": str(timed), "since": day(1), "until": day(2)} | wrong
+        run = run_task(partial(PravegaEventTimeSensor, **given))
+        assert (run.state(), run.tries()) == ("failed", 1)
+        assert error in capsys.readouterr().out
 
 
-def test_a_recorded_range_of_a_deleted_stream_is_not_read(timed, client, write, run_task, capsys):
+def test_a_record_of_a_deleted_stream_or_of_another_release_is_told(timed, client, write, run_task, capsys):
     write(1)
     sensor = partial(PravegaEventTimeSensor, stream=str(timed), since=day(1), until=day(2), consumer="ada")
     client.seal_stream(timed.scope, timed.stream)
@@ -172,6 +169,11 @@ def test_a_recorded_range_of_a_deleted_stream_is_not_read(timed, client, write, 
 
     assert run_task(sensor).state() == "failed"
     assert "it was deleted and made again since, so name another consumer" in capsys.readouterr().out
+
+    interval = Interval("ada", timed, interval_name(day(1), day(2)))
+    client.table(timed.scope, CUT_TABLE).put(interval.key, b'{"version": 3}')
+    assert run_task(sensor).state() == "failed"
+    assert "LedgerError: not a record of a cut ledger of version 2" in capsys.readouterr().out
 
 
 def test_a_range_of_event_times_needs_the_column_with_the_times(timed, client, run_task, tmp_path, capsys):

@@ -10,7 +10,15 @@ import pytest
 from pyspark.sql import DataFrame
 
 from aiopravega import ScalingPolicy, StreamName
-from dagster_pravega import PravegaResource, StreamRead, complete_partitions_sensor, pravega_stream_spec
+from aiopravega.intervals import interval_name
+from aiopravega.ledger import CUT_TABLE, Interval
+from dagster_pravega import (
+    PravegaResource,
+    PravegaSparkIOManager,
+    StreamRead,
+    complete_partitions_sensor,
+    pravega_stream_spec,
+)
 
 DAYS = dg.DailyPartitionsDefinition(start_date="2012-12-30", end_date="2013-01-06")
 SCHEMA = {"type": "object", "properties": {"at": {"type": "integer"}}}
@@ -26,6 +34,10 @@ def at(day: int, hour: int = 0) -> int:
     return int((datetime(2013, 1, day, tzinfo=UTC) + timedelta(hours=hour)).timestamp() * 1000)
 
 
+def interval_of(day: int) -> str:
+    return interval_name(*(datetime(2013, 1, number, tzinfo=UTC) for number in (day, day + 1)))
+
+
 @pytest.fixture
 def timed(client, scope):
     """A stream of four events a day, complete up to January 4."""
@@ -33,8 +45,7 @@ def timed(client, scope):
         scope, "timed", ScalingPolicy.fixed(2), timestamp_aggregation_timeout=timedelta(minutes=5)
     )
     client.note_time(scope, "timed", "writer", at(1))
-    marks = client.watermarks(scope, "timed", follow=True)
-    next(iter(marks))
+    next(iter(client.watermarks(scope, "timed", follow=True)))
     times = sorted((at(day, hour) for hour in HOURS for day in (1, 2, 3)), key=lambda time: time % 7)
     with client.writer(scope, "timed") as writer:
         writer.write_many([json.dumps({"at": time}).encode() for time in times], map(str, times))
@@ -49,7 +60,7 @@ def day_asset(timed):
     spec = pravega_stream_spec(str(timed), options=OPTIONS)
     found: dict[str, list[int]] = {}
 
-    @dg.asset(partitions_def=DAYS, ins={"events": dg.AssetIn(spec.key, input_manager_key="pravega")})
+    @dg.asset(partitions_def=DAYS, ins={"events": dg.AssetIn(spec.key, input_manager_key="pravega_spark")})
     def day(context: dg.AssetExecutionContext, events: StreamRead) -> dg.MaterializeResult[None]:
         found[context.partition_key] = sorted(row.at for row in events.frame.collect())
         return events.done({"rows": len(found[context.partition_key])})
@@ -66,7 +77,7 @@ def materialize(manager, tmp_path):
             return dg.materialize(
                 assets,
                 selection=[assets[-1].key],
-                resources={"pravega": manager},
+                resources={"pravega_spark": manager},
                 partition_key=partition,
                 instance=instance,
                 **more,
@@ -93,7 +104,10 @@ def test_partitions_in_parallel_share_no_row_and_miss_none(day_asset, timed, cli
         "since": "2013-01-02T00:00:00+00:00",
         "until": "2013-01-03T00:00:00+00:00",
     }
-    assert metadata["pravega/watermarks"] == {"lower": None, "upper": "2013-01-04T00:00:00+00:00"}
+    assert metadata["pravega/watermarks"] == {
+        "lower": "2013-01-01T00:00:00+00:00",
+        "upper": "2013-01-04T00:00:00+00:00",
+    }
     assert metadata["pravega/consumer"] == "dagster/day"
     versions = {
         result.asset_materializations_for_node("day")[0].tags["dagster/data_version"] for result in results.values()
@@ -110,12 +124,12 @@ def test_partitions_in_parallel_share_no_row_and_miss_none(day_asset, timed, cli
 
 def test_a_frame_that_is_written_on_is_done(timed, client, materialize):
     spec = pravega_stream_spec(str(timed))
-    given = dg.AssetIn(spec.key, input_manager_key="pravega", metadata={"pravega/options": OPTIONS})
+    given = dg.AssetIn(spec.key, input_manager_key="pravega_spark", metadata={"pravega/options": OPTIONS})
 
     @dg.asset(
         partitions_def=DAYS,
         ins={"events": given},
-        io_manager_key="pravega",
+        io_manager_key="pravega_spark",
         metadata={"pravega/stream": f"{timed.scope}/hours"},
     )
     def hours(events: DataFrame) -> DataFrame:
@@ -127,42 +141,62 @@ def test_a_frame_that_is_written_on_is_done(timed, client, materialize):
     assert record.is_done
 
 
-@pytest.mark.parametrize(
-    ("partition", "options", "error", "for_good"),
-    [
-        (key(4), {}, "NotYetError: the stream is not complete up to", False),
-        ("2012-12-30", {}, "BeforeHistoryError: event time", True),
-        (key(1), {"event_time": "when"}, "names column 'when'", True),
-        (key(1), {"decode": "raw", "schema_text": ""}, "read raw: give option 'decode'", True),
-        (key(1), {"event_time_ahead_ms": "soon"}, "must be a whole number of milliseconds", True),
-    ],
-)
-def test_what_cannot_work_is_told(timed, materialize, partition, options, error, for_good):
-    spec = pravega_stream_spec(str(timed), options=OPTIONS | options)
+def test_what_cannot_work_is_told_and_tried_again_only_if_it_can_pass(timed, materialize):
+    def failure_of(partition: str, **options: str) -> tuple[str, bool]:
+        spec = pravega_stream_spec(str(timed), options=OPTIONS | options)
 
-    @dg.asset(
-        partitions_def=DAYS,
-        ins={"events": dg.AssetIn(spec.key, input_manager_key="pravega")},
-        retry_policy=dg.RetryPolicy(max_retries=1),
-    )
+        @dg.asset(
+            partitions_def=DAYS,
+            ins={"events": dg.AssetIn(spec.key, input_manager_key="pravega_spark")},
+            retry_policy=dg.RetryPolicy(max_retries=1),
+        )
+        def day(events: DataFrame) -> None:
+            events.count()
+
+        result = materialize([spec, day], partition, raise_on_error=False)
+        [failure] = [event for event in result.all_events if event.is_step_failure]
+        return str(failure.step_failure_data.error), any(event.is_step_up_for_retry for event in result.all_events)
+
+    for partition, options, error, tried_again in (
+        (key(4), {}, "NotYetError: the stream is not complete up to", True),
+        ("2012-12-30", {}, "BeforeHistoryError: event time", False),
+        (key(1), {"event_time": "when"}, "names column 'when'", False),
+        (key(1), {"decode": "raw", "schema_text": ""}, "read raw: give option 'decode'", False),
+        (key(1), {"event_time_ahead_ms": "soon"}, "must be a whole number of milliseconds", False),
+    ):
+        said, again = failure_of(partition, **options)
+        assert error in said
+        assert again is tried_again
+
+
+def test_a_record_of_a_deleted_stream_or_of_another_release_is_told(timed, day_asset, client, materialize):
+    assets, _ = day_asset
+    assert materialize(assets, key(1)).success
+    cuts = client.cut_ledger(timed.scope).records("dagster/day", timed)[0].range
+    client.cut_ledger(timed.scope).claim(Interval("dagster/day", timed, interval_of(2)), cuts)
+    client.delete_stream(timed.scope, timed.stream)
+    client.create_stream(timed.scope, timed.stream, ScalingPolicy.fixed(2))
+
+    def failure() -> str:
+        result = materialize(assets, key(2), raise_on_error=False)
+        [failure] = [event for event in result.all_events if event.is_step_failure]
+        return str(failure.step_failure_data.error)
+
+    assert "it was deleted and made again since, so name another consumer" in failure()
+    client.table(timed.scope, CUT_TABLE).put(Interval("dagster/day", timed, interval_of(2)).key, b'{"version": 3}')
+    assert "LedgerError: not a record of a cut ledger of version 2" in failure()
+
+
+def test_several_partitions_in_one_run_are_refused(manager):
+    spec = pravega_stream_spec("examples/orders", options=OPTIONS)
+    tags = {"dagster/asset_partition_range_start": key(1), "dagster/asset_partition_range_end": key(2)}
+
+    @dg.asset(partitions_def=DAYS, ins={"events": dg.AssetIn(spec.key, input_manager_key="pravega_spark")})
     def day(events: DataFrame) -> None:
         events.count()
 
-    result = materialize([spec, day], partition, raise_on_error=False)
-
-    assert not result.success
-    [failure] = [event for event in result.all_events if event.is_step_failure]
-    assert error in str(failure.step_failure_data.error)
-    retries = [event for event in result.all_events if event.is_step_up_for_retry]
-    assert bool(retries) is not for_good
-
-
-def test_several_partitions_in_one_run_are_refused(day_asset, manager):
-    assets, _ = day_asset
-    tags = {"dagster/asset_partition_range_start": key(1), "dagster/asset_partition_range_end": key(2)}
-
     result = dg.materialize(
-        assets, selection=[assets[-1].key], resources={"pravega": manager}, tags=tags, raise_on_error=False
+        [spec, day], selection=[day], resources={"pravega_spark": manager}, tags=tags, raise_on_error=False
     )
 
     [failure] = [event for event in result.all_events if event.is_step_failure]
@@ -173,16 +207,20 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
     (spec, day), _ = day_asset
     pravega = PravegaResource(controller_uri=pravega_config.controller_uri)
     sensor = complete_partitions_sensor("complete", stream=str(timed), partitions_def=DAYS, target=[day])
-    definitions = dg.Definitions(assets=[spec, day], sensors=[sensor], resources={"pravega": pravega})
+    definitions = dg.Definitions(
+        assets=[spec, day],
+        sensors=[sensor],
+        resources={"pravega": pravega, "pravega_spark": PravegaSparkIOManager(pravega=pravega)},
+    )
 
     def look(cursor: str | None) -> Any:
         with dg.build_sensor_context(cursor=cursor, resources={"pravega": pravega}, definitions=definitions) as context:
-            return sensor(context)
+            return sensor.evaluate_tick(context)
 
     first = look(None)
     assert [request.partition_key for request in first.run_requests] == [key(1), key(2), key(3)]
     nothing = look(first.cursor)
-    assert isinstance(nothing, dg.SkipReason)
+    assert "not complete up to the end of another partition" in str(nothing.skip_message)
     client.note_time(timed.scope, timed.stream, "writer", at(5))
     next(mark for mark in client.watermarks(timed.scope, timed.stream, follow=True) if mark.lower == at(5))
     assert [request.partition_key for request in look(first.cursor).run_requests] == [key(4)]
@@ -190,4 +228,4 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
     assert client.create_stream(scope, "silent", ScalingPolicy.fixed(1))
     silent = complete_partitions_sensor("silent", stream=f"{scope}/silent", partitions_def=DAYS, target=[day])
     with dg.build_sensor_context(resources={"pravega": pravega}) as context:
-        assert "no watermarks" in str(silent(context))
+        assert "no watermarks" in str(silent.evaluate_tick(context).skip_message)

@@ -140,8 +140,15 @@ def test_what_the_watermarks_cannot_tell_is_told(timed, read, client, scope):
     assert client.create_stream(scope, "silent", ScalingPolicy.fixed(1))
     assert error_of(StreamName(scope, "silent"), 0, 24).startswith("NoWatermarksError")
     assert error_of(StreamName(scope, "missing"), 0, 24).startswith("StreamNotFoundError")
+    cuts = {"start_stream_cut": client.head(scope, "open").to_text()}
+    cuts["end_stream_cut"] = client.tail(scope, "open").to_text()
     client.truncate_stream(client.tail(scope, "open"))
     client.seal_stream(scope, "open")
     assert error_of(stream, 0, 24).startswith("StreamTruncatedError")
     (clipped,) = days(0, 24, event_time_clip="true")
     assert read(stream, **JSON | clipped).count() == 0
+    assert "is a cut of" in error_of(StreamName(scope, "silent"), 0, 24, **cuts)
+    client.delete_stream(scope, "open")
+    client.create_stream(scope, "open", ScalingPolicy.fixed(2))
+    assert error_of(stream, 0, 24, **cuts).startswith("InvalidStreamCutError")
+    assert error_of(stream, 0, 24).startswith("NoWatermarksError")

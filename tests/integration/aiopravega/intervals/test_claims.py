@@ -1,0 +1,75 @@
+"""Single intervals of event times in the cut ledger: claimed once for all, and refused where their range is gone."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from aiopravega import StreamName
+from aiopravega.errors import ConfigurationError, InvalidStreamCutError, LedgerError, NotYetError, StreamTruncatedError
+from aiopravega.intervals import claim_times, interval_name
+from aiopravega.ledger import CUT_TABLE, Interval
+
+NEW_YEAR = datetime(2013, 1, 1, tzinfo=UTC)
+
+
+def day(number: int) -> tuple[datetime, datetime]:
+    return NEW_YEAR + timedelta(days=number - 1), NEW_YEAR + timedelta(days=number)
+
+
+@pytest.fixture
+async def stream(client, scope) -> StreamName:
+    """A stream of which the first day of the year is complete."""
+    patience = timedelta(minutes=5)
+    assert await client.create_stream(scope, "stream", timestamp_aggregation_timeout=patience)
+    async with client.writer(scope, "stream") as writer:
+        await writer.note_time(NEW_YEAR)
+        await marked(client, StreamName(scope, "stream"), NEW_YEAR)
+        await writer.write_many([b"event"] * 10)
+        await writer.note_time(day(2)[0])
+    await marked(client, StreamName(scope, "stream"), day(2)[0])
+    return StreamName(scope, "stream")
+
+
+async def marked(client, stream: StreamName, time: datetime) -> None:
+    async for _ in client.watermarks(stream.scope, stream.stream, since=time, follow=True):
+        return
+
+
+async def test_an_interval_is_claimed_once_for_all_who_ask(client, stream):
+    claims = await asyncio.gather(*(claim_times(client, stream, "ada", day(1), by=f"run {n}") for n in range(5)))
+
+    assert {claim.model_dump_json() for claim in claims} == {claims[0].model_dump_json()}
+    assert (claims[0].since, claims[0].until) == day(1)
+    assert claims[0].range == await client.range_for(stream.scope, stream.stream, day(1))
+    interval = Interval("ada", stream, interval_name(*day(1)))
+    await client.cut_ledger(stream.scope).finish(interval, claims[0].range)
+    await client.truncate_stream(await client.tail(stream.scope, stream.stream))
+    assert (await claim_times(client, stream, "ada", day(1))).is_done  # and nobody needs its events any more
+
+
+async def test_what_cannot_be_claimed_leaves_no_record(client, stream):
+    with pytest.raises(NotYetError):
+        await claim_times(client, stream, "ada", day(2))
+    with pytest.raises(ConfigurationError, match="is empty"):
+        await claim_times(client, stream, "ada", (NEW_YEAR, NEW_YEAR))
+    with pytest.raises(ConfigurationError, match="has no zone"):
+        await claim_times(client, stream, "ada", (NEW_YEAR.replace(tzinfo=None), NEW_YEAR))
+    assert not await client.controller.table_exists(stream.scope, CUT_TABLE)
+
+
+async def test_a_claimed_range_that_is_gone_is_told(client, stream):
+    claimed = await claim_times(client, stream, "ada", day(1))
+    await client.truncate_stream(await client.tail(stream.scope, stream.stream))
+    with pytest.raises(StreamTruncatedError):
+        await claim_times(client, stream, "ada", day(1))
+
+    await client.delete_stream(stream.scope, stream.stream)
+    await client.create_stream(stream.scope, stream.stream)
+    with pytest.raises(InvalidStreamCutError, match="deleted and made again since, so name another consumer"):
+        await claim_times(client, stream, "ada", day(1))
+
+    ledger = client.table(stream.scope, CUT_TABLE)
+    await ledger.put(Interval("ada", stream, claimed.interval).key, b'{"version": 3}')
+    with pytest.raises(LedgerError, match="not a record of a cut ledger of version 2"):
+        await claim_times(client, stream, "ada", day(1))
