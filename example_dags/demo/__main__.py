@@ -2,7 +2,8 @@
 
 Flights are replayed into a stream; an Airflow DAG waits for it to move, reads exactly that range with Spark, and
 writes the delays per carrier and day exactly once; the run is repeated, a range is read again, and Dagster reads it
-too. At the end everything is counted with a plain client.
+too. A gate lets one new schema of the delays pass, and refuses another. At the end everything is counted with a plain
+client.
 """
 
 import json
@@ -27,6 +28,7 @@ from aiopravega.emulator import PravegaEmulator
 
 ROOT = Path(__file__).parents[2]
 OUTPUT = ROOT / "build" / "demo"
+SCHEMAS = ROOT / "example_dags" / "schemas"
 FLIGHTS, DELAYS = StreamName("examples", "flights"), StreamName("examples", "delays")
 FIRST_RUN, SECOND_RUN = datetime(2013, 1, 20, tzinfo=UTC), datetime(2013, 1, 31, tzinfo=UTC)
 # The first run starts while the first days are replayed; the second one takes what has come since.
@@ -142,6 +144,20 @@ class Demo:
             say.extend(f"{name}: {_short(value)}" for name, value in metadata.items())
             say.append(f"the same bytes (SHA-256 {first['read']['digest'][:16]}…)")
 
+    def gate(self) -> None:
+        """One schema for the delays that may follow, and one that may not."""
+        with self._steps.step("Airflow: delays_schema lets a schema through its gate, and refuses another") as say:
+            dag = airflow_runs.example("delays_schema").delays_schema
+            good = airflow_runs.run(dag, FIRST_RUN, schema=str(SCHEMAS / "delays-longest.json"))
+            say.append(good["gate"]["summary"])
+            bad = airflow_runs.run(
+                dag, SECOND_RUN, schema=str(SCHEMAS / "delays-means.json"), to_fail=frozenset({"gate", "use"})
+            )
+            say.append(bad["gate"]["summary"])
+            say.extend(f"{each['path']}: {each['rule']}; {each['remedy']}" for each in bad["gate"]["violations"])
+            if bad["use"] is not None or good["use"] is None:
+                raise RuntimeError("the gate did not keep back what follows, or kept back too much")
+
     def count(self) -> None:
         """Read both streams with a plain client, and compare."""
         everything = StreamCutRange(UNBOUNDED, UNBOUNDED)
@@ -216,21 +232,22 @@ def main() -> None:
 
 
 def _run(steps: Steps, stack: ExitStack) -> None:
-    with steps.step("Pravega 0.13.0, Airflow and Spark start") as say:
-        server = stack.enter_context(PravegaEmulator())
+    with steps.step("Pravega 0.13.0, its Schema Registry, Airflow and Spark start") as say:
+        server = stack.enter_context(PravegaEmulator(schema_registry=True))
         os.environ["PRAVEGA_CONTROLLER_URI"] = server.controller_uri
         home = OUTPUT / "airflow-home"
         home.mkdir()
-        airflow_runs.prepare(home, server.controller_uri)
+        airflow_runs.prepare(home, server.controller_uri, server.schema_registry_uri)
         example = airflow_runs.example()
         _spark()
-        say.append(f"controller at {server.controller_uri}")
+        say.append(f"controller at {server.controller_uri}, Schema Registry at {server.schema_registry_uri}")
     demo = Demo(steps, stack.enter_context(PravegaClient(server.config)), example)
     demo.first_run()
     demo.second_run()
     demo.retry()
     demo.backfill()
     demo.dagster()
+    demo.gate()
     demo.count()
 
 

@@ -21,7 +21,7 @@ DAGS = Path(__file__).parents[1] / "airflow"
 _BUNDLE = "dags-folder"
 
 
-def prepare(home: Path, controller_uri: str) -> None:
+def prepare(home: Path, controller_uri: str, registry_uri: str | None = None) -> None:
     """Set Airflow up in `home`, with the connection `pravega_default`."""
     address = urlsplit(controller_uri)
     os.environ |= {
@@ -30,7 +30,12 @@ def prepare(home: Path, controller_uri: str) -> None:
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
         "AIRFLOW_CONN_PRAVEGA_DEFAULT": json.dumps(
-            {"conn_type": "pravega", "host": address.hostname, "port": address.port}
+            {
+                "conn_type": "pravega",
+                "host": address.hostname,
+                "port": address.port,
+                "extra": {"schema_registry_uri": registry_uri},
+            }
         ),
     }
     from airflow.dag_processing.bundles.manager import DagBundlesManager
@@ -53,15 +58,16 @@ class TaskFailedError(Exception):
     """A task of a DAG run did not succeed."""
 
 
-def run(dag: "DAG", logical_date: datetime, **conf: Any) -> dict[str, Any]:
+def run(dag: "DAG", logical_date: datetime, *, to_fail: frozenset[str] = frozenset(), **conf: Any) -> dict[str, Any]:
     """Run a DAG; the same logical date is the same run again. Returns the results of its tasks by their ids.
 
     Raises:
-        TaskFailedError: a task failed; the log says why.
+        TaskFailedError: other tasks failed than those that are to fail; the log says why.
     """
     dag_run: DagRun = dag.test(run_conf=conf, logical_date=logical_date)
     tasks = dag_run.get_task_instances()
     failed = [task.task_id for task in tasks if task.state != "success"]
-    if failed:
-        raise TaskFailedError(f"{dag.dag_id}: {', '.join(failed)} failed")
+    if to_fail != set(failed):
+        wanted = f", but {', '.join(to_fail)} should have" if to_fail else ""
+        raise TaskFailedError(f"{dag.dag_id}: {', '.join(failed) or 'nothing'} failed{wanted}")
     return {task.task_id: task.xcom_pull(task.task_id) for task in tasks}

@@ -13,11 +13,10 @@ from example_dags.flights import BY_DEPARTURE
 from pyspark.sql import DataFrame, SparkSession
 
 
-def flights_between(spark: SparkSession, stream: str, since: str, until: str, *cuts: str) -> DataFrame:
-    """The flights with `since <= departed < until`."""
-    reader = spark.read.format("pravega").options(
-        **BY_DEPARTURE, stream=stream, event_time_from=since, event_time_to=until
-    )
+def flights_between(spark: SparkSession, stream: str, since: str, until: str, *cuts: str, **options: str) -> DataFrame:
+    """The flights with `since <= departed < until`; `options` are more of the data source, such as `controller`."""
+    times = {"event_time_from": since, "event_time_to": until}
+    reader = spark.read.format("pravega").options(**BY_DEPARTURE, **times, **options, stream=stream)
     for option, cut in zip(("start_stream_cut", "end_stream_cut"), cuts, strict=False):
         reader = reader.option(option, cut)
     return reader.load()
