@@ -154,7 +154,10 @@ class Demo:
                 dag, SECOND_RUN, schema=str(SCHEMAS / "delays-means.json"), to_fail=frozenset({"gate", "use"})
             )
             say.append(bad["gate"]["summary"])
-            say.extend(f"{each['path']}: {each['rule']}; {each['remedy']}" for each in bad["gate"]["violations"])
+            say.extend(
+                f"version {each['version']}, {each['path']}: {each['rule']}; {each['remedy']}"
+                for each in bad["gate"]["violations"]
+            )
             if bad["use"] is not None or good["use"] is None:
                 raise RuntimeError("the gate did not keep back what follows, or kept back too much")
 
