@@ -47,6 +47,7 @@ def build_schema_gate(
     namespace: str | None = None,
     policy: str | None = None,
     against: str | int = POLICY,
+    declared_only: bool = False,
     register: bool = False,
     blocking: bool = True,
 ) -> AssetChecksDefinition:
@@ -68,6 +69,8 @@ def build_schema_gate(
         namespace: of the group; by default the scope's name is looked in first, then the default one.
         policy: what to ask for, such as `BackwardTransitive`; by default what the group asks for.
         against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version.
+        declared_only: of JSON, take it that nobody writes properties that a schema does not tell of; then a property
+            may be added with a type of its own.
         register: whether a schema that passes is added to the group.
         blocking: whether a refused schema holds back what follows.
 
@@ -88,6 +91,7 @@ def build_schema_gate(
                 namespace=found.namespace,
                 policy=policy,
                 against=against,
+                declared_only=declared_only,
                 register=register,
             )
 

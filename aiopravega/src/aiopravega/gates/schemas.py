@@ -42,6 +42,7 @@ async def check_schema(
     namespace: str = "",
     policy: str | Compatibility | None = None,
     against: str | int = POLICY,
+    declared_only: bool = False,
     register: bool = False,
 ) -> GateReport:
     """Compare a candidate with a group's schemas of its type; register it, if that is wanted and nothing is wrong.
@@ -54,6 +55,8 @@ async def check_schema(
         policy: what to ask for; by default what the group asks for. A schema that the group has passes that as it is.
         against: `policy`, the versions that the policy says; `latest`, `all`, or the number of a version: those, in
             the directions that the policy says.
+        declared_only: of JSON, whose schemas admit properties that they do not tell of unless they say otherwise: take
+            it that nobody writes such. Then a property may be added with a type of its own.
         register: whether it is added to the group if it passes. The registry's server then holds Avro against the
             group's policy once more; other formats are compared with what others have added in the meantime.
 
@@ -76,13 +79,13 @@ async def check_schema(
         found = CompatibilityReport(candidate.format.value, asked, (), ())
     else:
         others = [each for each in existing if each.version_info != known]
-        found = _compare(candidate, others, asked, against)
+        found = _compare(candidate, others, asked, against, declared_only)
     if not properties.allow_multiple_types and everything and not existing:
         found = replace(found, violations=(*found.violations, _other_type(candidate, everything[-1])))
     report = GateReport(group, namespace, candidate, str(against), found, known)
     if not report.passed or not register:
         return report
-    return await _register(registry, report, everything, asked)
+    return await _register(registry, report, everything, asked, declared_only)
 
 
 async def register_schema(
@@ -93,6 +96,7 @@ async def register_schema(
     group: str | None = None,
     namespace: str | None = None,
     new_policy: str | None = None,
+    declared_only: bool = False,
 ) -> GateReport:
     """Put a schema into the group of a stream, which is made if there is none (with `new_policy`, in the scope's name).
 
@@ -103,7 +107,9 @@ async def register_schema(
     """
     found = await find_group(registry, stream, group, namespace)
     if found is not None:
-        report = await check_schema(registry, found.name, candidate, namespace=found.namespace, register=True)
+        report = await check_schema(
+            registry, found.name, candidate, namespace=found.namespace, declared_only=declared_only, register=True
+        )
         if not report.passed:
             raise SchemaRefusedError(report.table())
         return report
@@ -153,28 +159,34 @@ def _same(one: SchemaInfo, other: SchemaInfo) -> bool:
 
 
 def _compare(
-    candidate: SchemaInfo, existing: Sequence[SchemaVersion], policy: Compatibility, against: str | int
+    candidate: SchemaInfo,
+    existing: Sequence[SchemaVersion],
+    policy: Compatibility,
+    against: str | int,
+    declared_only: bool,
 ) -> CompatibilityReport:
     if against == POLICY:
-        return check(candidate, existing, policy)
+        return check(candidate, existing, policy, declared_only=declared_only)
     directions = frozenset(side.direction for side in sides(policy))
     if not directions:
         raise ConfigurationError(
             f"the policy {policy.policy} compares with nothing, so that it cannot be held against {against!r}: give "
             "policy=, such as Backward"
         )
+    compared, base = existing, _BASES[directions]
     if against == ALL:
-        return check(candidate, existing, Compatibility(policy=f"{_BASES[directions]}Transitive"))
-    if against == LATEST:
-        return check(candidate, existing[-1:], Compatibility(policy=_BASES[directions]))
-    chosen = [each for each in existing if str(each.version_info.version) == str(against)]
-    if not chosen:
-        known = ", ".join(str(each.version_info.version) for each in existing) or "none"
-        raise ConfigurationError(
-            f"there is no version {against!r} of {candidate.type} to compare with: give {POLICY}, {LATEST}, {ALL}, or "
-            f"one of these: {known}"
-        )
-    return check(candidate, chosen, Compatibility(policy=_BASES[directions]))
+        base = f"{base}Transitive"
+    elif against == LATEST:
+        compared = existing[-1:]
+    else:
+        compared = [each for each in existing if str(each.version_info.version) == str(against)]
+        if not compared:
+            known = ", ".join(str(each.version_info.version) for each in existing) or "none"
+            raise ConfigurationError(
+                f"there is no version {against} of {candidate.type} to compare with: give {POLICY}, {LATEST}, {ALL}, "
+                f"or one of these: {known}"
+            )
+    return check(candidate, compared, Compatibility(policy=base), declared_only=declared_only)
 
 
 def _other_type(candidate: SchemaInfo, latest: SchemaVersion) -> Violation:
@@ -190,7 +202,11 @@ def _other_type(candidate: SchemaInfo, latest: SchemaVersion) -> Violation:
 
 
 async def _register(
-    registry: SchemaRegistry, report: GateReport, before: Sequence[SchemaVersion], policy: Compatibility
+    registry: SchemaRegistry,
+    report: GateReport,
+    before: Sequence[SchemaVersion],
+    policy: Compatibility,
+    declared_only: bool,
 ) -> GateReport:
     """Add a candidate that has passed, and look again: others may have added theirs since `before` was read."""
     candidate = report.candidate
@@ -200,7 +216,7 @@ async def _register(
         return replace(report, known=report.known or version, registered=version)
     meanwhile = _added(await registry.versions(report.group, report.namespace), ids, version)
     if meanwhile:
-        found = check(candidate, meanwhile, policy)
+        found = check(candidate, meanwhile, policy, declared_only=declared_only)
         if not found.compatible:
             await registry.delete_schema(report.group, version, report.namespace)
             return replace(report, compatibility=found)

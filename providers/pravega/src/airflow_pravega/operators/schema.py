@@ -33,6 +33,8 @@ class PravegaSchemaGateOperator(GateOperator):
         namespace: of the group; by default the scope's name is looked in first, then the default one. (templated)
         policy: what to ask for, such as `BackwardTransitive`; by default what the group asks for. (templated)
         against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version. (templated)
+        declared_only: of JSON, take it that nobody writes properties that a schema does not tell of; then a property
+            may be added with a type of its own.
         register: whether a schema that passes is added to the group.
         on_violation: `fail`, `skip`, or the ids of tasks that directly follow and are to run instead of the others.
         pravega_conn_id: id of the connection, which names the registry in its extra `schema_registry_uri`. (templated)
@@ -59,6 +61,7 @@ class PravegaSchemaGateOperator(GateOperator):
         namespace: str | None = None,
         policy: str | None = None,
         against: str | int = POLICY,
+        declared_only: bool = False,
         register: bool = False,
         on_violation: str | Sequence[str] = FAIL,
         **kwargs: Any,
@@ -71,6 +74,7 @@ class PravegaSchemaGateOperator(GateOperator):
         self.namespace = namespace
         self.policy = policy
         self.against = against
+        self.declared_only = declared_only
         self.register = register
 
     async def look(self, config: PravegaConfig, registry: RegistryConfig) -> GateReport:
@@ -86,6 +90,7 @@ class PravegaSchemaGateOperator(GateOperator):
                 namespace=group.namespace,
                 policy=self.policy or None,
                 against=self.against,
+                declared_only=self.declared_only,
                 register=self.register,
             )
 
@@ -103,6 +108,7 @@ class PravegaRegisterSchemaOperator(BaseOperator):
         group: name of the registry's group; by default the stream's. (templated)
         namespace: of the group; by default where it is, and for a new one the scope's name. (templated)
         new_policy: of a new group; by default `BackwardTransitive`. (templated)
+        declared_only: see `PravegaSchemaGateOperator`.
         pravega_conn_id: id of the connection, which names the registry in its extra `schema_registry_uri`. (templated)
     """
 
@@ -126,6 +132,7 @@ class PravegaRegisterSchemaOperator(BaseOperator):
         group: str | None = None,
         namespace: str | None = None,
         new_policy: str | None = None,
+        declared_only: bool = False,
         pravega_conn_id: str = PravegaHook.default_conn_name,
         **kwargs: Any,
     ) -> None:
@@ -137,6 +144,7 @@ class PravegaRegisterSchemaOperator(BaseOperator):
         self.group = group
         self.namespace = namespace
         self.new_policy = new_policy
+        self.declared_only = declared_only
         self.pravega_conn_id = pravega_conn_id
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -165,7 +173,8 @@ class PravegaRegisterSchemaOperator(BaseOperator):
                 candidate,
                 group=self.group,
                 namespace=self.namespace,
-                new_policy=self.new_policy,
+                new_policy=self.new_policy or None,
+                declared_only=self.declared_only,
             )
 
 
