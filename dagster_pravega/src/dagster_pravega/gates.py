@@ -80,7 +80,7 @@ def build_schema_gate(
     of, key = StreamName.parse(stream), _key(asset)
 
     @asset_check(asset=key, name=name, blocking=blocking, description=f"May the schema follow those of {of}?")
-    def schema_gate(schema_registry: SchemaRegistryResource) -> AssetCheckResult:
+    def schema_gate(context: AssetCheckExecutionContext, schema_registry: SchemaRegistryResource) -> AssetCheckResult:
         async def look() -> GateReport:
             registry = schema_registry.registry.asynchronous
             found = await need_group(registry, of, group, namespace)
@@ -99,6 +99,7 @@ def build_schema_gate(
             report = schema_registry.registry.run(look())
         told = report.to_json()
         return _result(
+            context,
             report,
             {
                 STREAM_KEY: str(of),
@@ -166,6 +167,7 @@ def build_data_gate(
             )
         told = report.to_json()
         return _result(
+            context,
             report,
             {
                 STREAM_KEY: str(of),
@@ -195,7 +197,10 @@ def _written(context: AssetCheckExecutionContext, key: AssetKey) -> StreamCutRan
     return StreamCutRange.from_json(plain(latest.metadata[CUTS_KEY]))
 
 
-def _result(report: GateReport | DataReport, metadata: Mapping[str, Any]) -> AssetCheckResult:
+def _result(
+    context: AssetCheckExecutionContext, report: GateReport | DataReport, metadata: Mapping[str, Any]
+) -> AssetCheckResult:
+    (context.log.info if report.passed else context.log.warning)("The gate says:\n%s", report.table())
     return AssetCheckResult(
         passed=report.passed, severity=AssetCheckSeverity.ERROR, description=report.summary(), metadata=metadata
     )

@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     created.add_argument("--segments", type=int, default=1, help="how many segments it has (1)")
     created.add_argument("--keep-bytes", type=int, metavar="BYTES", help="remove what exceeds this; default: keep all")
     created.add_argument("--tag", action="append", default=[], dest="tags", help="may be given several times")
+    created.add_argument("--create-scope", action="store_true", help="make its scope too, if there is none")
     dropped = commands.add_parser("drop", help="delete a stream with all its events, and its schemas")
     dropped.set_defaults(action=_drop)
     dropped.add_argument("--keep-schemas", action="store_true", help="leave its group in the registry")
@@ -132,6 +133,8 @@ async def _create(client: PravegaClient, options: argparse.Namespace) -> int:
         from aiopravega.gates.candidates import from_file
 
         schema = from_file(options.schema, options.type)
+    if options.create_scope:
+        await client.create_scope(StreamName.parse(options.stream, client.config.scope).scope)
     async with _catalog(client, options) as catalog:
         made = await catalog.create(
             options.stream,

@@ -7,7 +7,7 @@ and JSON is held against its JSON Schema.
 import asyncio
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCutRange
@@ -32,9 +32,7 @@ from aiopravega.schema import (
 )
 from aiopravega.schema.codecs import NONE
 from aiopravega.schema.header import HEADER_BYTES
-
-if TYPE_CHECKING:
-    from aiopravega.schema.serializers.format import EventFormat, Read
+from aiopravega.schema.serializers.format import EventFormat, Read
 
 # A sample is taken from the beginnings of so many parts of the range, of about the same size.
 _PLACES: Final = 10
@@ -54,7 +52,7 @@ async def check_data(
     group: str | None = None,
     namespace: str | None = None,
     without_header: SchemaInfo | None = None,
-    forms: "Iterable[EventFormat]" = (),
+    forms: Iterable[EventFormat] = (),
     most_failures: int = _MOST_FAILURES,
 ) -> DataReport:
     """Decode events of a range, each with the schema that it claims.
@@ -128,7 +126,7 @@ class _Claims:
         registry: SchemaRegistry,
         group: GroupId,
         without_header: SchemaInfo | None,
-        forms: "dict[str, EventFormat]",
+        forms: dict[str, EventFormat],
     ) -> None:
         self._encodings = EncodingCache(registry)
         self._group = group
@@ -150,7 +148,7 @@ class _Claims:
             return claim, str(error)
         return claim, None
 
-    async def _learn(self, encoding_id: int | None) -> "tuple[Claim, Read | str]":
+    async def _learn(self, encoding_id: int | None) -> tuple[Claim, Read | str]:
         if encoding_id is None:
             info = self._without_header
             if info is None:
@@ -171,7 +169,7 @@ class _Claims:
         read = self._reader(info, skip=0)
         return claim, read if isinstance(read, str) else lambda event: read(unpack(event[HEADER_BYTES:]))
 
-    def _reader(self, info: SchemaInfo, skip: int) -> "Read | str":
+    def _reader(self, info: SchemaInfo, skip: int) -> Read | str:
         """What reads payloads of a schema, or why nothing does."""
         if info.type in self._forms:
             return self._forms[info.type].reader(info, skip)

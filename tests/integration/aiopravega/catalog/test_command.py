@@ -53,5 +53,8 @@ async def test_what_cannot_be_made_is_an_error(command, scope, tmp_path):
     assert (code, "no.avsc is not JSON" in said) == (2, True)
     code, _, said = await command("ls", f"{scope}-missing")
     assert (code, "ScopeNotFoundError" in said) == (2, True)
+    code, _, said = await command("create", f"{scope}-made/raw")
+    assert (code, f"there is no scope {scope}-made" in said) == (2, True)
+    assert (await command("create", f"{scope}-made/raw", "--create-scope"))[0] == 0
     code, _, said = await command("describe", f"{scope}/missing")
     assert (code, "StreamNotFoundError" in said) == (2, True)

@@ -6,17 +6,15 @@ The JSON Schema is the one by which the class reads, so that a field with a defa
 import dataclasses
 import json
 from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
-from google.protobuf.descriptor import FileDescriptor
-from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.message import Message
 from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.gates.candidates.files import protobuf_schema
 from aiopravega.schema import SchemaFormat, SchemaInfo
+from aiopravega.schema.serializers.protobuf import ProtobufFormat
 
 
 def from_class(source: type, type_name: str | None = None) -> SchemaInfo:
@@ -26,8 +24,7 @@ def from_class(source: type, type_name: str | None = None) -> SchemaInfo:
         ConfigurationError: it is none of them, or has a field that JSON Schema cannot say.
     """
     if issubclass(source, Message):
-        name: str = source.DESCRIPTOR.full_name
-        return protobuf_schema(_with_imports(cast(FileDescriptor, source.DESCRIPTOR.file)), type_name or name, name)
+        return ProtobufFormat(source).info
     if not (issubclass(source, BaseModel) or dataclasses.is_dataclass(source)):
         raise ConfigurationError(
             f"{source.__qualname__} has no schema: it is no pydantic model, dataclass or Protobuf message"
@@ -50,19 +47,3 @@ def object_named(dotted: str) -> Any:
         return getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigurationError(f"{dotted!r} is neither a file with a schema nor a class: {error}") from None
-
-
-def _with_imports(file: FileDescriptor) -> bytes:
-    """A descriptor set of a file and all that it imports, which come first."""
-    found: dict[str, FileDescriptor] = {}
-
-    def add(one: FileDescriptor) -> None:
-        for other in one.dependencies:
-            add(other)
-        found.setdefault(one.name, one)
-
-    add(file)
-    files = FileDescriptorSet()
-    for one in found.values():
-        one.CopyToProto(files.file.add())
-    return files.SerializeToString()
