@@ -7,8 +7,9 @@ from typing import Any, Final
 from aiopravega.schema.compatibility.findings import Direction
 from aiopravega.schema.model import Compatibility, VersionInfo
 
-_WIDEST: Final = 60  # characters of a cell in a table; JSON has everything
-_HEADER: Final = ("version", "direction", "path", "rule", "old", "new", "remedy")
+_WIDEST: Final = 48  # characters of a cell in a table; JSON has everything
+_INDENT: Final = " " * 9  # the width of the first column
+_HEADER: Final = ("version", "direction", "path", "rule", "old", "new")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class CompatibilityReport:
         }
 
     def table(self) -> str:
-        """The violations as a table of text, long texts shortened; one line if there are none."""
+        """The violations as a table of text, long texts shortened, each with its remedy; one line if there are none."""
         versions = ", ".join(str(version.version) for version in self.compared) or "none"
         summary = f"{self.format}, {self.policy.policy}, compared with versions: {versions}"
         if self.compatible:
@@ -66,12 +67,13 @@ class CompatibilityReport:
                 each.rule,
                 _short(each.old),
                 _short(each.new),
-                each.remedy,
             )
             for each in self.violations
         ]
         count = f"{len(rows)} violation{'s' if len(rows) > 1 else ''}"
-        return f"{_table(_HEADER, rows)}\n\nnot compatible: {count} ({summary})"
+        head, rule, *lines = _table(_HEADER, rows)
+        told = [f"{line}\n{_INDENT}remedy: {each.remedy}" for line, each in zip(lines, self.violations, strict=True)]
+        return "\n".join([head, rule, *told]) + f"\n\nnot compatible: {count} ({summary})"
 
 
 def _short(text: str) -> str:
@@ -79,9 +81,7 @@ def _short(text: str) -> str:
     return line if len(line) <= _WIDEST else f"{line[: _WIDEST - 1]}…"
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
     lines = (header, ["-" * width for width in widths], *rows)
-    return "\n".join(
-        "  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+    return ["  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]

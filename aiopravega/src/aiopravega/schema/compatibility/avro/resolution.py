@@ -127,14 +127,10 @@ class _Resolution:
         unknown = [symbol for symbol in writer.symbols if symbol not in reader.symbols]
         if unknown and not reader.has_default:
             names = ", ".join(unknown)
-            self._add(
-                path,
-                "enum-symbols-missing",
-                reader,
-                writer,
-                f"keep {names}, or give the enum a default",
-                f"do not add {names} until all readers have an enum with a default",
-            )
+            texts = f"symbols {', '.join(reader.symbols)}", f"symbols {', '.join(writer.symbols)}"
+            keep = f"keep {names}, or give the enum a default"
+            wait = f"do not add {names} until all readers have an enum with a default"
+            self.findings.append(Finding(path, "enum-symbols-missing", *texts, keep, wait))
 
     def _logical_types(self, reader: AvroType, writer: AvroType, path: str) -> None:
         if reader.logical == writer.logical or not reader.logical:

@@ -1,65 +1,51 @@
-"""Regular expressions of JSON Schema: whether one matches everything that another matches.
+"""Regular expressions of JSON Schema: whether one matches in everything that another matches in.
 
-Decided by the automata of `greenery` for what they know: no look-around, no back-references, no anchors but at the
-ends. A pattern of JSON Schema may match anywhere in a text; an automaton matches all of it.
+Of two automata all texts are followed at once: one state of the narrower beside all states of the wider that the same
+text leads to. Where that would take long it is given up: pairs of states can be as many as the states' sets are.
 """
 
-import re
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
-import greenery  # type: ignore[import-untyped]  # it brings no types
+from aiopravega.schema.compatibility.json_schema.automata import Automaton, automaton_of
 
-_LONGEST: Final = 200  # characters; automata of longer ones can take minutes
-_MOST_REPEATS: Final = 64  # as many states, each
-_BEYOND: Final = re.compile(r"\(\?(?!:)|\\[bBAZzkpP1-9ux]|[*+?}][+?]")
-_REPEAT: Final = re.compile(r"\{(\d*),?(\d*)\}")
-_PARTS: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|.", re.DOTALL)
-_ANYTHING: Final = "(.|\n)*"
-_NO_NEWLINE: Final = "[^\n\r]"
+_MOST_PAIRS: Final = 5_000
 
 
+@lru_cache(maxsize=1024)
 def includes(wider: str, narrower: str) -> bool | None:
     """Whether all texts that match one pattern match the other; None if that cannot be told."""
     if wider == narrower:
         return True
-    one, other = _automaton(wider), _automaton(narrower)
+    one, other = automaton_of(wider), automaton_of(narrower)
     if one is None or other is None:
         return None
-    return bool(other.difference(one).empty())
+    letters = _letters((one, other))
+    waiting = [(state, one.reach([one.start])) for state in other.reach([other.start])]
+    seen = set(waiting)
+    while waiting:
+        state, states = waiting.pop()
+        if state == other.end and one.end not in states:
+            return False
+        for letter in letters:
+            reached = other.after(frozenset({state}), letter)
+            if not reached:
+                continue
+            beside = one.after(states, letter)
+            new = {(each, beside) for each in reached} - seen
+            seen |= new
+            waiting += new
+            if len(seen) > _MOST_PAIRS:
+                return None
+    return True
 
 
-@lru_cache(maxsize=256)
-def _automaton(pattern: str) -> Any:
-    repeats = [int(count) for pair in _REPEAT.findall(pattern) for count in pair if count]
-    if len(pattern) > _LONGEST or _BEYOND.search(pattern) or sum(repeats) > _MOST_REPEATS:
-        return None
-    whole = _whole(pattern)
-    if whole is None:
-        return None
-    try:
-        return greenery.parse(whole).to_fsm()
-    # What it cannot parse it refuses in several ways, some of them not on purpose.
-    except Exception:  # noqa: BLE001 - whatever it is, the pattern is beyond it
-        return None
-
-
-def _whole(pattern: str) -> str | None:
-    """The same pattern for a matcher of whole texts; None if an anchor stands elsewhere than at an end."""
-    parts = _PARTS.findall(pattern)
-    starts, ends = parts[:1] == ["^"], parts[-1:] == ["$"]
-    inner = parts[starts : len(parts) - ends]
-    if "^" in inner or "$" in inner or ((starts or ends) and _has_choice(inner)):
-        return None
-    body = "".join(_NO_NEWLINE if part == "." else part for part in inner)
-    return f"{'' if starts else _ANYTHING}({body}){'' if ends else _ANYTHING}"
-
-
-def _has_choice(parts: list[str]) -> bool:
-    """Whether there is an | outside of all parentheses: an anchor then belongs to one choice only."""
-    depth = 0
-    for part in parts:
-        depth += (part == "(") - (part == ")")
-        if part == "|" and not depth:
-            return True
-    return False
+def _letters(automata: Iterable[Automaton]) -> list[int]:
+    """One letter of each kind: no automaton tells apart those between two ends of its ranges."""
+    ends = {0}
+    for automaton in automata:
+        for steps in automaton.steps:
+            for ranges, _ in steps:
+                ends.update(end for low, high in ranges for end in (low, high + 1))
+    return sorted(end for end in ends if end <= ord("\U0010ffff"))
