@@ -69,7 +69,9 @@ class DataReport:
     def table(self) -> str:
         """All as text."""
         lines = [self.summary()]
-        lines += [f"  {claim}: {events:,} events, {failed:,} failed" for claim, (events, failed) in self.counts.items()]
+        lines += [
+            f"  {claim}: {events:,} looked at, {failed:,} failed" for claim, (events, failed) in self.counts.items()
+        ]
         lines += [f"  {failure.pointer}: {failure.reason}" for failure in self.failures]
         return "\n".join(lines)
 
