@@ -102,7 +102,8 @@ $(INSTALLED): requirements.lock $(PROJECTS:%=%/pyproject.toml) | $(BIN)/uv
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation $(PROJECTS:%=--editable %)
 	@touch $@
 
-$(JARS): aiopravega/src/aiopravega/emulator/jars.lock $(INSTALLED)
-	@echo "Fetching the servers (Pravega, Schema Registry)"
+$(JARS): aiopravega/src/aiopravega/emulator/jars.lock tests/java/serializers.lock $(INSTALLED)
+	@echo "Fetching the servers (Pravega, Schema Registry), and Java's serializers for the tests"
 	@$(BIN)/pravega-emulator fetch
+	@$(BIN)/python -m tests.java.peer > /dev/null
 	@touch $@

@@ -12,12 +12,13 @@ from pydantic_core import PydanticUndefined
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import PravegaError
+from aiopravega.schema import RegistryConfig, SchemaRegistry
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 BEGIN, END = "<!-- written by make docs -->\n", "<!-- end -->\n"
 
 
-def summary(documented: type) -> str:
+def summary(documented: object) -> str:
     """The first paragraph of a docstring, on one line."""
     return " ".join((inspect.getdoc(documented) or "").split("\n\n")[0].split())
 
@@ -42,7 +43,24 @@ def configuration() -> Iterator[str]:
         yield f"| `{name}` | {default} | {field.description} |"
 
 
-TABLES: dict[str, Callable[[], Iterator[str]]] = {"errors.md": errors, "configuration.md": configuration}
+def registry() -> Iterator[str]:
+    """The fields of the registry's configuration, and the calls of its client."""
+    yield from ("| field | default | meaning |", "|---|---|---|")
+    for name, field in RegistryConfig.model_fields.items():
+        default = "" if field.default in (None, PydanticUndefined) else f"`{field.default}`"
+        yield f"| `{name}` | {default} | {field.description} |"
+    yield from ("", "| call | what it does |", "|---|---|")
+    for name, call in inspect.getmembers(SchemaRegistry, inspect.isfunction):
+        if not name.startswith("_"):
+            given = [word for word in inspect.signature(call).parameters if word not in {"self", "namespace"}]
+            yield f"| `{name}({', '.join(given)})` | {summary(call)} |"
+
+
+TABLES: dict[str, Callable[[], Iterator[str]]] = {
+    "errors.md": errors,
+    "configuration.md": configuration,
+    "schema-registry.md": registry,
+}
 
 
 def main(*arguments: str) -> int:

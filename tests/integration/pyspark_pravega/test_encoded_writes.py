@@ -81,16 +81,17 @@ def test_a_struct_becomes_the_event_and_a_field_of_it_the_key(write, orders, rea
     assert found.selectExpr("sum(id)", "count(customer)").first()[:] == (sum(range(ROWS)), ROWS)
 
 
-def test_avro_is_registered_by_the_columns_and_read_back_by_the_registry(
+def test_avro_is_registered_by_the_columns_and_read_back_by_the_registry_compressed_or_not(
     write, orders, read, make_stream, registry, pravega_emulator
 ):
     sink = make_stream(2)
     uri = pravega_emulator.schema_registry_uri
 
     write(orders, sink, encode="avro", schema_registry_uri=uri)
-    write(orders, sink, encode="avro", schema_registry_uri=uri)
+    write(orders, sink, encode="avro", schema_registry_uri=uri, codec="gzip")
 
     assert len(registry.versions(sink.stream, sink.scope)) == 1
+    assert [codec.name for codec in registry.codecs(sink.stream, sink.scope)] == ["application/x-gzip"]
     found = read(sink, decode="auto", schema_registry_uri=uri)
     assert found.dtypes == orders.dtypes
     assert sorted(found.collect()) == sorted(orders.collect() * 2)

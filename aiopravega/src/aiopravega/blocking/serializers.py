@@ -4,15 +4,20 @@ Serializers ask nobody, so they are the same; a deserializer asks the registry f
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import MalformedEventError
-from aiopravega.schema import Encoding, GroupProperties, serializers
+from aiopravega.schema import Encoding, GroupProperties, SchemaInfo, serializers
 from aiopravega.schema.codecs import LARGEST_PAYLOAD, NONE
 from aiopravega.schema.header import HEADER_BYTES
 from aiopravega.schema.serializers import EventFormat, MultiSerializer, Serializer
 from aiopravega.schema.serializers.reading import Readers
+
+if TYPE_CHECKING:
+    from aiopravega.schema.formats.deserializer import BlockDeserializer
+    from aiopravega.schema.formats.serializer import BlockSerializer
+    from aiopravega.schema.formats.targets import Target
 
 
 def open_serializer(
@@ -114,3 +119,52 @@ def open_deserializer(
         return Readers(registry.asynchronous, known, forms, limit)
 
     return Deserializer(registry, registry.run(readers()))
+
+
+def open_block_serializer(
+    registry: SchemaRegistry,
+    group: str,
+    schema: SchemaInfo,
+    columns: Any,
+    *,
+    namespace: str = "",
+    codec: str = NONE,
+    header: bool = True,
+    register: bool = True,
+    create: GroupProperties | None = None,
+) -> "BlockSerializer":
+    """See `aiopravega.schema.formats.opening.open_block_serializer`; `columns` is a schema of Arrow."""
+    from aiopravega.schema.formats import opening
+
+    return registry.run(
+        opening.open_block_serializer(
+            registry.asynchronous,
+            group,
+            schema,
+            columns,
+            namespace=namespace,
+            codec=codec,
+            header=header,
+            register=register,
+            create=create,
+        )
+    )
+
+
+def open_block_deserializer(
+    registry: SchemaRegistry,
+    group: str,
+    *,
+    namespace: str = "",
+    type_name: str | None = None,
+    target: "Target | None" = None,
+    limit: int = LARGEST_PAYLOAD,
+) -> "BlockDeserializer":
+    """See `aiopravega.schema.formats.opening.open_block_reader`; it needs the extra `arrow`."""
+    from aiopravega.schema.formats.deserializer import BlockDeserializer
+    from aiopravega.schema.formats.opening import wanted
+
+    found = registry.run(wanted(registry.asynchronous, group, namespace, type_name, target))
+    return BlockDeserializer(
+        found.target, lambda encoding_id: registry.encoding(found.group, encoding_id), found.type_name, limit
+    )

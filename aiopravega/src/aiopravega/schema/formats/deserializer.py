@@ -9,7 +9,8 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from aiopravega.errors import CodecNotRegisteredError, SchemaNotFoundError
+from aiopravega.errors import CodecNotRegisteredError, MalformedEventError, SchemaNotFoundError
+from aiopravega.schema.codecs import LARGEST_PAYLOAD
 from aiopravega.schema.formats.arrays import Numbers, pick
 from aiopravega.schema.formats.block import Block, PayloadDecoder, Undecodable, good_rows
 from aiopravega.schema.formats.envelope import (
@@ -32,12 +33,18 @@ class BlockDeserializer:
         encoding_of: what an encoding id stands for, as by `EncodingCache.get`; None if events have no headers. It
             raises `SchemaNotFoundError` for an id that the group does not have.
         type_name: the type to read. Events of others are bad ones. None: all types.
+        limit: of a payload that was compressed, in bytes.
     """
 
     def __init__(
-        self, target: Target, encoding_of: Callable[[int], Encoding] | None = None, type_name: str | None = None
+        self,
+        target: Target,
+        encoding_of: Callable[[int], Encoding] | None = None,
+        type_name: str | None = None,
+        limit: int = LARGEST_PAYLOAD,
     ) -> None:
         self._target = target
+        self._limit = limit
         self._encoding_of = encoding_of
         self._type = type_name
         self._decoders: dict[int, PayloadDecoder] = {}
@@ -73,6 +80,19 @@ class BlockDeserializer:
         order = np.argsort(np.concatenate(places))
         return Block([pick(pa.concat_arrays(parts), order) for parts in zip(*columns, strict=True)], bad)
 
+    def batch(self, events: pa.BinaryArray) -> pa.RecordBatch:
+        """The rows of some events.
+
+        Raises:
+            MalformedEventError: one cannot be decoded; `at` is its number among them.
+            PravegaError: the registry cannot be asked.
+        """
+        block = self.decode(events)
+        if block.bad:
+            first = min(block.bad)
+            raise MalformedEventError(f"event {first} of {len(events)} cannot be decoded: {block.bad[first]}", at=first)
+        return pa.RecordBatch.from_arrays(block.columns, schema=self.schema)
+
     def _decoder(self, encoding_id: int) -> PayloadDecoder:
         if encoding_id not in self._decoders:
             self._decoders[encoding_id] = self._make(encoding_id)
@@ -98,7 +118,7 @@ class BlockDeserializer:
                 f"it is of type {info.type} ({info.format}), but {self._type or 'any'} ({target.format}) is read"
             )
         decoder = target.decoder(info.schema_data)
-        return decoder if codec is None else Unpacking(codec, decoder)
+        return decoder if codec is None else Unpacking(codec, decoder, self._limit)
 
     def _refusing(self, reason: str) -> PayloadDecoder:
         return Undecodable(reason, tuple(self._target.schema.types))

@@ -80,6 +80,7 @@ class Unpacking:
 
     codec: Codec
     inner: PayloadDecoder
+    limit: int = LARGEST_PAYLOAD
 
     def decode(self, payloads: pa.BinaryArray) -> Block:
         """The columns of the payloads inside."""
@@ -87,7 +88,7 @@ class Unpacking:
         unpacked = []
         for row, payload in enumerate(payloads.to_pylist()):
             try:
-                unpacked.append(self.inner.trim(self.codec.decompress(payload)))
+                unpacked.append(self.inner.trim(self.codec.decompress(payload, self.limit)))
             except MalformedEventError as error:
                 bad[row] = str(error)
         block = self.inner.decode(values_of(unpacked, pa.binary()))

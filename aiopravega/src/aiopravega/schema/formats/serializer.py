@@ -83,3 +83,7 @@ class BlockSerializer:
             compress = self._codec.compress
             payloads = values_of([compress(payload) for payload in payloads.to_pylist()], pa.binary())
         return payloads if self._header is None else joined(self._header, payloads)
+
+    def events(self, batch: pa.RecordBatch) -> pa.BinaryArray:
+        """An event of each row of a batch; see `encode`."""
+        return self.encode(batch.columns, batch.num_rows)

@@ -3,6 +3,7 @@
 Targets can be pickled: they are made once and travel to whoever decodes.
 """
 
+import json
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.formats.block import PayloadDecoder, Undecodable
+from aiopravega.schema.model import SchemaFormat, SchemaInfo
 
 
 class Target(Protocol):
@@ -102,3 +104,21 @@ class ProtobufTarget:
         from aiopravega.schema.formats.protobuf.decoder import ProtobufDecoder, ProtobufMessage
 
         return ProtobufDecoder(ProtobufMessage(self.descriptors, self.message), self.schema.types)
+
+
+def target_of(schema: SchemaInfo) -> Target:
+    """The columns of a schema.
+
+    Raises:
+        ConfigurationError: it cannot become columns, or is in a format of somebody's own.
+    """
+    match schema.format:
+        case SchemaFormat.AVRO:
+            return AvroTarget.of(schema.text)
+        case SchemaFormat.PROTOBUF:
+            return ProtobufTarget.of(schema.schema_data, schema.type)
+        case SchemaFormat.JSON:
+            from aiopravega.schema.formats.json.schema import columns_of
+
+            return JsonTarget(columns_of(json.loads(schema.text)))
+    raise ConfigurationError(f"{schema.type} is in format {schema.name_of_format}, of which no columns are known")

@@ -1,0 +1,49 @@
+"""What a write says about encoding, and the plan that comes of it."""
+
+import pyarrow as pa
+import pytest
+
+from aiopravega.errors import CodecNotRegisteredError, ConfigurationError
+from aiopravega.schema import codec_named, header, split_header
+from aiopravega.schema.codecs import GZIP, NONE, SNAPPY
+from pyspark_pravega.decode.options import Format
+from pyspark_pravega.encode.options import ENCODE_OPTIONS, EncodeOptions
+from pyspark_pravega.encode.plan import EncodePlan
+from pyspark_pravega.options import Options
+
+REGISTRY = {"encode": "json", "schema_registry_uri": "http://registry:9092"}
+COLUMNS = pa.schema([("id", pa.int64())])
+
+
+def parse(**given):
+    return EncodeOptions.parse(Options(given, ENCODE_OPTIONS, "a write"), decodes=False)
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [("none", NONE), ("gzip", GZIP), ("Snappy", SNAPPY), (GZIP, GZIP), ("application/x-own", "application/x-own")],
+)
+def test_a_codec_has_a_short_word_or_its_name(word, name):
+    assert parse(**REGISTRY, codec=word).codec == name
+
+
+def test_a_codec_without_a_registry_is_refused():
+    with pytest.raises(ConfigurationError, match="stands in the header of a Schema Registry"):
+        parse(encode="json", codec="gzip")
+    with pytest.raises(ConfigurationError, match="option 'codec' is for events that are encoded"):
+        parse(codec="gzip")
+
+
+@pytest.mark.parametrize("codec", [GZIP, SNAPPY])
+def test_payloads_are_compressed_and_headers_are_not(codec):
+    plan = EncodePlan(Format.JSON, None, None, COLUMNS, header(3), codec)
+
+    event = plan.encoder().encode([pa.array([7])], 1)[0].as_py()
+
+    encoding_id, payload = split_header(event)
+    assert (encoding_id, codec_named(codec).decompress(payload)) == (3, b'{"id":7}')
+
+
+def test_a_codec_that_the_workers_do_not_know_is_refused_with_the_plan():
+    with pytest.raises(CodecNotRegisteredError, match="register_codec"):
+        EncodePlan(Format.JSON, None, None, COLUMNS, header(3), "application/x-unheard").encoder()
