@@ -15,12 +15,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from aiopravega.emulator import PravegaEmulator
+from benchmarks import serializers
 from benchmarks.bench import Bench
 from benchmarks.measure import summary, table
 from benchmarks.tables import COLD_CACHE_MEGABYTES, tables
 
 RESULTS = Path(__file__).parent / "results"
-KINDS = ("read", "write", "typed", "one-segment", "cold")
+KINDS = ("read", "write", "typed", "one-segment", "cold", "serializers")
 _CACHE_MEGABYTES = 2048
 
 
@@ -69,7 +71,7 @@ def main() -> None:
     memory: dict[str, int] = report["memory"]
     kinds = options.only or KINDS
     for cache, some in (
-        (_CACHE_MEGABYTES, [kind for kind in kinds if kind != "cold"]),
+        (_CACHE_MEGABYTES, [kind for kind in kinds if kind not in {"cold", "serializers"}]),
         (COLD_CACHE_MEGABYTES, [kind for kind in kinds if kind == "cold"]),
     ):
         if not some:
@@ -85,6 +87,11 @@ def main() -> None:
                 for name, size in bench.memory.items():
                     memory[name] = max(size, memory.get(name, 0))
                 _store(options.out, report, texts)
+    if "serializers" in kinds:
+        with PravegaEmulator() as server:
+            assert server.schema_registry_uri is not None
+            events = round(serializers.EVENTS * options.share)
+            serializers.run(server.schema_registry_uri, serializers.FORMATS, options.out, events, report["command"])
 
 
 if __name__ == "__main__":
