@@ -1,7 +1,11 @@
 """Gates for schemas in DAGs of a real Airflow: what passes, and what a refused schema does to the tasks behind."""
 
 import json
+import socket
+import sys
 import uuid
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +20,7 @@ from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo
 from airflow_pravega.catalog import scope_assets
 from airflow_pravega.operators.schema import PravegaRegisterSchemaOperator, PravegaSchemaGateOperator
 
+EXAMPLES = Path(__file__).parents[3] / "example_dags"
 FIRST = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
 GOOD = {**FIRST, "fields": [*FIRST["fields"], {"name": "note", "type": "string", "default": ""}]}
 BAD = {**FIRST, "fields": [*FIRST["fields"], {"name": "amount", "type": "double"}]}
@@ -146,3 +151,34 @@ def test_the_streams_of_a_scope_are_assets(client, scope, registry):
     assert (raw.extra["tags"], raw.extra["schema"], raw.extra["columns"]) == (["sales"], None, [])
     assert '"name": "page"' in json.dumps(visits.extra["columns"])
     assert [asset.uri for asset in scope_assets(scope, tag="sales")] == [raw.uri]
+
+
+def test_the_example_lets_one_schema_through_and_refuses_another(run, scope, monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES / "airflow"))
+    dag = import_module("delays_schema").delays_schema
+    monkeypatch.delitem(sys.modules, "delays_schema")
+
+    good, bad = (
+        run(dag, conf={"delays": f"{scope}/delays", "schema": str(EXAMPLES / "schemas" / f"delays-{name}.json")})
+        for name in ("longest", "means")
+    )
+
+    assert good.result("use")["version"] == 1
+    assert (bad.state("gate"), bad.state("use")) == ("failed", "upstream_failed")
+
+
+def test_a_registry_that_is_not_there_is_tried_again(pravega_config, run_task, monkeypatch, connection_json, stream):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        uri = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        connection = connection_json(pravega_config, schema_registry_uri=uri, connect_timeout=1, retry_timeout=1)
+        monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_DEFAULT", connection)
+        ran = run_task(lambda **common: PravegaSchemaGateOperator(stream=stream, candidate=Visit, **common))
+    assert (ran.state(), ran.tries()) == ("failed", 2)
+
+
+def test_a_connection_without_a_registry_is_an_error(pravega_config, run_task, monkeypatch, connection_json, capsys):
+    monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_DEFAULT", connection_json(pravega_config))
+    ran = run_task(lambda **common: PravegaSchemaGateOperator(stream="a/b", candidate=Visit, **common))
+    assert (ran.state(), ran.tries()) == ("failed", 1)
+    assert "schema_registry_uri" in capsys.readouterr().out

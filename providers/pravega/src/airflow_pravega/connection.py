@@ -15,16 +15,9 @@ DEFAULT_PORT: Final = 9090
 SPARK_MASTER: Final = "spark_master"
 SCHEMA_REGISTRY: Final = "schema_registry_uri"
 _TLS: Final = "tls"
+_LIMITS: Final = ("connect_timeout", "request_timeout", "retry_timeout")
 # Extras that are fields of PravegaConfig under the same name.
-_CONFIG_EXTRAS: Final = (
-    "ca_file",
-    "verify_hostname",
-    "token",
-    "scope",
-    "connect_timeout",
-    "request_timeout",
-    "retry_timeout",
-)
+_CONFIG_EXTRAS: Final = ("ca_file", "verify_hostname", "token", "scope", *_LIMITS)
 _EXTRAS: Final = (*_CONFIG_EXTRAS, _TLS, SPARK_MASTER, SCHEMA_REGISTRY)
 _FLAGS: Final = {"true": True, "false": False, "1": True, "0": False}
 
@@ -55,19 +48,23 @@ def config_from_connection(connection: ConnectionLike) -> PravegaConfig:
 def registry_from_connection(connection: ConnectionLike) -> RegistryConfig:
     """Build the configuration of a client of the Schema Registry: its address, with the cluster's credentials.
 
+    Limits of time that the connection gives are for both; a registry has shorter ones by default.
+
     Raises:
         ConfigurationError: the connection has no address of a registry, or cannot work.
     """
     config = config_from_connection(connection)
-    uri = connection_extras(connection).get(SCHEMA_REGISTRY)
+    extras = connection_extras(connection)
+    uri = extras.get(SCHEMA_REGISTRY)
     if uri is None:
         raise ConfigurationError(
             f"connection {connection.conn_id!r} has no extra {SCHEMA_REGISTRY!r}: give the Schema Registry's address"
         )
     try:
-        return RegistryConfig.beside(config, uri)
+        beside = RegistryConfig.beside(config, uri)
     except ConfigurationError as error:
         raise ConfigurationError(f"connection {connection.conn_id!r}: {error}") from None
+    return beside.model_copy(update={name: getattr(config, name) for name in _LIMITS if name in extras})
 
 
 def connection_extras(connection: ConnectionLike) -> dict[str, Any]:

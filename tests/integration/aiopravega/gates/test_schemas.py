@@ -3,11 +3,12 @@
 import json
 import uuid
 
+import pyarrow as pa
 import pytest
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError, GroupNotFoundError, InvalidSchemaError, SchemaRefusedError
-from aiopravega.gates import check_schema, register_schema
+from aiopravega.gates import check_schema, find_group, register_schema
 from aiopravega.gates.candidates import resolve
 from aiopravega.schema import Compatibility, SchemaFormat, SchemaInfo, SchemaRegistry
 
@@ -135,3 +136,14 @@ async def test_a_candidate_can_be_the_schema_of_another_stream(registry, stream,
         assert (await resolve(registry, source, StreamName("a", "b"))).text == order("good").text
     with pytest.raises(GroupNotFoundError, match="neither in namespace 'a'"):
         await resolve(registry, "pravega://a/missing", stream)
+
+
+async def test_columns_become_a_schema_of_the_groups_type(registry, stream, order):
+    await register_schema(registry, stream, order())
+    columns = pa.schema([("id", pa.int64()), ("note", pa.string())])
+
+    candidate = await resolve(registry, columns, stream, group=await find_group(registry, stream))
+    report = await check_schema(registry, "orders", candidate, namespace=stream.scope)
+
+    assert (candidate.type, candidate.format) == ("Order", SchemaFormat.AVRO)
+    assert report.passed  # what was a long may be null now, and the note has a default
