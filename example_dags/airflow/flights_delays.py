@@ -6,7 +6,7 @@ York's airports in January 2013, day by day.
 `flights_delays` is the job. A sensor waits, without a worker slot, until the stream has moved far enough, and hands on
 two StreamCuts. Spark reads exactly the range between them into Parquet files. The delays per carrier and day are
 written to another stream, exactly once. Run it again for the same logical date: the sensor hands on the same two cuts,
-the files get the same bytes, and the stream gets nothing twice. A run of another date starts where this one ended.
+the files get the same rows, and the stream gets nothing twice. A run of another date starts where this one ended.
 
 `flights_backfill` reads any past range again, between two cuts, such as those that a run of the sensor returned.
 

@@ -1,7 +1,7 @@
 """Flight delays per carrier and day, out of a stream of flights, as Dagster assets.
 
 The stream is an external asset: others write to it. `flights_files` takes exactly one range of it into Parquet files;
-run it again for the same range, and the files get the same bytes. `delays` writes the delays per carrier and day of
+run it again for the same range, and the files get the same rows. `delays` writes the delays per carrier and day of
 those flights to another stream, exactly once per run, retries and re-executions included.
 
 From the root of the repository, with a Pravega that `PRAVEGA_CONTROLLER_URI` names:

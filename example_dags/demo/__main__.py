@@ -96,14 +96,14 @@ class Demo:
                 raise RuntimeError("the second interval does not start where the first one ended")
 
     def retry(self) -> None:
-        """The same interval again: the same cuts, the same bytes, nothing doubled."""
+        """The same interval again: the same cuts, the same rows, nothing doubled."""
         with self._steps.step("Airflow: the first run again, as a retry") as say:
             before = self._client.tail(DELAYS.scope, DELAYS.stream)
             first, again = self._runs[FIRST_RUN], self.job(FIRST_RUN, SOME_BYTES)
             if again["wait"] != first["wait"] or again["read"]["digest"] != first["read"]["digest"]:
                 raise RuntimeError("the retry has read another range")
             grown = self._client.distance(before, self._client.tail(DELAYS.scope, DELAYS.stream))
-            say.append(f"the same cuts; the same bytes (SHA-256 {first['read']['digest'][:16]}…)")
+            say.append(f"the same cuts; the same rows (SHA-256 {first['read']['digest'][:16]}…)")
             say.append(f"written again: {again['write']['written']}; the stream has grown by {grown} bytes")
 
     def backfill(self) -> None:
@@ -117,8 +117,8 @@ class Demo:
                 **first["wait"],
             )["read"]
             if result["digest"] != first["read"]["digest"]:
-                raise RuntimeError("the backfill gave other bytes")
-            say.append(f"{result['events']:,} events; the same bytes (SHA-256 {result['digest'][:16]}…)")
+                raise RuntimeError("the backfill gave other rows")
+            say.append(f"{result['events']:,} events; the same rows (SHA-256 {result['digest'][:16]}…)")
 
     def dagster(self) -> None:
         """The same range as a Dagster asset."""
@@ -140,9 +140,9 @@ class Demo:
             metadata = {name: entry.value for name, entry in materialization.metadata.items()}
             spark = SparkSession.active()
             if digest_of_files(spark, str(metadata["path"])) != first["read"]["digest"]:
-                raise RuntimeError("Dagster has read other bytes")
+                raise RuntimeError("Dagster has read other rows")
             say.extend(f"{name}: {_short(value)}" for name, value in metadata.items())
-            say.append(f"the same bytes (SHA-256 {first['read']['digest'][:16]}…)")
+            say.append(f"the same rows (SHA-256 {first['read']['digest'][:16]}…)")
 
     def gate(self) -> None:
         """One schema for the delays that may follow, and one that may not."""

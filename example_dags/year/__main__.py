@@ -157,7 +157,7 @@ class Year:
         self.digests[way] = {month: digest_of_files(spark, folder) for month, folder in folders.items()}
         for month, digest in self.digests[way].items():
             if self.digests["spark"][month] != digest:
-                raise RuntimeError(f"{way} has other bytes of {month} than the plain Spark job")
+                raise RuntimeError(f"{way} has other rows of {month} than the plain Spark job")
 
 
 def _spark() -> None:
@@ -204,7 +204,7 @@ def _run(steps: Steps, stack: ExitStack, picture: Path | None) -> None:
     year.dagster()
     year.airflow(example)
     months = {month: digest[:16] for month, digest in year.digests["spark"].items()}
-    steps.table(f"SHA-256 of each month, the same {', '.join(year.digests)}", months)
+    steps.table(f"SHA-256 of each month, the same by {', '.join(year.digests)}", months)
     steps.table("Time", {what: f"{seconds:.1f} s" for what, seconds in steps.seconds.items()})
 
 

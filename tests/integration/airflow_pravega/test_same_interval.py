@@ -1,4 +1,4 @@
-"""The same month of flights by Airflow, by Dagster and by plain Spark: the same bytes, and all of its flights."""
+"""The same month of flights by Airflow, by Dagster and by plain Spark: the same rows, and all of its flights."""
 
 import importlib
 import sys

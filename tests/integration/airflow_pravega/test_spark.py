@@ -93,7 +93,7 @@ def test_a_range_that_was_split_at_a_wrong_place_is_read_again_unsplit(run_task,
     assert result["events"] == spark.read.parquet(result["path"]).count() == 1000
 
 
-def test_the_same_range_gives_the_same_bytes(run_task, numbers, whole, tmp_path):
+def test_the_same_range_gives_the_same_rows_in_the_same_files(run_task, numbers, whole, tmp_path):
     def read(folder: str, **how):
         path = str(tmp_path / folder)
         operator = partial(PravegaSparkReadOperator, stream=str(numbers), stream_cuts=whole, output_path=path)
@@ -104,11 +104,12 @@ def test_the_same_range_gives_the_same_bytes(run_task, numbers, whole, tmp_path)
     assert read("three", **shuffled) == read("four", **shuffled) != read("one")
 
 
-def test_a_digest_tells_contents_and_their_order(spark, tmp_path):
+@pytest.mark.parametrize("form", ["parquet", "json"])
+def test_a_digest_tells_contents_and_their_order(spark, tmp_path, form):
     def written(folder: str, numbers: list[int]) -> str:
         path = str(tmp_path / folder)
-        spark.createDataFrame([(number,) for number in numbers], "n long").coalesce(1).write.parquet(path)
-        return digest_of_files(spark, path)
+        spark.createDataFrame([(number,) for number in numbers], "n long").coalesce(1).write.format(form).save(path)
+        return digest_of_files(spark, path, form)
 
     assert written("a", [1, 2]) == written("b", [1, 2])
     assert len({written("c", [1, 2]), written("d", [2, 1]), written("e", [1])}) == 3

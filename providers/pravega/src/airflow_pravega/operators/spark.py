@@ -36,11 +36,12 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
     """Reads exactly one range of a stream with Spark and writes it to files, replacing those of an earlier try.
 
     Returns `{"path", "events", "rows", "bytes", "seconds", "digest"}`: the events read, the rows written, the bytes
-    of the range in the stream (event headers included), and the SHA-256 of the files, or None.
+    of the range in the stream (event headers included), and the digest of the files, or None.
 
-    The same range gives the same bytes: the rows come in the order of segment and offset. A transformation that
-    shuffles (groups, joins) loses that order: name `sort_by` then. How the rows are divided into files follows from
-    Spark's cores where segments are split: for the same files on another cluster, give the option `split_bytes`.
+    The same range gives the same files, whoever reads it: the rows come in the order of segment and offset. A
+    transformation that shuffles (groups, joins) loses that order: name `sort_by` then. How the rows are divided into
+    files follows from Spark's cores where segments are split: for the same files on another cluster, give the option
+    `split_bytes`.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
@@ -55,7 +56,8 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
             those of decoded events, to the one that is written; a function, or its dotted name.
         sort_by: columns to sort the result by.
         files: how many files to write; by default as many as Spark has partitions.
-        digest: compute the SHA-256 of what was written, which reads it again.
+        digest: compute the SHA-256 of what was written, which reads it again: of the bytes; of Parquet, in which the
+            same rows are not always the same bytes, of the rows and their order.
         master: Spark's master; by default the connection's, or `local[*]`. (templated)
         spark_conf: Spark's settings. (templated)
         options: further options of the data source. (templated)
@@ -106,7 +108,7 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
             began = time.monotonic()
             with self.session(hook, context) as spark:
                 events, rows = unsplit_if_need_be(partial(self._run, spark, config, stream, wanted), self.log.warning)
-                digest = digest_of_files(spark, self.output_path) if self.digest else None
+                digest = digest_of_files(spark, self.output_path, self.output_format) if self.digest else None
             self._finish(config, stream, wanted, context)
         result = {
             "path": self.output_path,
