@@ -121,11 +121,16 @@ def _validator(document: Any) -> Callable[[Any], str]:
         kind.check_schema(document)
     except jsonschema.SchemaError as error:
         raise ConfigurationError(f"the JSON Schema is none: {error.message[:_LONGEST_COMPLAINT]}") from None
-    validator = kind(document)
+    # With the known drafts alone, nothing is fetched from the addresses that a schema may refer to.
+    validator = kind(document, registry=import_module("jsonschema_specifications").REGISTRY)
+    unresolvable = import_module("referencing.exceptions").Unresolvable
 
     def problem(value: Any) -> str:
-        for error in validator.iter_errors(value):
-            return f"{error.json_path}: {error.message[:_LONGEST_COMPLAINT]}"
+        try:
+            for error in validator.iter_errors(value):
+                return f"{error.json_path}: {error.message[:_LONGEST_COMPLAINT]}"
+        except unresolvable as error:
+            return f"the schema refers to what is not in it: {error}"
         return ""
 
     return problem
