@@ -20,13 +20,14 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, tzinfo
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from tests.faults.points import POINTS, Point
 
 _POLL_SECONDS = 0.01
-_DATED = "aiopravega.ledger."  # the modules that ask `datetime` what time it is
+# The modules that ask what time it is.
+_DATED = ("aiopravega.ledger.", "aiopravega.store")
 Wrapped = Callable[..., Any]
 
 # Which stream a task of the event loop appends to; a connection does not know.
@@ -172,8 +173,8 @@ def _install(plan: Plan, module: ModuleType) -> None:
     if module.__name__ == "aiopravega.write.appender":
         appender = module.SegmentAppender
         appender._send_all = _noted(appender._send_all)
-    if plan.skew and vars(module).get("datetime") is datetime:
-        vars(module)["datetime"] = _skewed_datetime(plan.skew)
+    if plan.skew and module.__name__.startswith(_DATED):
+        _skew(module, plan.skew)
     if module.__name__ == "aiopravega.net.pool":
         module.ConnectionPool.get = _by_proxy(plan, module.ConnectionPool.get)
 
@@ -204,27 +205,25 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-def _skew_clock(seconds: float) -> None:
-    """Let the clocks that tell the date in seconds be wrong; those that only count are right."""
-    right, right_nanoseconds = time.time, time.time_ns
-    time.time = lambda: right() + seconds
-    time.time_ns = lambda: right_nanoseconds() + int(seconds * 1e9)
+def _skew(module: ModuleType, seconds: float) -> None:
+    """Let the clocks that tell a module the date be wrong.
 
-
-def _skewed_datetime(seconds: float) -> type[datetime]:
-    """A `datetime` whose clock is wrong, for the modules that ask it: pandas never ends its start with another one."""
+    Only its own: pandas never ends its start with another `datetime`, and gRPC tells its core deadlines, which has a
+    clock of its own.
+    """
 
     class Skewed(datetime):
         @classmethod
         def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]  # a plain one, as all others are
             return datetime.now(tz) + timedelta(seconds=seconds)
 
-    return Skewed
+    names = vars(module)
+    if names.get("datetime") is datetime:
+        names["datetime"] = Skewed
+    if names.get("time") is time:
+        names["time"] = SimpleNamespace(**vars(time) | {"time": lambda: time.time() + seconds})
 
 
 def arm() -> None:
     """Prepare this process for what the plan says."""
-    plan = Plan(Path(os.environ["FAULT_PLAN"]))
-    sys.meta_path.insert(0, _Finder(plan))
-    if plan.skew:
-        _skew_clock(plan.skew)
+    sys.meta_path.insert(0, _Finder(Plan(Path(os.environ["FAULT_PLAN"]))))
