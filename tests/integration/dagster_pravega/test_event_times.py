@@ -218,7 +218,8 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
             return sensor.evaluate_tick(context)
 
     first = look(None)
-    assert [request.partition_key for request in first.run_requests] == [key(1), key(2), key(3)]
+    # The first mark tells the last day of 2012 to be complete, and nothing of the day before.
+    assert [request.partition_key for request in first.run_requests] == ["2012-12-31", key(1), key(2), key(3)]
     nothing = look(first.cursor)
     assert "not complete up to the end of another partition" in str(nothing.skip_message)
     client.note_time(timed.scope, timed.stream, "writer", at(5))

@@ -5,7 +5,7 @@ it was done.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,8 @@ _ROWS: Final = 40
 _COLUMNS: Final = 60
 _NEVER, _DONE, _OPEN = "·", "█", "░"
 _LONGEST_NAME: Final = 40
+# Names beside the picture, at most one more: a year has twelve months.
+_TICKS: Final = 12
 _INCHES: Final = (11.0, 6.0)
 _LINE_POINTS: Final = 300.0  # that all lines of the picture share
 _THICKEST_POINTS: Final = 14.0
@@ -77,8 +79,8 @@ def draw_png(records: Sequence[CutRecord], path: Path, now: datetime | None = No
     axes.set_xlim(_days(first), _days(last))
     axes.set_title(f"{records[0].consumer} on {records[0].stream}: what was processed when")
     axes.set_xlabel("time (UTC), from taken to done")
-    ticks = sorted({round(number * (len(records) - 1) / 10) for number in range(11)})
-    axes.set_yticks(ticks, [records[tick].interval[:_LONGEST_NAME] for tick in ticks], fontsize="small")
+    ticks = sorted({round(number * (len(records) - 1) / _TICKS) for number in range(_TICKS + 1)})
+    axes.set_yticks(ticks, [_name(records[tick]) for tick in ticks], fontsize="small")
     axes.set_ylabel("interval, in the order of the stream")
     axes.set_ylim(-1, len(records))
     figure.legend(handles=keys, loc="upper right")
@@ -102,8 +104,18 @@ def _span(records: Sequence[CutRecord], now: datetime | None) -> tuple[datetime,
     return first, max(*ends, first + _MOMENT)
 
 
+def _name(record: CutRecord) -> str:
+    """An interval's name, or its event times, as short as they can be said."""
+    if record.since is None or record.until is None:
+        return record.interval[:_LONGEST_NAME]
+    whole_days = record.since.time() == record.until.time() == time()
+    return " to ".join(
+        f"{edge:%Y-%m-%d}" if whole_days else f"{edge:%Y-%m-%d %H:%M:%S}" for edge in (record.since, record.until)
+    )
+
+
 def _label(group: Sequence[CutRecord]) -> str:
-    name = group[0].interval[:_LONGEST_NAME]
+    name = _name(group[0])
     return name if len(group) == 1 else f"{name} and {len(group) - 1} more"
 
 

@@ -36,6 +36,17 @@ def test_a_line_shows_from_when_to_when_an_interval_was_at_work():
     assert third.split("  ")[1] == "·" * 29 + "░" * 31
 
 
+def test_intervals_of_time_are_named_by_their_times():
+    def of(hours: int) -> str:
+        timed = record(0, 0, 30).model_copy(
+            update={"since": NOON.replace(hour=0), "until": NOON + timedelta(hours=hours)}
+        )
+        return draw_text([timed]).splitlines()[1].split("  ")[0]
+
+    assert of(36) == "2026-01-01 to 2026-01-03"
+    assert of(1) == "2026-01-01 00:00:00 to 2026-01-01 13:00:00"
+
+
 def test_many_intervals_share_lines():
     picture = draw_text([record(number, number, number + 1) for number in range(1000)])
 
