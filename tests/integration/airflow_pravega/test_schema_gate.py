@@ -8,10 +8,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 from pydantic import BaseModel
+from pyspark.sql.types import IntegerType, StructType
 
 from aiopravega.blocking.catalog import PravegaCatalog
 from aiopravega.blocking.registry import SchemaRegistry
@@ -128,16 +130,27 @@ def test_a_branch_that_does_not_follow_is_refused(gate, capsys):
     assert "tasks that directly follow: put_aside, write" in capsys.readouterr().out
 
 
-def test_a_class_can_be_registered_and_a_group_that_is_missing_is_an_error(gate, run_task, registry, stream, capsys):
+def test_a_group_that_is_missing_is_an_error_and_is_not_made(gate, registry, stream, capsys):
     assert gate(GOOD).state("gate") == "failed"
     assert "GroupNotFoundError" in capsys.readouterr().out
     with pytest.raises(GroupNotFoundError):
         registry.group("orders", stream.partition("/")[0])
 
+
+@pytest.mark.parametrize(
+    ("candidate", "kind"),
+    [
+        (Visit, "Json"),
+        (StructType().add("page", IntegerType()), "Avro"),
+        (pa.schema([("page", pa.int32())]), "Avro"),
+        ("google.protobuf.timestamp_pb2.Timestamp", "Protobuf"),
+    ],
+)
+def test_classes_and_columns_can_be_registered(run_task, stream, candidate, kind):
     report = run_task(
-        lambda **common: PravegaRegisterSchemaOperator(stream=stream, candidate=Visit, new_policy="Full", **common)
+        lambda **common: PravegaRegisterSchemaOperator(stream=stream, candidate=candidate, new_policy="Full", **common)
     ).result()
-    assert (report["format"], report["type"], report["passed"]) == ("Json", "orders", True)
+    assert (report["format"], report["passed"]) == (kind, True)
 
 
 def test_the_streams_of_a_scope_are_assets(client, scope, registry):
