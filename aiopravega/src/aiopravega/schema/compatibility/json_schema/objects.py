@@ -10,7 +10,15 @@ from aiopravega.schema.compatibility.findings import ABSENT, Finding
 from aiopravega.schema.compatibility.json_schema.cases import Case, TooManyCasesError
 from aiopravega.schema.compatibility.json_schema.document import Node
 from aiopravega.schema.compatibility.json_schema.scalars import sizes
-from aiopravega.schema.compatibility.json_schema.telling import ANYTHING, case_says, narrowed, rule_of, said, shown
+from aiopravega.schema.compatibility.json_schema.telling import (
+    ANYTHING,
+    OPTIONAL,
+    case_says,
+    narrowed,
+    rule_of,
+    said,
+    shown,
+)
 
 Covers = Callable[[Node, tuple[Node, ...], str], list[Finding]]
 _MOST_OPTIONS = 64
@@ -188,13 +196,12 @@ def _shared(case: Case, patterns: dict[str, object]) -> list[object]:
 
 def _required(reader: Node, written: Objects, path: str) -> list[Finding]:
     always = written.required
-    theirs = case_says(written.case, "required")
     return [
         Finding(
             f"{path}.{name}",
             rule_of("required"),
-            said("required", reader.keywords["required"]),
-            theirs,
+            said("required", [name]),
+            OPTIONAL,
             f"make {name} optional",
             f"keep {name} required: readers with the old schema refuse events without it",
         )

@@ -8,6 +8,7 @@ from aiopravega.schema.compatibility.findings import ABSENT, Finding
 from aiopravega.schema.compatibility.json_schema.cases import Case
 
 ANYTHING: Final = "(any value)"
+OPTIONAL: Final = "(optional)"
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 

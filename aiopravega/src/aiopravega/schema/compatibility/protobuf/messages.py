@@ -125,7 +125,7 @@ class _Comparison:
                         f"{path}.{oneof.name}",
                         "oneof-joined",
                         ours,
-                        "; ".join(declaration(field) for field in written),
+                        "; ".join(_placed(field) for field in written),
                         f"leave {names} out of one oneof: events can have more than one of them",
                         f"keep {names} in one oneof, so that no event has two of them",
                     )
@@ -155,6 +155,11 @@ def _fields(message: Descriptor) -> dict[int, FieldDescriptor]:
     """The fields by number, with the extensions that the descriptor set has."""
     extensions = {field.number: field for field in message.file.pool.FindAllExtensions(message)}
     return extensions | dict(message.fields_by_number)
+
+
+def _placed(field: FieldDescriptor) -> str:
+    oneof = oneof_of(field)
+    return f"oneof {oneof.name} {{ {declaration(field)} }}" if oneof else declaration(field)
 
 
 def _extensions(message: Descriptor) -> str:

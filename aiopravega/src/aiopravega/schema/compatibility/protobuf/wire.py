@@ -63,9 +63,7 @@ def declaration(field: Field) -> str:
     is_map = field.message_type is not None and field.message_type.GetOptions().map_entry
     label = "repeated " if field.is_repeated and not is_map else "required " if field.is_required else ""
     default = f" [default = {field.default_value}]" if field.has_default_value else ""
-    oneof = oneof_of(field)
-    within = f" in oneof {oneof.name}" if oneof else ""
-    return f"{label}{type_name(field)} {field.name} = {field.number}{default}{within}"
+    return f"{label}{type_name(field)} {field.name} = {field.number}{default}"
 
 
 def oneof_of(field: Field) -> OneofDescriptor | None:
