@@ -57,13 +57,13 @@ async def check_schema(
             the directions that the policy says.
         declared_only: of JSON, whose schemas admit properties that they do not tell of unless they say otherwise: take
             it that nobody writes such. Then a property may be added with a type of its own.
-        register: whether it is added to the group if it passes. The registry's server then holds Avro against the
-            group's policy once more; other formats are compared with what others have added in the meantime.
+        register: whether it is added to the group if it passes, and the group's own policy allows it, too. The
+            registry's server then checks Avro once more; other formats are compared with what others have added in the
+            meantime.
 
     Raises:
         GroupNotFoundError: there is no such group.
-        SchemaRefusedError: the candidate is of another format than the group; or it has passed a policy that is given
-            here, but not the group's own.
+        SchemaRefusedError: the candidate is of another format than the group; or the server refuses what has passed.
         InvalidSchemaError: a schema cannot be parsed.
         ConfigurationError: the policy is none, the version is not there, or there is nothing to compare by.
         PravegaError: the registry cannot be asked.
@@ -85,7 +85,11 @@ async def check_schema(
     report = GateReport(group, namespace, candidate, str(against), found, known)
     if not report.passed or not register:
         return report
-    return await _register(registry, report, everything, asked, declared_only)
+    if known is None and (policy is not None or against != POLICY):
+        found = check(candidate, existing, properties.compatibility, declared_only=declared_only)
+        if not found.compatible:
+            return replace(report, compatibility=found)
+    return await _register(registry, report, everything, (asked, properties.compatibility), declared_only)
 
 
 async def register_schema(
@@ -205,7 +209,7 @@ async def _register(
     registry: SchemaRegistry,
     report: GateReport,
     before: Sequence[SchemaVersion],
-    policy: Compatibility,
+    policies: Sequence[Compatibility],
     declared_only: bool,
 ) -> GateReport:
     """Add a candidate that has passed, and look again: others may have added theirs since `before` was read."""
@@ -215,7 +219,7 @@ async def _register(
     if version.id in ids:
         return replace(report, known=report.known or version, registered=version)
     meanwhile = _added(await registry.versions(report.group, report.namespace), ids, version)
-    if meanwhile:
+    for policy in policies if meanwhile else ():
         found = check(candidate, meanwhile, policy, declared_only=declared_only)
         if not found.compatible:
             await registry.delete_schema(report.group, version, report.namespace)

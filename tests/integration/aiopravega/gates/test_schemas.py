@@ -98,6 +98,17 @@ async def test_json_is_checked_here_because_the_registry_does_not(registry, stre
     assert len(await registry.versions(made.group, made.namespace)) == 1
 
 
+async def test_what_a_gate_allows_but_not_the_group_is_not_registered(registry, stream):
+    made = await register_schema(registry, stream, json_schema(ID), new_policy="Full")
+
+    asked = {"namespace": stream.scope, "policy": "AllowAny"}
+    assert (await check_schema(registry, made.group, json_schema(OTHER_ID), **asked)).passed
+    report = await check_schema(registry, made.group, json_schema(OTHER_ID), **asked, register=True)
+
+    assert (report.passed, report.compatibility.policy.policy) == (False, "Full")
+    assert len(await registry.versions(made.group, stream.scope)) == 1
+
+
 class Overtaken(SchemaRegistry):
     """A client of the registry that somebody else is always faster than."""
 
