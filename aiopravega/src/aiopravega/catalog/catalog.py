@@ -113,7 +113,8 @@ class PravegaCatalog:
             AlreadyExistsError: there is such a stream.
             ScopeNotFoundError: there is no such scope.
             SchemaRefusedError: a group that is there does not take the schema.
-            InvalidSchemaError: the registry cannot parse it, or there is no such policy.
+            InvalidSchemaError: it cannot be parsed.
+            ConfigurationError: there is no such policy, or this catalog has no registry.
             PravegaError: the cluster or the registry cannot be asked.
         """
         name = self._name(stream)

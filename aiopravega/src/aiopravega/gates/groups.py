@@ -7,6 +7,7 @@ from typing import Final
 from aiopravega.errors import GroupNotFoundError, ServerError
 from aiopravega.names import StreamName
 from aiopravega.schema import Compatibility, GroupProperties, SchemaFormat, SchemaRegistry
+from aiopravega.schema.compatibility import parse_policy
 from aiopravega.schema.model import FormatName
 
 # Readers of the newest schema read all that was ever written: what a log that is read again needs.
@@ -77,23 +78,23 @@ async def make_group(
     the checks on this side go by them. Returns False if the group exists, which then stays as it is.
 
     Raises:
-        InvalidSchemaError: there is no such policy.
+        ConfigurationError: there is no such policy.
         PravegaError: the registry refuses; no group is left.
     """
     kind = form.serialization_format
     comparable = kind in (SchemaFormat.AVRO, SchemaFormat.JSON, SchemaFormat.PROTOBUF)
-    wanted = policy or (DEFAULT_POLICY if comparable else ALLOW_ANY)
-    at_once = kind is SchemaFormat.AVRO or wanted in _OF_EVERY_FORMAT
+    wanted = parse_policy(policy or (DEFAULT_POLICY if comparable else ALLOW_ANY))
+    at_once = kind is SchemaFormat.AVRO or wanted.policy in _OF_EVERY_FORMAT
     properties = GroupProperties(
         serialization_format=form,
-        compatibility=Compatibility(policy=wanted if at_once else ALLOW_ANY),
+        compatibility=wanted if at_once else Compatibility(policy=ALLOW_ANY),
         allow_multiple_types=multiple_types,
     )
     if not await _create(registry, name, namespace, properties):
         return False
     if not at_once:
         try:
-            await registry.update_compatibility(name, Compatibility(policy=wanted), namespace=namespace)
+            await registry.update_compatibility(name, wanted, namespace=namespace)
         except BaseException:
             await registry.delete_group(name, namespace)
             raise

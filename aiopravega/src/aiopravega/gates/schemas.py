@@ -106,7 +106,8 @@ async def register_schema(
 
     Raises:
         SchemaRefusedError: the group does not take it; the message lists the violations.
-        InvalidSchemaError: a schema cannot be parsed, or the registry knows no such policy; nothing is made.
+        InvalidSchemaError: a schema cannot be parsed; nothing is made.
+        ConfigurationError: there is no such policy; nothing is made.
         PravegaError: the registry cannot be asked.
     """
     found = await find_group(registry, stream, group, namespace)

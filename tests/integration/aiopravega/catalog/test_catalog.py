@@ -67,7 +67,7 @@ async def test_nothing_is_made_if_one_part_cannot_be(catalog, registry, client, 
 
     with pytest.raises(InvalidSchemaError):
         await catalog.create(name, wrong)
-    with pytest.raises(InvalidSchemaError, match="Unknown compatibility"):
+    with pytest.raises(ConfigurationError, match="no compatibility policy 'Sideways'"):
         await catalog.create(name, order, policy="Sideways")
     with pytest.raises(ConfigurationError, match="no Schema Registry"):
         await PravegaCatalog(client).create(name, order)
