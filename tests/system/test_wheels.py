@@ -23,8 +23,8 @@ for module in pkgutil.walk_packages(package.__path__, package.__name__ + ".", on
     if not module.name.startswith(tuple(sys.argv[2:])):
         importlib.import_module(module.name)
 """
-# What needs the extra `schema`, and says so, or the extra `arrow`.
-OF_EXTRAS = ("aiopravega.schema.http", "aiopravega.schema.formats")
+# What needs the extra `schema`, and says so, or the extras `arrow` and `json`.
+OF_EXTRAS = ("aiopravega.schema.http", "aiopravega.schema.formats", "aiopravega.schema.compatibility.json_schema")
 
 
 def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
