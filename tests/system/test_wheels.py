@@ -24,7 +24,8 @@ for module in pkgutil.walk_packages(package.__path__, package.__name__ + ".", on
         importlib.import_module(module.name)
 """
 # What needs the extra `schema`, and says so, or the extras `arrow` and `json`.
-OF_EXTRAS = ("aiopravega.schema.http", "aiopravega.schema.formats", "aiopravega.schema.compatibility.json_schema")
+OF_JSON = "aiopravega.schema.compatibility.json_schema"
+OF_EXTRAS = ("aiopravega.schema.http", "aiopravega.schema.formats", OF_JSON)
 
 
 def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
@@ -116,7 +117,7 @@ def test_spark_needs_neither_airflow_nor_dagster(environment: Environment) -> No
     environment.python_runs("-c", IMPORT_ALL, "pyspark_pravega")
     assert {"httpx", "ptars"} <= environment.install("pyspark-pravega[protobuf]")
     environment.python_runs("-c", IMPORT_ALL, "pyspark_pravega")
-    environment.python_runs("-c", IMPORT_ALL, "aiopravega.schema")
+    environment.python_runs("-c", IMPORT_ALL, "aiopravega.schema", OF_JSON)
 
 
 def test_airflow_needs_neither_spark_nor_dagster(environment: Environment) -> None:
