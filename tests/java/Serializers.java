@@ -50,6 +50,7 @@ import org.apache.avro.io.DecoderFactory;
 public class Serializers {
 
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final int WARM_UP = 200_000;
     private static URI registry;
 
     public static void main(String[] args) throws Exception {
@@ -90,15 +91,15 @@ public class Serializers {
         }
     }
 
-    /** The last of some rounds, so that the compiler has warmed up. */
+    /** After a short round, in which the compiler warms up. */
     @SuppressWarnings("unchecked")
     private static void time(JsonNode command, Map<String, Object> answer) throws Exception {
         Serializer<Object> writes = (Serializer<Object>) serializer(command);
         Serializer<?> reads = deserializer(command);
         Object value = value(command);
-        int events = command.get("events").asInt();
+        int all = command.get("events").asInt();
         byte[] event = null;
-        for (int round = 0; round < 2; round++) {
+        for (int events : new int[] {Math.min(all, WARM_UP), all}) {
             long start = System.nanoTime();
             for (int number = 0; number < events; number++) {
                 ByteBuffer made = writes.serialize(value);

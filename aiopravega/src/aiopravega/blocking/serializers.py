@@ -4,6 +4,7 @@ Serializers ask nobody, so they are the same; a deserializer asks the registry f
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from aiopravega.blocking.registry import SchemaRegistry
@@ -86,15 +87,11 @@ class Deserializer:
 
     def deserialize_many(self, events: Iterable[bytes]) -> list[Any]:
         """The values of some events."""
-        known, deserialize = self._known, self.deserialize
-        values = []
-        for event in events:
-            read = known.get(event[:HEADER_BYTES], deserialize)
-            try:
-                values.append(read(event))
-            except MalformedEventError:
-                values.append(deserialize(event))
-        return values
+        listed = events if isinstance(events, list) else list(events)
+        if (read_all := self._readers.list_reader(listed)) is not None:
+            with suppress(MalformedEventError):  # which is then met again
+                return read_all(listed)
+        return [self.deserialize(event) for event in listed]
 
     def encoding(self, event: bytes) -> Encoding:
         """The schema and the codec of an event."""

@@ -211,3 +211,22 @@ def test_what_functions_of_a_custom_format_raise_has_a_cause():
     with pytest.raises(MalformedEventError, match="my.format: ZeroDivisionError") as raised:
         form.reader()(b"")
     assert isinstance(raised.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize("name", ["Avro", "Json", "Protobuf"])
+def test_lists_are_as_their_items_one_by_one(name):
+    form = forms(name)
+    values = [
+        timestamp_pb2.Timestamp(seconds=number) if name == "Protobuf" else {"id": number, "name": "x"}
+        for number in range(3)
+    ]
+
+    events = form.list_writer(HEAD)(values)
+
+    assert events == [*map(form.writer(HEAD), values)]
+    assert form.list_reader(None, HEADER_BYTES)(events) == values
+    assert form.list_reader(None, HEADER_BYTES)([events[0], events[1] + bytes(9)]) == values[:2]
+    with pytest.raises(MalformedEventError):
+        form.list_reader(None, HEADER_BYTES)([events[0], HEAD + b"\x0e"])
+    with pytest.raises(ConfigurationError):
+        form.list_writer(HEAD)([values[0], object()])

@@ -65,16 +65,20 @@ class AvroTarget:
 
 @dataclass(frozen=True, slots=True)
 class JsonTarget:
-    """Columns that are looked up by name, whatever schema an event was written with."""
+    """Columns that are looked up by name, whatever schema an event was written with.
+
+    With `threads`, large blocks are read on all cores. Where each core has a task of its own that is of no use.
+    """
 
     schema: pa.Schema
     format: str = "Json"
+    threads: bool = False
 
     def decoder(self, written: bytes | None) -> PayloadDecoder:
         """One decoder for all."""
         from aiopravega.schema.formats.json.decoder import JsonDecoder
 
-        return JsonDecoder(self.schema)
+        return JsonDecoder(self.schema, threads=self.threads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,5 +124,5 @@ def target_of(schema: SchemaInfo) -> Target:
         case SchemaFormat.JSON:
             from aiopravega.schema.formats.json.schema import columns_of
 
-            return JsonTarget(columns_of(json.loads(schema.text)))
+            return JsonTarget(columns_of(json.loads(schema.text)), threads=True)
     raise ConfigurationError(f"{schema.type} is in format {schema.name_of_format}, of which no columns are known")

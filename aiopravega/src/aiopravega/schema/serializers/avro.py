@@ -6,7 +6,7 @@ from typing import Any
 
 from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.schema.model import SchemaFormat, SchemaInfo
-from aiopravega.schema.serializers.format import Read, Write
+from aiopravega.schema.serializers.format import Read, ReadAll, Write, WriteAll, all_by
 
 
 class AvroFormat:
@@ -88,6 +88,14 @@ class AvroFormat:
             return value
 
         return read
+
+    def list_writer(self, head: bytes = b"") -> WriteAll:
+        """See `EventFormat`."""
+        return all_by(self.writer(head))
+
+    def list_reader(self, written: SchemaInfo | None = None, skip: int = 0) -> ReadAll:
+        """See `EventFormat`."""
+        return all_by(self.reader(written, skip))
 
 
 def _name_of(schema: Any) -> str:

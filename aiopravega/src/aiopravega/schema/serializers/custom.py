@@ -5,7 +5,7 @@ from typing import Any
 
 from aiopravega.errors import ConfigurationError, MalformedEventError, PravegaError
 from aiopravega.schema.model import SchemaInfo
-from aiopravega.schema.serializers.format import Read, Write
+from aiopravega.schema.serializers.format import Read, ReadAll, Write, WriteAll, all_by
 
 
 class CustomFormat:
@@ -59,3 +59,11 @@ class CustomFormat:
                 raise MalformedEventError(f"it cannot be read in format {name}: {error!r}") from error
 
         return read
+
+    def list_writer(self, head: bytes = b"") -> WriteAll:
+        """See `EventFormat`."""
+        return all_by(self.writer(head))
+
+    def list_reader(self, written: SchemaInfo | None = None, skip: int = 0) -> ReadAll:
+        """See `EventFormat`."""
+        return all_by(self.reader(written, skip))

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.schema.model import SchemaFormat, SchemaInfo
-from aiopravega.schema.serializers.format import Read, Write
+from aiopravega.schema.serializers.format import Read, ReadAll, Write, WriteAll, all_by
 
 _DECODER: Final = json.JSONDecoder()
 _ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -108,6 +108,14 @@ class JsonFormat:
         if model is not None:
             return read_model
         return read if problem is None else read_valid
+
+    def list_writer(self, head: bytes = b"") -> WriteAll:
+        """See `EventFormat`."""
+        return all_by(self.writer(head))
+
+    def list_reader(self, written: SchemaInfo | None = None, skip: int = 0) -> ReadAll:
+        """See `EventFormat`."""
+        return all_by(self.reader(written, skip))
 
 
 def _validator(document: Any) -> Callable[[Any], str]:

@@ -3,6 +3,8 @@
 import asyncio
 import time
 from collections.abc import Iterable
+from contextlib import suppress
+from operator import itemgetter
 from typing import Any, Final
 
 from aiopravega.errors import ConfigurationError, MalformedEventError, SchemaNotFoundError
@@ -11,8 +13,9 @@ from aiopravega.schema.encodings import GroupId
 from aiopravega.schema.header import HEADER_BYTES, PROTOCOL, split_header
 from aiopravega.schema.model import Encoding, SchemaFormat, SchemaInfo
 from aiopravega.schema.registry import SchemaRegistry
-from aiopravega.schema.serializers.format import EventFormat, Read
+from aiopravega.schema.serializers.format import EventFormat, Read, ReadAll, all_by
 
+_HEAD_OF: Final = itemgetter(slice(HEADER_BYTES))
 # How long an answer of the registry counts that something is wrong: events of an unknown id, or that do not fit their
 # schema, must not ask again each.
 _PATIENCE: Final = 30.0  # seconds
@@ -25,6 +28,7 @@ class Readers:
         self, registry: SchemaRegistry, group: GroupId, forms: Iterable[EventFormat] = (), limit: int = LARGEST_PAYLOAD
     ) -> None:
         self.known: dict[bytes, Read] = {}
+        self._lists: dict[bytes, ReadAll] = {}
         self._registry, self._group, self._limit = registry, group, limit
         self._forms = {(form.info.type, form.info.name_of_format): form for form in forms}
         self._unknown: dict[bytes, tuple[float, SchemaNotFoundError]] = {}
@@ -43,8 +47,13 @@ class Readers:
         head = event[:HEADER_BYTES]
         async with self._lock:
             if head not in self.known:
-                self.known[head] = self._reader(await self.encoding(event))
+                self.known[head], self._lists[head] = self._reader(await self.encoding(event))
             return self.known[head]
+
+    def list_reader(self, events: list[bytes]) -> ReadAll | None:
+        """What reads all of these at once; None if they have several headers, or one that is not known."""
+        heads = {*map(_HEAD_OF, events)}
+        return self._lists.get(heads.pop()) if len(heads) == 1 else None
 
     async def encoding(self, event: bytes) -> Encoding:
         """What the header of an event stands for; see `learn`."""
@@ -82,21 +91,22 @@ class Readers:
                 return False
             self._group = found
             self.known.clear()
+            self._lists.clear()
             self._unknown.clear()
             return True
 
-    def _reader(self, encoding: Encoding) -> Read:
+    def _reader(self, encoding: Encoding) -> tuple[Read, ReadAll]:
         info = encoding.schema_info
         form = self._forms.get((info.type, info.name_of_format)) or _generic(info)
         name = encoding.codec_type.name
         if name == NONE:
-            return form.reader(info, HEADER_BYTES)
+            return form.reader(info, HEADER_BYTES), form.list_reader(info, HEADER_BYTES)
         unpack, read, limit = codec_named(name).decompress, form.reader(info), self._limit
 
         def read_packed(event: bytes) -> Any:
             return read(unpack(event[HEADER_BYTES:], limit))
 
-        return read_packed
+        return read_packed, all_by(read_packed)
 
 
 class Deserializer:
@@ -131,18 +141,12 @@ class Deserializer:
         return (await self._readers.learn(event))(event)
 
     async def deserialize_many(self, events: Iterable[bytes]) -> list[Any]:
-        """The values of some events; see `deserialize`. An event costs less than one by one."""
-        known, values = self._known.get, []
-        for event in events:
-            read = known(event[:HEADER_BYTES])
-            if read is None:
-                values.append(await self.deserialize(event))
-                continue
-            try:
-                values.append(read(event))
-            except MalformedEventError:
-                values.append(await self.deserialize(event))
-        return values
+        """The values of some events; see `deserialize`. It costs less than one by one."""
+        listed = events if isinstance(events, list) else list(events)
+        if (read_all := self._readers.list_reader(listed)) is not None:
+            with suppress(MalformedEventError):  # which is then met again
+                return read_all(listed)
+        return [await self.deserialize(event) for event in listed]
 
     async def encoding(self, event: bytes) -> Encoding:
         """The schema and the codec of an event.

@@ -7,7 +7,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.schema.codecs import NONE, codec_named
 from aiopravega.schema.model import GroupProperties
 from aiopravega.schema.registry import SchemaRegistry
-from aiopravega.schema.serializers.format import EventFormat, Write
+from aiopravega.schema.serializers.format import EventFormat, Write, WriteAll, all_by
 from aiopravega.schema.serializers.registering import Registration, Terms, settle
 
 
@@ -20,18 +20,19 @@ class Serializer:
         encoding_id: what the events' header says, None if they have none.
     """
 
-    def __init__(self, serialize: Write, registration: Registration) -> None:
+    def __init__(self, serialize: Write, serialize_all: WriteAll, registration: Registration) -> None:
         self.serialize: Callable[[Any], bytes] = serialize
+        self._all = serialize_all
         self.version = registration.version
         self.encoding_id = registration.encoding_id
 
     def serialize_many(self, values: Iterable[Any]) -> list[bytes]:
-        """An event of each value.
+        """An event of each value, which costs less than one by one.
 
         Raises:
             ConfigurationError: a value does not fit the schema.
         """
-        return [*map(self.serialize, values)]
+        return self._all(values if isinstance(values, list) else list(values))
 
 
 class MultiSerializer:
@@ -90,13 +91,13 @@ async def open_serializer(
     """
     settled = await settle(registry, group, form.info, Terms(namespace, codec, header, register, create))
     if codec == NONE:
-        return Serializer(form.writer(settled.head), settled)
+        return Serializer(form.writer(settled.head), form.list_writer(settled.head), settled)
     head, write, compress = settled.head, form.writer(), codec_named(codec).compress
 
     def serialize(value: Any) -> bytes:
         return head + compress(write(value))
 
-    return Serializer(serialize, settled)
+    return Serializer(serialize, all_by(serialize), settled)
 
 
 async def open_multi_serializer(

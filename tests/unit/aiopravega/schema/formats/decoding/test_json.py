@@ -203,3 +203,28 @@ def test_a_json_schema_stands_for_columns(as_spark):
 def test_a_json_schema_that_cannot_be_columns_is_refused(schema, said):
     with pytest.raises(ConfigurationError, match=said):
         columns_of(schema)
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_events_that_would_pass_for_others_together_are_told(payloads, threads):
+    # As many rows as events, if they were only joined: a string that goes on in the next event, and two objects in one.
+    events = [b'{"name":"a}', b'{"}', b'{"id":1}{"id":2}', b'{"id":3}', b'{"place":{}', b'{"id":4},{"id":5}']
+
+    block = JsonDecoder(SCHEMA, threads=threads).decode(payloads(*events))
+
+    assert block.columns[0].to_pylist() == [3]
+    assert sorted(block.bad) == [0, 1, 2, 4, 5]
+
+
+@pytest.mark.parametrize("bad", [None, b'{"id":1}{"id":1}', b'{"id":1}\n', b"[]"])
+def test_threads_find_the_same(payloads, bad):
+    events = [b'{"id":%d,"name":"%s"}' % (number, b"x" * 90) for number in range(40_000)]  # more than one block
+    if bad is not None:
+        events[31_000] = bad
+
+    block = JsonDecoder(SCHEMA, threads=True).decode(payloads(*events))
+    alone = JsonDecoder(SCHEMA).decode(payloads(*events))
+
+    assert [column.equals(other) for column, other in zip(block.columns, alone.columns, strict=True)] == [True] * 4
+    assert block.bad == alone.bad
+    assert len(block.columns[0]) == 40_000 - len(block.bad)

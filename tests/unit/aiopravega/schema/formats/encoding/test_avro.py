@@ -119,7 +119,7 @@ def of_union(*branches):
 
 
 def test_a_union_of_several_types_is_written_from_the_members_that_a_read_gives():
-    rows = [{"member0": "x"}, {"member1": {"city": "Rome"}}, None, {"member2": -5}, {}]
+    rows: list[dict[str, Any] | None] = [{"member0": "x"}, {"member1": {"city": "Rome"}}, None, {"member2": -5}, {}]
     batch = pa.RecordBatch.from_arrays([pa.array(rows, MEMBERS)], ["a"])
 
     for shown in (batch, batch.slice(1)):
