@@ -61,10 +61,9 @@ def parse(schema: SchemaInfo) -> AvroType:
     """
     try:
         value = json.loads(schema.schema_data)
-    except ValueError as error:
-        raise InvalidSchemaError(f"the Avro schema of {schema.type} is not JSON: {error}") from None
-    try:
         return _Parser().type(value, "", schema.type)
+    except json.JSONDecodeError as error:
+        raise InvalidSchemaError(f"the Avro schema of {schema.type} is not JSON: {error}") from None
     except RecursionError:
         raise InvalidSchemaError(f"the Avro schema of {schema.type} is nested too deeply") from None
 

@@ -4,7 +4,23 @@ In general this cannot be decided. Here it is proved keyword by keyword; what ca
 over. The docs page `schema-compatibility` says which libraries were tried instead, and what they got wrong.
 """
 
-from aiopravega.schema.compatibility.json_schema.document import Node, parse
+from aiopravega.errors import InvalidSchemaError
+from aiopravega.schema.compatibility.json_schema.document import Node, read
 from aiopravega.schema.compatibility.json_schema.inclusion import compare
+from aiopravega.schema.compatibility.json_schema.loops import endless
+from aiopravega.schema.model import SchemaInfo
 
 __all__ = ["Node", "compare", "parse"]
+
+
+def parse(schema: SchemaInfo) -> Node:
+    """The schema that a text describes.
+
+    Raises:
+        InvalidSchemaError: it is no JSON, breaks the rules of its dialect, or refers to itself without end.
+    """
+    root = read(schema)
+    loop = endless(root) if isinstance(root.schema, dict) else None
+    if loop is not None:
+        raise InvalidSchemaError(f"the JSON Schema of {schema.type} refers to itself without end by {loop!r}")
+    return root

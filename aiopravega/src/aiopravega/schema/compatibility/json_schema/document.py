@@ -22,6 +22,9 @@ ANNOTATIONS: Final = frozenset(
     | {"$vocabulary", "title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly"}
     | {"contentEncoding", "contentMediaType", "contentSchema"}
 )
+_EVALUATING: Final = frozenset(
+    {"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
+)
 _DRAFT_4: Final = "http://json-schema.org/draft-04/schema#"
 _DRAFT_2020: Final = "https://json-schema.org/draft/2020-12/schema"
 # Up to draft 7, what stands beside a $ref does not count.
@@ -77,10 +80,15 @@ class Node:
             return {"not": True} if self.schema is False else {}
         if "$ref" in self.schema and self.document.ref_alone:
             return {"$ref": self.schema["$ref"]}
-        return {key: value for key, value in self.schema.items() if key not in ANNOTATIONS}
+        found = {key: value for key, value in self.schema.items() if key not in ANNOTATIONS}
+        if "unevaluatedProperties" in found and not found.keys() & _EVALUATING:
+            # Where nothing else tells of properties, it is additionalProperties.
+            value = found.pop("unevaluatedProperties")
+            found.setdefault("additionalProperties", value)
+        return found
 
 
-def parse(schema: SchemaInfo) -> Node:
+def read(schema: SchemaInfo) -> Node:
     """The schema that a text describes.
 
     Raises:
@@ -90,6 +98,8 @@ def parse(schema: SchemaInfo) -> Node:
         value = json.loads(schema.schema_data, parse_constant=_no_number)
     except ValueError as error:
         raise InvalidSchemaError(f"the JSON Schema of {schema.type} is not JSON: {error}") from None
+    except RecursionError:
+        raise InvalidSchemaError(f"the JSON Schema of {schema.type} is nested too deeply") from None
     if not isinstance(value, dict | bool):
         raise InvalidSchemaError(f"the JSON Schema of {schema.type} is {type(value).__name__}, not an object")
     dialect = _dialect(value)

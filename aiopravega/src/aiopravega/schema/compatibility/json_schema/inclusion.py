@@ -1,6 +1,7 @@
 """The proof that a reader's schema admits all that a writer's does: case by case, keyword by keyword."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from referencing.exceptions import Unresolvable
@@ -21,8 +22,7 @@ from aiopravega.schema.compatibility.json_schema.telling import (
 )
 
 _MOST_STEPS: Final = 50_000  # comparisons of one schema with one case; a proof of more is given up
-_BEYOND: Final = ("$dynamicRef", "$recursiveRef", "unevaluatedItems")
-_CHOOSING: Final = ("allOf", "anyOf", "oneOf", "$ref", "if", "dependentSchemas", "dependencies")
+_BEYOND: Final = ("$dynamicRef", "$recursiveRef", "unevaluatedItems", "unevaluatedProperties")
 
 
 def compare(reader: Node, writer: Node, terms: Terms) -> list[Finding]:
@@ -40,11 +40,25 @@ def compare(reader: Node, writer: Node, terms: Terms) -> list[Finding]:
     return list(dict.fromkeys(found))
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the reader refuses of a case, seen from a path. It holds its schemas, so that their ids stay theirs."""
+
+    path: str
+    findings: list[Finding]
+    schemas: tuple[object, ...]
+
+    def at(self, path: str) -> list[Finding]:
+        """The same from another path; the first stands for all, which have been told."""
+        return [replace(found, path=path + found.path.removeprefix(self.path)) for found in self.findings[:1]]
+
+
 class _Proof:
     def __init__(self, declared_only: bool) -> None:
         self._declared_only = declared_only
         # What is being proved may be used in its own proof: values are finite, so what it says holds of their parts.
         self._open: set[tuple[int, ...]] = set()
+        self._known: dict[tuple[int, ...], _Known] = {}
         self._steps = 0
 
     def covers(self, reader: Node, writer: tuple[Node, ...], path: str) -> list[Finding]:
@@ -59,17 +73,27 @@ class _Proof:
             raise TooManyCasesError
         if any(same(reader, node) for node in case.nodes):
             return []
-        key = (id(reader.schema), *(id(node.schema) for node in case.nodes + case.negatives))
+        nodes = (reader, *case.nodes, *case.negatives)
+        key = (len(case.nodes), *(id(node.schema) for node in nodes))
         if key in self._open:
             return []
+        if key in self._known:
+            return self._known[key].at(path)
+        before = len(self._known)
         self._open.add(key)
         try:
             values = case.finite()
-            return self._keywords(reader, case, path) if values is None else _listed(reader, case, path, values)
+            found = self._keywords(reader, case, path) if values is None else _listed(reader, case, path, values)
         except Unresolvable as error:
-            return [_unresolvable(reader, case, path, str(error))]
+            found = [_unresolvable(reader, case, path, str(error))]
         finally:
             self._open.discard(key)
+        if found:  # what was proved meanwhile may rest on this, which is not so
+            for at, known in list(self._known.items())[before:]:
+                if not known.findings:
+                    del self._known[at]
+        self._known[key] = _Known(path, found, tuple(node.schema for node in nodes))
+        return found
 
     def _keywords(self, reader: Node, case: Case, path: str) -> list[Finding]:
         keywords = reader.keywords
@@ -85,7 +109,7 @@ class _Proof:
         for keyword in ("enum", "const"):
             if keyword in keywords:
                 found.append(narrowed(path, keyword, keywords[keyword], case, "type"))
-        return found + self._choices(reader, case, path) + self._beyond(reader, case, path)
+        return found + self._choices(reader, case, path) + _beyond(reader, path)
 
     def _choices(self, reader: Node, case: Case, path: str) -> list[Finding]:
         keywords = reader.keywords
@@ -108,24 +132,14 @@ class _Proof:
             return [_unresolvable(reader, case, path, reader.keywords["$ref"])]
         return self.case(target, case, path)
 
-    def _beyond(self, reader: Node, case: Case, path: str) -> list[Finding]:
-        keywords = reader.keywords
-        found = [
-            undecided(path, said(keyword, keywords[keyword]), ANYTHING, f"what {keyword} admits is not compared")
-            for keyword in _BEYOND
-            if keyword in keywords and keywords[keyword] is not True
-        ]
-        value = keywords.get("unevaluatedProperties", True)
-        if value is not True:
-            # Where nothing else tells of properties, it is additionalProperties.
-            if any(keyword in keywords for keyword in _CHOOSING):
-                reason = "what unevaluatedProperties admits beside other schemas is not compared"
-                found.append(undecided(path, said("unevaluatedProperties", value), ANYTHING, reason))
-            elif "additionalProperties" not in keywords:
-                plain = {key: keywords[key] for key in ("properties", "patternProperties") if key in keywords}
-                closed = reader.at(plain | {"additionalProperties": value})
-                found += objects(closed, case, path, self.covers, declared_only=self._declared_only)
-        return found
+
+def _beyond(reader: Node, path: str) -> list[Finding]:
+    keywords = reader.keywords
+    return [
+        undecided(path, said(keyword, keywords[keyword]), ANYTHING, f"what {keyword} admits is not compared")
+        for keyword in _BEYOND
+        if keywords.get(keyword, True) is not True
+    ]
 
 
 def _listed(reader: Node, case: Case, path: str, values: list[object]) -> list[Finding]:

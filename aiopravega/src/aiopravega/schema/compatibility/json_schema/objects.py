@@ -39,7 +39,15 @@ class Objects:
     @property
     def required(self) -> list[str]:
         """The properties that are always there; draft 4 knows no empty list, draft 3 none at all."""
-        return list(dict.fromkeys(name for group in self.case.values("required") for name in group))
+        found = dict.fromkeys(name for group in self.case.values("required") for name in group)
+        waiting = list(found)
+        while waiting:  # what is always there brings with it what depends on it
+            name = waiting.pop()
+            for group in self.case.values("dependentRequired"):
+                new = [each for each in group.get(name, ()) if each not in found]
+                found |= dict.fromkeys(new)
+                waiting += new
+        return list(found)
 
     @property
     def is_closed(self) -> bool:
