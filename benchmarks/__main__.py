@@ -88,7 +88,7 @@ def main() -> None:
                     memory[name] = max(size, memory.get(name, 0))
                 _store(options.out, report, texts)
     if "serializers" in kinds:
-        with PravegaEmulator() as server:
+        with PravegaEmulator(schema_registry=True) as server:
             assert server.schema_registry_uri is not None
             events = round(serializers.EVENTS * options.share)
             serializers.run(server.schema_registry_uri, serializers.FORMATS, options.out, events, report["command"])
