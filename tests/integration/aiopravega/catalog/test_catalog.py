@@ -1,10 +1,11 @@
 """Streams as tables of a catalog: made with their schemas, described, listed, dropped."""
 
 import asyncio
+import uuid
 
 import pytest
 
-from aiopravega import PravegaConfig, ScalingPolicy, StreamName
+from aiopravega import PravegaClient, PravegaConfig, ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient as BlockingClient
 from aiopravega.blocking.catalog import PravegaCatalog as BlockingCatalog
 from aiopravega.blocking.registry import SchemaRegistry as BlockingRegistry
@@ -14,11 +15,12 @@ from aiopravega.errors import (
     ConfigurationError,
     GroupNotFoundError,
     InvalidSchemaError,
+    PermissionDeniedError,
     ScopeNotFoundError,
     StreamNotFoundError,
 )
 from aiopravega.gates import find_group
-from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo
+from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry
 
 
 async def test_a_stream_is_made_with_its_schema_and_described(catalog, client, scope, order):
@@ -113,3 +115,26 @@ def test_the_blocking_catalog_has_the_same_calls(pravega_config: PravegaConfig, 
         assert catalog.list_tables(scope) == [made]
         assert scope in catalog.list_scopes()
         assert catalog.drop(f"{scope}/orders")
+
+
+async def test_an_account_that_may_only_read_sees_tables_and_makes_none(pravega_emulator_secure, order):
+    server = pravega_emulator_secure
+    uri = server.schema_registry_uri
+    scope = f"client-{uuid.uuid4().hex}"
+    async with (
+        PravegaClient(server.config) as admin,
+        SchemaRegistry(RegistryConfig.beside(server.config, uri)) as schemas,
+    ):
+        await admin.create_scope(scope)
+        made = await PravegaCatalog(admin, schemas).create(f"{scope}/orders", order)
+
+    reader = server.config_for("reader")
+    async with PravegaClient(reader) as client, SchemaRegistry(RegistryConfig.beside(reader, uri)) as registry:
+        catalog = PravegaCatalog(client, registry)
+        assert await catalog.list_tables(scope) == [made]
+        with pytest.raises(PermissionDeniedError):
+            await catalog.create(f"{scope}/more", order)
+        with pytest.raises(PermissionDeniedError):
+            await catalog.drop(f"{scope}/orders")
+        assert await find_group(registry, StreamName(scope, "more")) is None
+        assert [table.stream.stream for table in await catalog.list_tables(scope)] == ["orders"]
