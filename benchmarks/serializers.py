@@ -2,8 +2,9 @@
 
     python -m benchmarks.serializers [--format avro]
 
-One core, no stream: values become events and events values, with the header of a real registry. What is made is thrown
-away in pieces, so that Python's search for garbage does not count. The contenders take turns, round by round.
+No stream: values become events and events values, with the header of a real registry. What is made is thrown away in
+pieces, so that Python's search for garbage does not count. The contenders take turns, round by round. Only the reader
+of blocks of JSON uses more than one core.
 """
 
 import argparse
@@ -14,9 +15,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from io import BytesIO
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -39,13 +42,8 @@ FORMATS: Final = ("avro", "json", "protobuf")
 EVENTS: Final = 1_000_000
 _PIECE: Final = 50_000
 _ROUNDS: Final = 3
-_FIELDS: Final[list[tuple[str, str]]] = [
-    (field["name"], field["type"] if isinstance(field["type"], str) else field["type"][1])
-    for field in json.loads(AVRO)["fields"]
-]
 _ARROW: Final = {"string": pa.string(), "long": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
 _JSON: Final = {"string": "string", "long": "integer", "double": "number", "boolean": "boolean"}
-_COLUMNS: Final = pa.schema([(name, _ARROW[kind]) for name, kind in _FIELDS])
 _PROTO: Final = descriptor_pb2.FieldDescriptorProto
 _KINDS: Final = {
     "string": _PROTO.TYPE_STRING,
@@ -56,19 +54,48 @@ _KINDS: Final = {
 Work = Callable[[], object]
 
 
-def _form(name: str) -> EventFormat:
+@dataclass(frozen=True)
+class Records:
+    """What is serialized: rows of some fields, with their Avro schema."""
+
+    name: str
+    avro: str
+    rows: list[dict[str, Any]]
+
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """Names and Avro types."""
+        listed = json.loads(self.avro)["fields"]
+        return [(one["name"], one["type"] if isinstance(one["type"], str) else one["type"][1]) for one in listed]
+
+    @property
+    def columns(self) -> pa.Schema:
+        """The same for Arrow."""
+        return pa.schema([(name, _ARROW[kind]) for name, kind in self.fields])
+
+
+_USER: Final = [{"name": "id", "type": "long"}, {"name": "name", "type": "string"}]
+RECORDS: Final = (
+    Records("flights of 10 fields", AVRO, flights()),
+    Records(
+        "users of 2 fields",
+        json.dumps({"type": "record", "name": "User", "fields": _USER}),
+        [{"id": number, "name": f"user-{number % 97}"} for number in range(10_000)],
+    ),
+)
+
+
+def _form(name: str, records: Records) -> EventFormat:
     if name == "avro":
-        return AvroFormat(AVRO)
+        return AvroFormat(records.avro)
     if name == "json":
-        properties = {field: {"type": _JSON[kind]} for field, kind in _FIELDS}
-        return JsonFormat({"type": "object", "properties": properties}, "Flight")
-    file = descriptor_pb2.FileDescriptorProto(name="flight.proto", package="demo", syntax="proto3")
-    message = file.message_type.add(name="Flight")
-    for number, (field, kind) in enumerate(_FIELDS, 1):
+        properties = {field: {"type": _JSON[kind]} for field, kind in records.fields}
+        return JsonFormat({"type": "object", "properties": properties}, "Row")
+    file = descriptor_pb2.FileDescriptorProto(name="row.proto", package="demo", syntax="proto3")
+    message = file.message_type.add(name="Row")
+    for number, (field, kind) in enumerate(records.fields, 1):
         message.field.add(name=field, number=number, type=_KINDS[kind], label=_PROTO.LABEL_OPTIONAL)
-    return ProtobufFormat.of_descriptors(
-        descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString(), "demo.Flight"
-    )
+    return ProtobufFormat.of_descriptors(descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString(), "demo.Row")
 
 
 def _bare(form: EventFormat, values: Sequence[Any], payloads: Sequence[bytes]) -> tuple[Work, Work]:
@@ -78,7 +105,7 @@ def _bare(form: EventFormat, values: Sequence[Any], payloads: Sequence[bytes]) -
         return lambda: [value.SerializeToString() for value in values], lambda: [parse(one) for one in payloads]
     if isinstance(form, JsonFormat):
         return lambda: [json.dumps(value).encode() for value in values], lambda: [json.loads(one) for one in payloads]
-    schema = fastavro.parse_schema(json.loads(AVRO))
+    schema = fastavro.parse_schema(json.loads(form.info.text))
 
     def write(value: Any) -> bytes:
         out = BytesIO()
@@ -89,16 +116,17 @@ def _bare(form: EventFormat, values: Sequence[Any], payloads: Sequence[bytes]) -
     return lambda: [write(value) for value in values], lambda: [read(BytesIO(one), schema, None) for one in payloads]
 
 
-def _contenders(registry: SchemaRegistry, group: str, form: EventFormat) -> dict[str, tuple[Work, Work]]:
+def _contenders(
+    registry: SchemaRegistry, group: str, form: EventFormat, records: Records
+) -> dict[str, tuple[Work, Work]]:
     """What serializes and what deserializes one piece, by the name of the contender."""
-    rows = flights()
-    rows = rows * (_PIECE // len(rows))
+    rows = records.rows * (_PIECE // len(records.rows))
     values: list[Any] = [form.message(**row) for row in rows] if isinstance(form, ProtobufFormat) else rows
     serializer = blocking.open_serializer(registry, group, form, create=GroupProperties.of(form.info.format))
     events = serializer.serialize_many(values)
     deserializer = blocking.open_deserializer(registry, group, form)
-    batch = pa.RecordBatch.from_pylist(rows, _COLUMNS)
-    to_blocks = blocking.open_block_serializer(registry, group, form.info, _COLUMNS)
+    batch = pa.RecordBatch.from_pylist(rows, records.columns)
+    to_blocks = blocking.open_block_serializer(registry, group, form.info, records.columns)
     of_blocks = blocking.open_block_deserializer(registry, group)
     block = to_blocks.events(batch)
     write, read = serializer.serialize, deserializer.deserialize
@@ -120,9 +148,11 @@ def _seconds(work: Work, pieces: int) -> float:
     return time.perf_counter() - start
 
 
-def _measure(registry_uri: str, name: str, events: int, folder: Path) -> dict[str, dict[str, list[float]]]:
+def _measure(
+    registry_uri: str, name: str, records: Records, events: int, folder: Path
+) -> dict[str, dict[str, list[float]]]:
     """Seconds of each round, by contender and direction."""
-    form, group = _form(name), f"bench-{name}-{time.time_ns()}"
+    form, group = _form(name, records), f"bench-{name}-{time.time_ns()}"
     found: dict[str, dict[str, list[float]]] = {}
 
     def note(contender: str, write: float, read: float) -> None:
@@ -131,11 +161,11 @@ def _measure(registry_uri: str, name: str, events: int, folder: Path) -> dict[st
         times["deserialize"].append(read)
 
     with SchemaRegistry(RegistryConfig(uri=registry_uri)) as registry, JavaSerializers(registry_uri, folder) as java:
-        contenders = _contenders(registry, group, form)
+        contenders = _contenders(registry, group, form, records)
         data = form.info.schema_data
         schema = data if name == "protobuf" else data.decode()
         how = {"format": name, "group": group, "type": form.info.type, "schema": schema}
-        value = json.dumps(_java_value(name))
+        value = json.dumps(_java_value(name, records))
         for write, read in contenders.values():  # once, to learn what is remembered
             write()
             read()
@@ -148,9 +178,10 @@ def _measure(registry_uri: str, name: str, events: int, folder: Path) -> dict[st
     return found
 
 
-def _java_value(name: str) -> dict[str, Any]:
-    row = flights()[0]
-    return row | {"dep_delay": {"double": row["dep_delay"]}} if name == "avro" else row
+def _java_value(name: str, records: Records) -> dict[str, Any]:
+    row = records.rows[0]
+    # Avro's own JSON names the branches of unions.
+    return row | {"dep_delay": {"double": row["dep_delay"]}} if name == "avro" and "dep_delay" in row else row
 
 
 def _rows(found: dict[str, dict[str, list[float]]], events: int) -> Iterator[dict[str, Any]]:
@@ -187,15 +218,22 @@ def _store(folder: Path, report: dict[str, Any]) -> None:
     report["tables"] = {**before["tables"], **report["tables"]}
     file.write_text(json.dumps(report, indent=1) + "\n")
     head = (
-        f"Made by `{report['command']}` on {report['date']}: {report['events']:,} flights of 10 fields, medians of "
-        f"{_ROUNDS} rounds, on one core of {report['machine']['cores']}. Ratios are of single rounds."
+        f"Made by `{report['command']}` on {report['date']}: {report['events']:,} events, medians of {_ROUNDS} "
+        f"rounds, without a stream, on a machine of {report['machine']['cores']} cores. Ratios are of single rounds."
     )
-    texts = [_table(name, report["tables"][name]) for name in FORMATS if name in report["tables"]]
+    texts = [_table(title, rows) for title, rows in sorted(report["tables"].items())]
     (folder / "serializers.md").write_text("\n\n".join([head, *texts]) + "\n")
 
 
-def run(registry_uri: str, formats: Sequence[str], out: Path, events: int = EVENTS, command: str = "") -> None:
-    """Measure some formats, and print and store what came out."""
+def run(
+    registry_uri: str,
+    formats: Sequence[str],
+    out: Path,
+    events: int = EVENTS,
+    command: str = "",
+    kinds: Sequence[Records] = RECORDS,
+) -> None:
+    """Measure some formats with some records, and print and store what came out."""
     packages = ("aiopravega", "fastavro", "protobuf", "pyarrow", "ptars")
     report: dict[str, Any] = {
         "command": command,
@@ -209,10 +247,11 @@ def run(registry_uri: str, formats: Sequence[str], out: Path, events: int = EVEN
         },
         "tables": {},
     }
-    for name in formats:
+    for name, records in product(formats, kinds):
+        title = f"{name}, {records.name}"
         with tempfile.TemporaryDirectory() as folder:
-            report["tables"][name] = list(_rows(_measure(registry_uri, name, events, Path(folder)), events))
-        print(f"\n{_table(name, report['tables'][name])}\n", flush=True)
+            report["tables"][title] = [*_rows(_measure(registry_uri, name, records, events, Path(folder)), events)]
+        print(f"\n{_table(title, report['tables'][title])}\n", flush=True)
         _store(out, report)
 
 
@@ -220,18 +259,20 @@ def main() -> None:
     """Measure against the registry of `--registry`, or that of a new server."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--format", choices=FORMATS, action="append", help="this format; can be given again")
+    parser.add_argument("--records", choices=[kind.name.split()[0] for kind in RECORDS], help="these records only")
     parser.add_argument("--events", type=int, default=EVENTS, help="to try the benchmark itself")
     parser.add_argument("--registry", metavar="URI", help="a registry that runs already")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the JSON and the tables")
     options = parser.parse_args()
     formats = options.format or FORMATS
+    kinds = [kind for kind in RECORDS if options.records in {None, kind.name.split()[0]}]
     command = " ".join(["python -m benchmarks.serializers", *sys.argv[1:]])
     if options.registry:
-        run(options.registry, formats, options.out, options.events, command)
+        run(options.registry, formats, options.out, options.events, command, kinds)
         return
     with PravegaEmulator(schema_registry=True) as server:
         assert server.schema_registry_uri is not None
-        run(server.schema_registry_uri, formats, options.out, options.events, command)
+        run(server.schema_registry_uri, formats, options.out, options.events, command, kinds)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat, Sch
 from aiopravega.schema.codecs import GZIP, LARGEST_PAYLOAD, NONE, SNAPPY
 from aiopravega.schema.formats.arrays import values_of
 from aiopravega.schema.formats.deserializer import BlockDeserializer
+from aiopravega.schema.formats.opening import open_block_serializer
 from aiopravega.schema.formats.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
 from aiopravega.schema.serializers import (
     AvroFormat,
@@ -142,6 +143,11 @@ async def test_each_reads_what_the_other_writes(java, registry, group, name, cod
         block = BlockDeserializer(TARGETS[name], encodings.__getitem__).decode(values_of([theirs, ours], pa.binary()))
         assert not block.bad
         assert [column.to_pylist() for column in block.columns] == [value * 2 for value in ROWS]
+        columns = TARGETS[name].schema
+        blocks = await open_block_serializer(registry, group, form.info, columns, codec=CODECS[codec])
+        (event,) = blocks.events(pa.RecordBatch.from_pylist([VALUE], columns)).to_pylist()
+        assert event[:5] == theirs[:5]
+        assert json.loads(java.read(event, **how)) == VALUE
 
 
 @pytest.mark.parametrize("name", ["json", "protobuf", "custom"])

@@ -80,9 +80,9 @@ class Deserializer:
             read = self._registry.run(self._readers.learn(event))
         try:
             return read(event)
-        except MalformedEventError:
+        except MalformedEventError as error:
             if not self._registry.run(self._readers.made_again()):
-                raise
+                raise self._readers.told(error) from error.__cause__
         return self._registry.run(self._readers.learn(event))(event)
 
     def deserialize_many(self, events: Iterable[bytes]) -> list[Any]:

@@ -59,7 +59,7 @@ class Readers:
         """What the header of an event stands for; see `learn`."""
         encoding_id = split_header(event)[0]
         if encoding_id is None:
-            raise MalformedEventError(_no_header(event))
+            raise self.told(_no_header(event))
         head = event[:HEADER_BYTES]
         since, error = self._unknown.get(head, (0.0, None))
         if error is not None and time.monotonic() - since < _PATIENCE:
@@ -71,6 +71,11 @@ class Readers:
         except SchemaNotFoundError as missing:
             self._unknown[head] = time.monotonic(), missing
             raise
+
+    def told(self, reason: object) -> MalformedEventError:
+        """The error that says why an event cannot be read, and of which group it is."""
+        inside = f" in namespace {self._group.namespace}" if self._group.namespace else ""
+        return MalformedEventError(f"an event of group {self._group.group}{inside} cannot be read: {reason}")
 
     async def made_again(self) -> bool:
         """Whether the group is another one than it was: then all that was known of it is forgotten.
@@ -135,9 +140,9 @@ class Deserializer:
             read = await self._readers.learn(event)
         try:
             return read(event)
-        except MalformedEventError:
+        except MalformedEventError as error:
             if not await self._readers.made_again():
-                raise
+                raise self._readers.told(error) from error.__cause__
         return (await self._readers.learn(event))(event)
 
     async def deserialize_many(self, events: Iterable[bytes]) -> list[Any]:

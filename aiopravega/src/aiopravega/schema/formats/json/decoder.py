@@ -27,7 +27,7 @@ _BEGIN, _END, _LINE = b"{}\n"
 _BYTES_AT_ONCE: Final = 2 * 1024 * 1024
 # With threads, more at a time, in blocks of which each is one thread's.
 _BYTES_OF_THREADS: Final = 16 * 1024 * 1024
-_BLOCK: Final = 1024 * 1024
+_BLOCK: Final = 256 * 1024
 _SEVERAL: Final = "it is not one JSON object, but several"
 _OTHER_TYPE: Final = re.compile(rf"Column\(/{_FIELD}(.*)\) changed from (\w+) to (\w+)")
 
