@@ -11,6 +11,7 @@ from typing import Final, Self, TypeVar
 from pydantic import SecretStr
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.codecs import LARGEST_PAYLOAD
 from pyspark_pravega.options import Options
 
 
@@ -52,7 +53,8 @@ _CA_FILE: Final = "schema_registry_ca_file"
 _REGISTRY: Final = (_URI, _GROUP, _NAMESPACE, _USERNAME, _PASSWORD, _TOKEN, _CA_FILE)
 # What reads and writes say of schemas in the same words.
 SCHEMA_OPTIONS: Final = (_SCHEMA, _SCHEMA_FILE, _TYPE, _VERSION, *_REGISTRY)
-DECODE_OPTIONS: Final = (_DECODE, _ON_ERROR, *SCHEMA_OPTIONS)
+_LARGEST: Final = "largest_payload"
+DECODE_OPTIONS: Final = (_DECODE, _ON_ERROR, _LARGEST, *SCHEMA_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +106,14 @@ class SchemaOptions:
 
 @dataclass(frozen=True, slots=True)
 class DecodeOptions(SchemaOptions):
-    """How events become columns, and where their schema is."""
+    """How events become columns, and where their schema is.
+
+    `largest_payload` is the limit, in bytes, of what compressed payloads unpack to.
+    """
 
     format: Format = Format.RAW
     on_error: OnError = OnError.FAIL
+    largest_payload: int = LARGEST_PAYLOAD
 
     @classmethod
     def parse(cls, given: Options) -> Self:
@@ -131,7 +137,8 @@ class DecodeOptions(SchemaOptions):
         if form is Format.AUTO and found.schema is not None:
             raise ConfigurationError("decode=auto takes format and schema from the registry: say which format it is")
         on_error = choice(given, _ON_ERROR, OnError, OnError.FAIL)
-        return cls(found.schema, found.type, found.version, found.registry, form, on_error)
+        largest = given.number(_LARGEST) or LARGEST_PAYLOAD
+        return cls(found.schema, found.type, found.version, found.registry, form, on_error, largest)
 
     @property
     def takes_schema_of_reader(self) -> bool:

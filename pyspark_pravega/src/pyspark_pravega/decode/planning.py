@@ -132,7 +132,8 @@ def _registered(options: DecodeOptions, config: PravegaConfig, streams: Collecti
             target, found = _target_of(chosen, options), chosen
     if target is None or found is None:
         raise ConfigurationError("a read needs a stream")
-    registered = Registered(address, groups, found.schema_info.type, found.version_info.version)
+    kind, version = found.schema_info.type, found.version_info.version
+    registered = Registered(address, groups, kind, version, options.largest_payload)
     return TypedPlan(target, from_arrow_schema(target.schema), options.on_error, registered)
 
 

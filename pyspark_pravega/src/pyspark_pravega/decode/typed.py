@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 
 from aiopravega.errors import MalformedEventError
 from aiopravega.names import SegmentId, StreamName
+from aiopravega.schema.codecs import LARGEST_PAYLOAD
 from aiopravega.schema.formats.arrays import booleans, pick, spread
 from aiopravega.schema.formats.block import Block, good_rows
 from aiopravega.schema.formats.deserializer import BlockDeserializer
@@ -31,12 +32,16 @@ _SHOWN = 500
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """Where the schemas of headers are: the groups of the streams, and the schema with which events are read."""
+    """Where the schemas of headers are: the groups of the streams, and the schema with which events are read.
+
+    `largest_payload` is the limit, in bytes, of what compressed payloads unpack to.
+    """
 
     config: "RegistryConfig"
     groups: dict[StreamName, "GroupId"]
     type: str
     version: int
+    largest_payload: int = LARGEST_PAYLOAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,4 +136,9 @@ class TypedDecoder:
         from pyspark_pravega.decode.registries import registry_of
 
         registry, group = registry_of(registered.config), registered.groups[stream]
-        return BlockDeserializer(target, lambda encoding_id: registry.encoding(group, encoding_id), registered.type)
+        return BlockDeserializer(
+            target,
+            lambda encoding_id: registry.encoding(group, encoding_id),
+            registered.type,
+            registered.largest_payload,
+        )
