@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
-from airflow.sdk.configuration import conf
+from airflow.sdk import Context, PokeReturnValue
 
 from aiopravega import PravegaClient, PravegaConfig, StreamName, TimeUnit
 from aiopravega.errors import NotYetError
 from aiopravega.intervals import claim_times
 from aiopravega.loop import LoopThread
-from airflow_pravega.failures import failing_for_good, from_event
+from airflow_pravega.failures import failing_for_good
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name, write_name
 from airflow_pravega.intervals import time_of, to_xcom
+from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 
 
-class PravegaEventTimeSensor(BaseSensorOperator):
+class PravegaEventTimeSensor(PravegaWaitingSensor):
     """Waits until all events of an interval of event times are in a stream; returns the range that has them.
 
     By the stream's watermarks, all events of the times `[since, until)` are in the range, and others: whoever reads it
@@ -45,7 +45,6 @@ class PravegaEventTimeSensor(BaseSensorOperator):
     """
 
     template_fields: Sequence[str] = ("stream", "since", "until", "consumer", "pravega_conn_id")
-    ui_color = "#d6e9f8"
 
     def __init__(
         self,
@@ -57,13 +56,8 @@ class PravegaEventTimeSensor(BaseSensorOperator):
         clip: bool = False,
         unit: str = TimeUnit.MS.name.lower(),
         consumer: str | None = None,
-        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
-        record: bool = True,
-        pravega_conn_id: str = PravegaHook.default_conn_name,
-        poll_interval: float = 5.0,
         **kwargs: Any,
     ) -> None:
-        kwargs.setdefault("multiple_outputs", True)  # so that `output["…"]` works
         super().__init__(**kwargs)
         self.stream = stream
         self.since = since
@@ -72,10 +66,6 @@ class PravegaEventTimeSensor(BaseSensorOperator):
         self.clip = clip
         self.unit = unit
         self.consumer = consumer
-        self.deferrable = deferrable
-        self.record = record
-        self.pravega_conn_id = pravega_conn_id
-        self.poll_interval = poll_interval
 
     def poke(self, context: Context) -> PokeReturnValue:
         """Look once; defer if the stream is not complete and the sensor may.
@@ -94,15 +84,13 @@ class PravegaEventTimeSensor(BaseSensorOperator):
             except NotYetError as error:
                 self.log.info("%s: %s", stream, error)
         if self.deferrable:
-            self.defer(
-                trigger=PravegaEventTimeTrigger(
+            self.wait_with(
+                PravegaEventTimeTrigger(
                     stream=str(stream),
                     until=unit.first_number(times[1]),
                     poll_interval=self.poll_interval,
                     pravega_conn_id=self.pravega_conn_id,
-                ),
-                method_name="resume",
-                timeout=timedelta(seconds=self.timeout),
+                )
             )
         return PokeReturnValue(False)
 
@@ -133,11 +121,3 @@ class PravegaEventTimeSensor(BaseSensorOperator):
                     by=write_name(context),
                 )
             )
-
-    def resume(self, context: Context, event: dict[str, Any]) -> Any:
-        """Go on after the trigger fired."""
-        with failing_for_good():
-            error = from_event(event)
-            if error is not None:
-                raise error
-        return self.execute(context)

@@ -5,27 +5,26 @@ and with `since="last"` the next run starts where this one ended.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import Any, Final
 
-from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue, XComArg
-from airflow.sdk.configuration import conf
+from airflow.sdk import Context, PokeReturnValue, XComArg
 
 from aiopravega import PravegaClient, PravegaConfig, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, TableConflictError
 from aiopravega.ledger import Interval, StoredRange
 from aiopravega.loop import LoopThread
-from airflow_pravega.failures import failing_for_good, from_event
+from airflow_pravega.failures import failing_for_good
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name, interval_name
 from airflow_pravega.intervals import to_xcom
+from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
 from airflow_pravega.waiting import EARLIEST, cut_at, end_if_moved
 
 LAST: Final = "last"
 
 
-class PravegaStreamCutSensor(BaseSensorOperator):
+class PravegaStreamCutSensor(PravegaWaitingSensor):
     """Waits until at least `min_bytes` are written to a stream since a cut; returns a range.
 
     It is `{"start": text, "end": text, "consumer": name, "interval": name}`: `start` is where it waited from, `end` the
@@ -47,7 +46,6 @@ class PravegaStreamCutSensor(BaseSensorOperator):
     """
 
     template_fields: Sequence[str] = ("stream", "since", "min_bytes", "pravega_conn_id")
-    ui_color = "#d6e9f8"
 
     def __init__(
         self,
@@ -55,21 +53,12 @@ class PravegaStreamCutSensor(BaseSensorOperator):
         stream: str,
         since: str | Mapping[str, str] | XComArg = LAST,
         min_bytes: int | str | XComArg = 1,
-        deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
-        record: bool = True,
-        pravega_conn_id: str = PravegaHook.default_conn_name,
-        poll_interval: float = 5.0,
         **kwargs: Any,
     ) -> None:
-        kwargs.setdefault("multiple_outputs", True)  # so that `output["…"]` works
         super().__init__(**kwargs)
         self.stream = stream
         self.since = since
         self.min_bytes = min_bytes
-        self.deferrable = deferrable
-        self.record = record
-        self.pravega_conn_id = pravega_conn_id
-        self.poll_interval = poll_interval
 
     def poke(self, context: Context) -> PokeReturnValue:
         """Look once; defer if the stream has not moved far enough and the sensor may.
@@ -86,26 +75,16 @@ class PravegaStreamCutSensor(BaseSensorOperator):
             return PokeReturnValue(True, taken)
         self.log.info("%s has not moved by %s bytes since %s", look.stream, f"{look.min_bytes:,}", look.start)
         if self.deferrable:
-            self.defer(
-                trigger=PravegaStreamCutTrigger(
+            self.wait_with(
+                PravegaStreamCutTrigger(
                     stream=str(look.stream),
                     since=look.start.to_text(),
                     min_bytes=look.min_bytes,
                     poll_interval=self.poll_interval,
                     pravega_conn_id=self.pravega_conn_id,
-                ),
-                method_name="resume",
-                timeout=timedelta(seconds=self.timeout),
+                )
             )
         return PokeReturnValue(False)
-
-    def resume(self, context: Context, event: dict[str, Any]) -> Any:
-        """Go on after the trigger fired: look again, because another run may have taken the range meanwhile."""
-        with failing_for_good():
-            error = from_event(event)
-            if error is not None:
-                raise error
-        return self.execute(context)
 
 
 class _Look:
