@@ -3,7 +3,7 @@
  *
  *   {"do": "write", …, "value": TEXT}     the event of a value, in hexadecimal digits
  *   {"do": "read", …, "event": HEX}       the value of an event
- *   {"do": "time", …, "value": TEXT, "events": N}  seconds for N events: serialize, and deserialize them again
+ *   {"do": "time", …, "value": TEXT, "events": N}  seconds of the processor for N events, to and fro
  *
  * "…" is: "format" (avro, json, protobuf, custom or any), "group", "type", "schema" (text, or base64 for protobuf), "codec" (none,
  * gzip, snappy or reversed), "header" (default true). Values are JSON; those of a custom format are texts. A reader without
@@ -37,6 +37,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -50,6 +52,7 @@ import org.apache.avro.io.DecoderFactory;
 public class Serializers {
 
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final ThreadMXBean PROCESSOR = ManagementFactory.getThreadMXBean();
     private static final int WARM_UP = 200_000;
     private static URI registry;
 
@@ -100,7 +103,7 @@ public class Serializers {
         int all = command.get("events").asInt();
         byte[] event = null;
         for (int events : new int[] {Math.min(all, WARM_UP), all}) {
-            long start = System.nanoTime();
+            long start = PROCESSOR.getCurrentThreadCpuTime();
             for (int number = 0; number < events; number++) {
                 ByteBuffer made = writes.serialize(value);
                 if (event == null) {
@@ -108,11 +111,11 @@ public class Serializers {
                     made.get(event);
                 }
             }
-            long between = System.nanoTime();
+            long between = PROCESSOR.getCurrentThreadCpuTime();
             for (int number = 0; number < events; number++) {
                 reads.deserialize(ByteBuffer.wrap(event));
             }
-            long end = System.nanoTime();
+            long end = PROCESSOR.getCurrentThreadCpuTime();
             answer.put("serialize", (between - start) / 1e9);
             answer.put("deserialize", (end - between) / 1e9);
         }

@@ -67,7 +67,7 @@ class JavaSerializers:
         return str(self._ask({"do": "read", "event": event.hex(), **how})["value"])
 
     def time(self, value: str, events: int, **how: Any) -> dict[str, float]:
-        """Seconds for so many events, to `serialize` and to `deserialize` them."""
+        """Seconds of the processor for so many events, to `serialize` and to `deserialize` them."""
         return self._ask({"do": "time", "value": value, "events": events, **how})
 
     def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
