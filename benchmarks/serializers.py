@@ -186,7 +186,7 @@ def _java_value(name: str, records: Records) -> dict[str, Any]:
 def _rows(found: dict[str, dict[str, list[float]]], events: int) -> Iterator[dict[str, Any]]:
     alone = found["the library alone"]
     for contender, times in found.items():
-        row: dict[str, Any] = {"contender": contender}
+        row: dict[str, Any] = {"contender": contender, "events": events}
         for direction, seconds in times.items():
             row[direction] = round(events / median(seconds))
             ratios = [bare / own for bare, own in zip(alone[direction], seconds, strict=True)]
@@ -196,7 +196,7 @@ def _rows(found: dict[str, dict[str, list[float]]], events: int) -> Iterator[dic
 
 def _table(name: str, rows: Sequence[dict[str, Any]]) -> str:
     lines = [
-        f"### {name}",
+        f"### {name}, {rows[0]['events']:,} events",
         "",
         "| contender | serialize, events/s | times the library | deserialize, events/s | times the library |",
         "|---|---:|---:|---:|---:|",
@@ -217,8 +217,8 @@ def _store(folder: Path, report: dict[str, Any]) -> None:
     report["tables"] = {**before["tables"], **report["tables"]}
     file.write_text(json.dumps(report, indent=1) + "\n")
     head = (
-        f"Made by `{report['command']}` on {report['date']}: {report['events']:,} events, medians of {_ROUNDS} "
-        "rounds, without a stream, by second of processor time. Ratios are of single rounds."
+        f"Made by `{report['command']}` on {report['date']}: medians of {_ROUNDS} rounds, "
+        "without a stream, by second of processor time. Ratios are of single rounds."
     )
     texts = [_table(title, rows) for title, rows in sorted(report["tables"].items())]
     (folder / "serializers.md").write_text("\n\n".join([head, *texts]) + "\n")
@@ -237,7 +237,6 @@ def run(
     report: dict[str, Any] = {
         "command": command,
         "date": datetime.now(UTC).date().isoformat(),
-        "events": events,
         "machine": {
             "cores": os.cpu_count(),
             "machine": platform.machine(),
