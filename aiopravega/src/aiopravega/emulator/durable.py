@@ -25,7 +25,7 @@ from aiopravega.emulator.registry import registry_problem, registry_process, reg
 from aiopravega.emulator.security import Security
 from aiopravega.emulator.server import Account, PravegaServer
 from aiopravega.emulator.supervisor import Supervisor
-from aiopravega.emulator.zookeeper import bookie_problem, zookeeper_problem
+from aiopravega.emulator.zookeeper import bookie_problem, old_bookie_problem, zookeeper_problem
 from aiopravega.errors import EmulatorError
 
 # Short-lived servers on few cores: compiling thoroughly and collecting in parallel cost more than they bring.
@@ -133,7 +133,7 @@ class DurablePravega(Emulator):
 
     def _await_forgotten_bookie(self, ports: Ports) -> None:
         deadline = time.monotonic() + self._timeout
-        while (answer := bookie_problem(ports.zookeeper, ports.bookie)) is not None:
+        while (answer := old_bookie_problem(ports.zookeeper, ports.bookie)) is not None:
             if time.monotonic() > deadline:
                 raise EmulatorError(f"the bookie cannot start after {self._timeout:.0f} s: {answer}")
             time.sleep(_POLL_SECONDS)
@@ -163,7 +163,7 @@ class DurablePravega(Emulator):
             security.ca_file,
             security.accounts,
         )
-        self._start_log(ports, workplace)
+        bookie = self._start_log(ports, workplace)
         signing_key = secrets.token_hex()
         store_file = workplace.write_settings(
             "segmentstore.properties",
@@ -191,14 +191,15 @@ class DurablePravega(Emulator):
                 options=[*_JVM, f"-Dconf.file={controller_file}"],
             )
         )
+        self._await_ready(bookie, lambda: bookie_problem(ports.zookeeper, ports.bookie))
         self._await_ready(controller, lambda: pravega_problem(server.config))
         if uri := server.schema_registry_uri:
             registry = self._run(registry_process(workplace, security, server.controller_uri, ports.schema_registry))
             self._await_ready(registry, lambda: registry_problem(uri, security))
         return server
 
-    def _start_log(self, ports: Ports, workplace: Workplace) -> None:
-        """Start ZooKeeper and the bookie, which together are the write-ahead log."""
+    def _start_log(self, ports: Ports, workplace: Workplace) -> ServerProcess:
+        """Start ZooKeeper and the bookie, which together are the write-ahead log; returns the bookie."""
         folder = workplace.folder
         zookeeper_file = workplace.write_settings("zoo.cfg", zookeeper_settings(ports, folder))
         bookie_file = str(workplace.write_settings("bookie.conf", bookie_settings(ports, folder)))
@@ -217,7 +218,7 @@ class DurablePravega(Emulator):
             workplace.process("bookie-init", shell, heap_megabytes=128, options=_JVM).run(self._timeout)
             initialized.touch()
         self._await_forgotten_bookie(ports)
-        self._run(
+        return self._run(
             workplace.process(
                 "bookie",
                 ["org.apache.bookkeeper.server.Main", "--conf", bookie_file],

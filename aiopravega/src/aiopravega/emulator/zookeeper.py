@@ -4,28 +4,44 @@ import socket
 
 _ANSWER_SECONDS = 5.0
 _CHUNK = 65536
+_SHOWN = 200  # characters of an answer in a message
 
 
 def zookeeper_problem(port: int) -> str | None:
-    """None if it serves, else what came back."""
-    try:
-        answer = _ask(port, b"ruok")
-    except OSError as error:
-        return f"ZooKeeper does not answer on port {port}: {error}"
-    return None if answer == b"imok" else f"ZooKeeper answered {answer!r}"
+    """None if it serves, else what came back.
+
+    `ruok` would not do: it is answered while the data are still read.
+    """
+    return _problem(port, b"srvr", "Mode:")
 
 
 def bookie_problem(port: int, bookie_port: int) -> str | None:
+    """None if a bookie of this port is registered."""
+    return _problem(port, b"dump", _entry(bookie_port))
+
+
+def old_bookie_problem(port: int, bookie_port: int) -> str | None:
     """None if no bookie of this port is registered; else a bookie that starts now would give up.
 
     The entry of one that was killed stays until ZooKeeper ends its session.
     """
+    # One that does not serve yet has no entries to show, and is no reason to start.
+    problem = _problem(port, b"dump", "ephemeral nodes dump:")
+    if problem is None and bookie_problem(port, bookie_port) is None:
+        return f"ZooKeeper still has {_entry(bookie_port).strip()}"
+    return problem
+
+
+def _entry(bookie_port: int) -> str:
+    return f"/ledgers/available/127.0.0.1:{bookie_port}\n"
+
+
+def _problem(port: int, word: bytes, expected: str) -> str | None:
     try:
-        answer = _ask(port, b"dump")
+        answer = _ask(port, word).decode(errors="replace")
     except OSError as error:
         return f"ZooKeeper does not answer on port {port}: {error}"
-    entry = f"/ledgers/available/127.0.0.1:{bookie_port}"
-    return f"ZooKeeper still has {entry}" if entry in answer.decode(errors="replace").split() else None
+    return None if expected in answer else f"ZooKeeper answered {answer[:_SHOWN]!r}, without {expected.strip()!r}"
 
 
 def _ask(port: int, word: bytes) -> bytes:
