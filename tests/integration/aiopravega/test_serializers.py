@@ -125,6 +125,10 @@ async def test_a_schema_may_be_looked_for_only(registry, group):
 async def test_of_what_is_refused_nothing_is_registered(registry, group):
     with pytest.raises(GroupNotFoundError):
         await open_serializer(registry, group, USER)
+    with pytest.raises(SchemaRefusedError):
+        await open_serializer(registry, group, JsonFormat("{}", "x"), create=AVRO)
+    with pytest.raises(GroupNotFoundError):  # the group that was made for it is gone again
+        await registry.group(group)
     await registry.create_group(group, AVRO)
     columns = pa.schema([("id", pa.string()), ("name", pa.string())])
     for refused, error in (

@@ -23,6 +23,7 @@ from aiopravega.schema import (
     VersionInfo,
 )
 from aiopravega.schema.compatibility import CompatibilityReport, Violation, check, parse_policy, sides
+from aiopravega.schema.new_group import removed_if_refused
 
 POLICY: Final = "policy"
 LATEST: Final = "latest"
@@ -120,12 +121,8 @@ async def register_schema(
         return report
     name, place = group or stream.stream, stream.scope if namespace is None else namespace
     made = await make_group(registry, name, place, candidate.serialization_format, new_policy)
-    try:
+    async with removed_if_refused(registry, name, place, made=made):
         report = await check_schema(registry, name, candidate, namespace=place, register=True)
-    except BaseException:
-        if made:
-            await registry.delete_group(name, place)
-        raise
     if not report.passed:  # somebody else has made the group in the meantime, with another schema
         raise SchemaRefusedError(report.table())
     return replace(report, made_group=made)

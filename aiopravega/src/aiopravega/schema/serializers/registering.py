@@ -7,6 +7,7 @@ from aiopravega.errors import CodecNotRegisteredError, ConfigurationError, Schem
 from aiopravega.schema.codecs import NONE, codec_named
 from aiopravega.schema.header import header as head_of
 from aiopravega.schema.model import CodecType, GroupProperties, SchemaFormat, SchemaInfo, VersionInfo
+from aiopravega.schema.new_group import removed_if_refused
 from aiopravega.schema.registry import SchemaRegistry
 
 _SHOWN: Final = 8  # codecs in a message
@@ -51,10 +52,10 @@ async def settle(registry: SchemaRegistry, group: str, schema: SchemaInfo, terms
         PravegaError: the registry cannot be asked.
     """
     _check_terms(schema, terms)
-    if terms.create is not None:
-        await registry.create_group(group, terms.create, terms.namespace)
-    _check_format(group, await registry.group(group, terms.namespace), schema)
-    version = await (_added if terms.register else _found)(registry, group, schema, terms)
+    made = terms.create is not None and await registry.create_group(group, terms.create, terms.namespace)
+    async with removed_if_refused(registry, group, terms.namespace, made=made):
+        _check_format(group, await registry.group(group, terms.namespace), schema)
+        version = await (_added if terms.register else _found)(registry, group, schema, terms)
     if not terms.header:
         return Registration(version, None)
     encoding_id = await registry.encoding_id(group, version, terms.codec, terms.namespace)
