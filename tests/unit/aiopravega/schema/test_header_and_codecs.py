@@ -103,7 +103,7 @@ def test_gzip_that_is_cut_off_is_refused():
 
 def test_a_codec_of_ones_own_can_be_registered():
     with pytest.raises(CodecNotRegisteredError, match="register_codec"):
-        codec_named("application/x-reversed")
+        codec_named("application/x-nobodys")
 
     class Reversed:
         def compress(self, payload: bytes) -> bytes:
