@@ -171,7 +171,7 @@ async def test_a_cut_of_a_stream_that_was_deleted_and_made_again_is_refused(clie
 
     with pytest.raises(InvalidStreamCutError):
         await client.plan(StreamCutRange(old, UNBOUNDED))
-    with pytest.raises(InvalidStreamCutError, match="0.#epoch.0 is of a stream of this name that was deleted"):
+    with pytest.raises(InvalidStreamCutError, match=r"[01]\.#epoch\.0 is of a stream of this name that was deleted"):
         await client.plan(StreamCutRange(StreamCut(stream, dict.fromkeys(old.positions, 0)), old))
 
 
