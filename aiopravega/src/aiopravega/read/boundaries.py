@@ -69,7 +69,8 @@ class _Chains:
             start, end = run.span()
             if start >= one_frame:
                 break
-            if end == len(window):  # zeros up to the end: any of them may start the next event
+            # Zeros up to the end, or up to a header that it cuts off: any of them may start the next event.
+            if end - _BEFORE_END[-1] > self._last:
                 return None
             for before in _BEFORE_END:
                 at = end - before

@@ -5,7 +5,7 @@ import struct
 from itertools import accumulate
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aiopravega.read.boundaries import find_boundary, window_bytes
@@ -104,6 +104,7 @@ zeros = st.integers(0, LARGEST).map(bytes)
 
 @settings(max_examples=2000, deadline=None)
 @given(st.lists(st.one_of(small, few_values, nested, zeros), min_size=1, max_size=60), st.integers(0, 500))
+@example([b"", bytes(43), bytes(56), b""], 0)  # zeros up to the header that the window's end cuts off
 def test_a_start_that_is_found_is_a_true_one(events, at):
     """With a smaller limit for events, so that chance reaches all that 8 MiB could hide."""
     data = framed(events)
