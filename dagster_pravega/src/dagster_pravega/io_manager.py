@@ -156,8 +156,8 @@ class PravegaSparkIOManager(ConfigurableIOManager):
             cuts = self._landed(context, stream, write_id)
         if cuts is not None:
             context.step_context.set_data_version(context.asset_key, data_version(cuts))
-            for finish in self._taken.pop(_step_of(context), []):
-                finish()
+        for finish in self._taken.pop(_step_of(context), []):
+            finish()
         numbers = measures(str(stream), cuts, record.total_events, record.total_bytes, seconds)
         context.add_output_metadata({**numbers, WRITE_ID_KEY: write_id})
 

@@ -1,6 +1,7 @@
 """Partitions of time as intervals of event times: ranges that stay, rows of one partition each, runs when complete."""
 
 import json
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.intervals import interval_name
-from aiopravega.ledger import CUT_TABLE, Interval
+from aiopravega.ledger import CUT_TABLE, Interval, WriteJob
 from dagster_pravega import (
     PravegaResource,
     PravegaSparkIOManager,
@@ -137,8 +138,15 @@ def test_a_frame_that_is_written_on_is_done(timed, client, materialize):
 
     assert materialize([spec, hours], key(1)).success
 
-    [record] = client.cut_ledger(timed.scope).records("dagster/hours", timed)
-    assert record.is_done
+    # Another instance has written the second day: this one does not know where, but the day is done.
+    protocol = client.commit_ledger(timed.scope).protocol()
+    write = protocol.begin(StreamName(timed.scope, "hours"), f"dagster/hours/partition {key(2)}", uuid.uuid4())
+    assert isinstance(write, WriteJob)
+    protocol.commit(write, [])
+    assert materialize([spec, hours], key(2)).success
+
+    records = client.cut_ledger(timed.scope).records("dagster/hours", timed)
+    assert [(record.since.day, record.is_done) for record in records] == [(1, True), (2, True)]
 
 
 def test_what_cannot_work_is_told_and_tried_again_only_if_it_can_pass(timed, materialize):
