@@ -6,10 +6,10 @@
 import base64
 import json
 import os
-import subprocess
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
+
+from tests.java.child import Child
 
 from aiopravega.emulator.fetch import ensure_jars
 from aiopravega.emulator.jars import JarList
@@ -23,7 +23,7 @@ def serializer_jars() -> Path:
     return ensure_jars(JarList.from_text((HERE / "serializers.lock").read_text(encoding="utf-8")))
 
 
-class JavaSerializers:
+class JavaSerializers(Child):
     """Serializers of one registry; use it with `with`.
 
     Args:
@@ -33,30 +33,8 @@ class JavaSerializers:
 
     def __init__(self, registry_uri: str, folder: Path) -> None:
         path = os.pathsep.join(f"{jars}/*" for jars in (serializer_jars(), ensure_jars()))
-        self._command = [find_java(), "-Xmx512m", "-cp", path, str(HERE / "Serializers.java"), registry_uri]
-        self._folder = folder
-
-    def __enter__(self) -> Self:
-        self._errors = (self._folder / "serializers.log").open("w")
-        self._process = subprocess.Popen(
-            self._command,
-            cwd=self._folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            text=True,
-        )
-        self._answer()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        self._process.terminate()
-        self._process.wait()
-        self._errors.close()
+        command = [find_java(), "-Xmx512m", "-cp", path, str(HERE / "Serializers.java"), registry_uri]
+        super().__init__(command, folder / "serializers.log")
 
     def write(self, value: str, **how: Any) -> bytes:
         """The event that Java makes of a value, which is JSON."""
@@ -73,20 +51,10 @@ class JavaSerializers:
     def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
         if isinstance(schema := question.get("schema"), bytes):
             question["schema"] = base64.b64encode(schema).decode()
-        assert self._process.stdin is not None
-        print(json.dumps(question), file=self._process.stdin, flush=True)
-        answer = self._answer()
+        answer = self.answer_to(json.dumps(question))
         if "error" in answer:
             raise RuntimeError(answer["error"])
         return answer
-
-    def _answer(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if line.startswith("{"):
-                answer: dict[str, Any] = json.loads(line)
-                return answer
-        raise RuntimeError(f"Java ended early; see {self._errors.name}")
 
 
 if __name__ == "__main__":

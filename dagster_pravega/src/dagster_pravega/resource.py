@@ -3,20 +3,14 @@
 It holds one blocking client per run or step, and says the same connection in the words of Spark's data source.
 """
 
-from typing import Any, Final
-
-from dagster import ConfigurableResource, InitResourceContext
-from pydantic import Field, PrivateAttr, SecretStr
+from pydantic import Field, SecretStr
 
 from aiopravega import UNBOUNDED, PravegaConfig, StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
-from dagster_pravega.failures import failing_for_good
-
-# Dagster's own mark for fields whose values its pages hide.
-_SECRET: Final[dict[str, Any]] = {"dagster__is_secret": True}
+from dagster_pravega.secured import SecuredResource
 
 
-class PravegaResource(ConfigurableResource["PravegaResource"]):
+class PravegaResource(SecuredResource["PravegaResource"]):
     """A Pravega cluster: its address, and as whom to reach it.
 
     What is not given comes from the environment (`PRAVEGA_CONTROLLER_URI`, `PRAVEGA_USERNAME`, …). Give secrets as
@@ -30,16 +24,6 @@ class PravegaResource(ConfigurableResource["PravegaResource"]):
         default=None, description="tcp://host:port or tls://host:port of the controller; default tcp://localhost:9090"
     )
     scope: str | None = Field(default=None, description="scope of streams that are named without one")
-    username: str | None = Field(default=None, description="name for Basic authentication, together with the password")
-    password: str | None = Field(
-        default=None, description="password for Basic authentication", repr=False, json_schema_extra=_SECRET
-    )
-    token: str | None = Field(
-        default=None,
-        description="token for Bearer authentication, instead of name and password",
-        repr=False,
-        json_schema_extra=_SECRET,
-    )
     ca_file: str | None = Field(
         default=None, description="PEM file of the certificate authority, for tls://; default the system's authorities"
     )
@@ -55,27 +39,6 @@ class PravegaResource(ConfigurableResource["PravegaResource"]):
     retry_timeout: float | None = Field(
         default=None, description="how long failures that can pass are tried again, in seconds; default 60"
     )
-
-    _client: PravegaClient | None = PrivateAttr(default=None)
-
-    def setup_for_execution(self, context: InitResourceContext) -> None:
-        """Check the configuration; called by Dagster.
-
-        Raises:
-            Failure: it cannot work.
-        """
-        with failing_for_good():
-            self.get_config()
-
-    def teardown_after_execution(self, context: InitResourceContext) -> None:
-        """Close the connections; called by Dagster."""
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections; the next call opens them again."""
-        client, self._client = self._client, None
-        if client is not None:
-            client.close()
 
     def get_config(self) -> PravegaConfig:
         """The configuration of the client.
@@ -94,9 +57,10 @@ class PravegaResource(ConfigurableResource["PravegaResource"]):
             PravegaConnectionError: no controller answers.
             SecurityError: the credentials or the certificate are refused.
         """
-        if self._client is None:
-            self._client = PravegaClient(self.get_config()).__enter__()
-        return self._client
+        if self._opened is None:
+            self._opened = PravegaClient(self.get_config()).__enter__()
+        opened: PravegaClient = self._opened
+        return opened
 
     def stream_name(self, stream: str) -> StreamName:
         """`scope/stream`, or `stream` in the default scope.

@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from aiopravega import PravegaClient, PravegaConfig, ScalingPolicy, StreamCut, StreamCutRange
+from aiopravega.emulator import PravegaServer
 from aiopravega.names import StreamName
 from aiopravega.read import Event
+from aiopravega.schema import RegistryConfig, SchemaRegistry
 
 MakeStream = Callable[..., Awaitable[StreamName]]
 ReadAll = Callable[[StreamName], Awaitable[list[Event]]]
@@ -28,6 +30,25 @@ async def scope(client: PravegaClient) -> str:
     name = f"client-{uuid.uuid4().hex}"
     assert await client.create_scope(name)
     return name
+
+
+@pytest.fixture
+def registry_config(pravega_emulator: PravegaServer) -> RegistryConfig:
+    """The registry beside the plain server."""
+    return RegistryConfig(uri=pravega_emulator.schema_registry_uri)
+
+
+@pytest.fixture
+async def registry(registry_config: RegistryConfig) -> AsyncIterator[SchemaRegistry]:
+    """A client of it."""
+    async with SchemaRegistry(registry_config) as opened:
+        yield opened
+
+
+@pytest.fixture
+def group() -> str:
+    """A name of the test's own for a group of schemas."""
+    return f"group-{uuid.uuid4().hex}"
 
 
 @pytest.fixture

@@ -8,17 +8,11 @@ import pytest
 from tests.unit.aiopravega.schema.compatibility.changes import changes
 
 from aiopravega.commands.main import main
-from aiopravega.schema import Compatibility, GroupProperties, RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry
+from aiopravega.schema import Compatibility, GroupProperties, SchemaFormat, SchemaInfo
 
 USER = '{"type":"record","name":"User","namespace":"demo","fields":[{"name":"id","type":"int"}]}'
 FULLER = USER.replace("]}", ',{"name":"email","type":"string","default":""}]}')
 STRICT = FULLER.replace(',"default":""', "")
-
-
-@pytest.fixture
-async def registry(pravega_emulator):
-    async with SchemaRegistry(RegistryConfig(uri=pravega_emulator.schema_registry_uri)) as opened:
-        yield opened
 
 
 def avro(text: str) -> SchemaInfo:

@@ -1,7 +1,6 @@
 """What the official Java serializers write, we read, and the reverse: all formats and codecs, events and blocks."""
 
 import json
-import uuid
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +9,7 @@ from google.protobuf import json_format
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 from tests.java.peer import JavaSerializers
 
-from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat, SchemaRegistry, register_codec
+from aiopravega.schema import GroupProperties, SchemaFormat, register_codec
 from aiopravega.schema.codecs import GZIP, LARGEST_PAYLOAD, NONE, SNAPPY
 from aiopravega.schema.formats.arrays import values_of
 from aiopravega.schema.formats.deserializer import BlockDeserializer
@@ -92,17 +91,6 @@ def java(pravega_emulator, tmp_path_factory):
     register_codec(REVERSED, Reversed())
     with JavaSerializers(pravega_emulator.schema_registry_uri, tmp_path_factory.mktemp("java")) as started:
         yield started
-
-
-@pytest.fixture
-async def registry(pravega_emulator):
-    async with SchemaRegistry(RegistryConfig(uri=pravega_emulator.schema_registry_uri)) as opened:
-        yield opened
-
-
-@pytest.fixture
-def group() -> str:
-    return f"group-{uuid.uuid4().hex}"
 
 
 def properties(name: str) -> GroupProperties:

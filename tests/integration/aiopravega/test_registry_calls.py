@@ -11,7 +11,6 @@ from aiopravega.schema import (
     CodecType,
     Compatibility,
     GroupProperties,
-    RegistryConfig,
     SchemaFormat,
     SchemaInfo,
     SchemaRegistry,
@@ -27,17 +26,6 @@ OTHER = FIRST.replace("int", "string")
 
 def user(text: str) -> SchemaInfo:
     return SchemaInfo.of(SchemaFormat.AVRO, "demo.User", text, {"by": "a test"})
-
-
-@pytest.fixture
-def config(pravega_emulator) -> RegistryConfig:
-    return RegistryConfig(uri=pravega_emulator.schema_registry_uri)
-
-
-@pytest.fixture
-async def registry(config):
-    async with SchemaRegistry(config) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -139,10 +127,10 @@ async def test_a_group_of_any_format_has_each_type_in_one_format(registry, group
     assert len(await registry.versions(group)) == 2
 
 
-def test_the_blocking_client_mirrors_the_asynchronous_one(config, group):
+def test_the_blocking_client_mirrors_the_asynchronous_one(registry_config, group):
     calls = {name for name in dir(SchemaRegistry) if not name.startswith("_")}
     assert calls <= set(dir(BlockingRegistry))
-    with BlockingRegistry(config) as registry:
+    with BlockingRegistry(registry_config) as registry:
         registry.ping()
         registry.create_group(group, AVRO, group)
         assert [name for name, _ in registry.groups(group)] == [group]

@@ -1,7 +1,5 @@
 """The client and a real Schema Registry."""
 
-import uuid
-
 import pytest
 
 from aiopravega.blocking.registry import SchemaRegistry as BlockingRegistry
@@ -34,22 +32,6 @@ AVRO = GroupProperties.of(SchemaFormat.AVRO, "Backward")
 
 def user(text: str) -> SchemaInfo:
     return SchemaInfo.of(SchemaFormat.AVRO, "demo.User", text)
-
-
-@pytest.fixture
-def config(pravega_emulator) -> RegistryConfig:
-    return RegistryConfig(uri=pravega_emulator.schema_registry_uri)
-
-
-@pytest.fixture
-async def registry(config):
-    async with SchemaRegistry(config) as opened:
-        yield opened
-
-
-@pytest.fixture
-def group() -> str:
-    return f"group-{uuid.uuid4().hex}"
 
 
 async def test_a_group_has_the_schemas_that_were_added(registry, group):
@@ -133,8 +115,8 @@ async def test_an_encoding_is_asked_for_once(registry, group):
     assert await encodings.get(known, encoding_id) is first
 
 
-def test_the_blocking_client_has_the_same_calls(config, group):
-    with BlockingRegistry(config) as registry:
+def test_the_blocking_client_has_the_same_calls(registry_config, group):
+    with BlockingRegistry(registry_config) as registry:
         assert registry.create_group(group, AVRO)
         version = registry.add_schema(group, user(FIRST))
         registry.add_codec(group, CodecType(name="application/x-gzip"))

@@ -1,7 +1,6 @@
 """Serializers and a real registry: what it is asked, what it is told, and what becomes of bad input."""
 
 import asyncio
-import uuid
 import zlib
 
 import pyarrow as pa
@@ -32,25 +31,9 @@ ALICE = {"id": 7, "name": "alice"}
 
 
 @pytest.fixture
-def config(pravega_emulator) -> RegistryConfig:
-    return RegistryConfig(uri=pravega_emulator.schema_registry_uri)
-
-
-@pytest.fixture
-async def registry(config):
-    async with SchemaRegistry(config) as opened:
-        yield opened
-
-
-@pytest.fixture
-def group() -> str:
-    return f"group-{uuid.uuid4().hex}"
-
-
-@pytest.fixture
-async def counted(config):
+async def counted(registry_config):
     """The registry behind a proxy that counts its requests, as they are on the wire."""
-    host, port = config.uri.removeprefix("http://").split(":")
+    host, port = registry_config.uri.removeprefix("http://").split(":")
     requests: list[bytes] = []
 
     async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, note: bool) -> None:
@@ -191,8 +174,8 @@ async def test_blocks_go_there_and_back(registry, group, codec):
         await reader.batch(pa.array([b"nonsense"]))
 
 
-def test_the_blocking_form_does_the_same(config, group):
-    with BlockingRegistry(config) as registry:
+def test_the_blocking_form_does_the_same(registry_config, group):
+    with BlockingRegistry(registry_config) as registry:
         serializer = blocking.open_serializer(registry, group, USER, create=AVRO)
         event = serializer.serialize(ALICE)
         many = blocking.open_multi_serializer(registry, group, [USER], codec=GZIP)

@@ -50,4 +50,4 @@ def test_one_client_serves_a_run_and_is_closed_with_it(resource, make_stream, in
     assert dg.materialize([looks], resources={"pravega": resource}, instance=instance).success
 
     [(during, _)] = used
-    assert during._client is None
+    assert during._opened is None

@@ -33,6 +33,7 @@ from aiopravega.schema import (
 from aiopravega.schema.codecs import NONE
 from aiopravega.schema.header import HEADER_BYTES
 from aiopravega.schema.serializers.format import EventFormat, Read
+from aiopravega.schema.serializers.generic import format_of
 
 # A sample is taken from the beginnings of so many parts of the range, of about the same size.
 _PLACES: Final = 10
@@ -173,20 +174,9 @@ class _Claims:
         """What reads payloads of a schema, or why nothing does."""
         if info.type in self._forms:
             return self._forms[info.type].reader(info, skip)
-        match info.format:
-            case SchemaFormat.AVRO:
-                from aiopravega.schema.serializers.avro import AvroFormat
-
-                return AvroFormat(info.text).reader(None, skip)
-            case SchemaFormat.JSON:
-                from aiopravega.schema.serializers.json import JsonFormat
-
-                return JsonFormat(info.text, info.type, validate=True).reader(None, skip)
-            case SchemaFormat.PROTOBUF:
-                from aiopravega.schema.serializers.protobuf import ProtobufFormat
-
-                return ProtobufFormat.of_descriptors(info.schema_data, info.type).reader(None, skip)
-        return f"type {info.type} is of a custom format: give what reads it with forms="
+        if info.format is SchemaFormat.CUSTOM:
+            return f"type {info.type} is of a custom format: give what reads it with forms="
+        return format_of(info, validate=True).reader(None, skip)
 
 
 class _Tally:

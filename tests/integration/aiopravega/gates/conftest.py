@@ -1,25 +1,17 @@
 """A client of the real registry, a group of Avro, and schemas that may follow in it or not."""
 
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import pytest
 
-from aiopravega.emulator import PravegaServer
-from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry
+from aiopravega.schema import GroupProperties, SchemaFormat, SchemaInfo, SchemaRegistry
 
 FIELDS = {
     "v1": "",
     "good": ',{"name":"note","type":"string","default":""}',
     "bad": ',{"name":"amount","type":"double"}',
 }
-
-
-@pytest.fixture
-async def registry(pravega_emulator: PravegaServer) -> AsyncIterator[SchemaRegistry]:
-    """A client of the registry beside the plain server."""
-    async with SchemaRegistry(RegistryConfig(uri=pravega_emulator.schema_registry_uri)) as opened:
-        yield opened
 
 
 @pytest.fixture

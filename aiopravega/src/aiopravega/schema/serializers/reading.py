@@ -7,13 +7,14 @@ from contextlib import suppress
 from operator import itemgetter
 from typing import Any, Final
 
-from aiopravega.errors import ConfigurationError, MalformedEventError, SchemaNotFoundError
+from aiopravega.errors import MalformedEventError, SchemaNotFoundError
 from aiopravega.schema.codecs import LARGEST_PAYLOAD, NONE, codec_named
 from aiopravega.schema.encodings import GroupId
 from aiopravega.schema.header import HEADER_BYTES, PROTOCOL, split_header
-from aiopravega.schema.model import Encoding, SchemaFormat, SchemaInfo
+from aiopravega.schema.model import Encoding
 from aiopravega.schema.registry import SchemaRegistry
 from aiopravega.schema.serializers.format import EventFormat, Read, ReadAll, all_by
+from aiopravega.schema.serializers.generic import format_of
 
 _HEAD_OF: Final = itemgetter(slice(HEADER_BYTES))
 # How long an answer of the registry counts that something is wrong: events of an unknown id, or that do not fit their
@@ -102,7 +103,7 @@ class Readers:
 
     def _reader(self, encoding: Encoding) -> tuple[Read, ReadAll]:
         info = encoding.schema_info
-        form = self._forms.get((info.type, info.name_of_format)) or _generic(info)
+        form = self._forms.get((info.type, info.name_of_format)) or format_of(info)
         name = encoding.codec_type.name
         if name == NONE:
             return form.reader(info, HEADER_BYTES), form.list_reader(info, HEADER_BYTES)
@@ -196,26 +197,6 @@ async def open_deserializer(
     """
     known = await registry.encodings.identify(group, namespace)
     return Deserializer(Readers(registry, known, forms, limit))
-
-
-def _generic(info: SchemaInfo) -> EventFormat:
-    """The format of a schema of which nobody said more."""
-    match info.format:
-        case SchemaFormat.AVRO:
-            from aiopravega.schema.serializers.avro import AvroFormat
-
-            return AvroFormat(info.text)
-        case SchemaFormat.JSON:
-            from aiopravega.schema.serializers.json import JsonFormat
-
-            return JsonFormat(info.text, info.type)
-        case SchemaFormat.PROTOBUF:
-            from aiopravega.schema.serializers.protobuf import ProtobufFormat
-
-            return ProtobufFormat.of_descriptors(info.schema_data, info.type)
-    raise ConfigurationError(
-        f"events of type {info.type} are in format {info.name_of_format}: open the deserializer with a CustomFormat"
-    )
 
 
 def _no_header(event: bytes) -> str:

@@ -40,9 +40,8 @@ def _digest_of_rows(frame: "DataFrame") -> str:
     """The sum of the digests of all rows, each with its place: Spark adds it up in whatever order it reads."""
     from pyspark.sql import functions as sql
 
-    values = sql.to_json(
-        sql.struct(*(f"`{name}`" for name in frame.columns)), {"ignoreNullFields": "false", "timeZone": "UTC"}
-    )
+    names = ["`{}`".format(name.replace("`", "``")) for name in frame.columns]
+    values = sql.to_json(sql.struct(*names), {"ignoreNullFields": "false", "timeZone": "UTC"})
     file = sql.col("_metadata.file_name")
     place = [sql.regexp_extract(file, _PART, 1), sql.regexp_extract(file, _PART, 2), sql.col("_metadata.row_index")]
     digest = sql.sha2(sql.concat_ws(" ", *(each.cast("string") for each in place), values), 256)

@@ -1,0 +1,35 @@
+"""The format of a schema of which nobody said more than the registry knows."""
+
+from aiopravega.errors import ConfigurationError
+from aiopravega.schema.model import SchemaFormat, SchemaInfo
+from aiopravega.schema.serializers.format import EventFormat
+
+
+def format_of(info: SchemaInfo, *, validate: bool = False) -> EventFormat:
+    """What reads and writes events of a schema: Avro as dictionaries, Protobuf as messages of a class that is made.
+
+    The libraries of a format are imported when its first schema comes.
+
+    Args:
+        info: the schema.
+        validate: hold JSON against its schema, too; the others cannot be read without.
+
+    Raises:
+        ConfigurationError: the format is a custom one, the schema is none, or a library is not installed.
+    """
+    match info.format:
+        case SchemaFormat.AVRO:
+            from aiopravega.schema.serializers.avro import AvroFormat
+
+            return AvroFormat(info.text)
+        case SchemaFormat.JSON:
+            from aiopravega.schema.serializers.json import JsonFormat
+
+            return JsonFormat(info.text, info.type, validate=validate)
+        case SchemaFormat.PROTOBUF:
+            from aiopravega.schema.serializers.protobuf import ProtobufFormat
+
+            return ProtobufFormat.of_descriptors(info.schema_data, info.type)
+    raise ConfigurationError(
+        f"events of type {info.type} are in format {info.name_of_format}: give a CustomFormat that reads them"
+    )
