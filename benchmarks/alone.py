@@ -21,5 +21,5 @@ def measured(description: str | None, option: str, default: int, measure: Measur
 
     if given.controller:
         return given.number, asyncio.run(run(given.controller))
-    with PravegaEmulator() as server:
+    with PravegaEmulator(full_jit=True) as server:
         return given.number, asyncio.run(run(server.controller_uri))

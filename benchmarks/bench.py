@@ -52,7 +52,9 @@ class Bench:
     def __init__(self, cache_megabytes: int, folder: Path) -> None:
         self._cache_bytes = cache_megabytes * 1_000_000
         self._data = folder / f"server-{cache_megabytes}"
-        self._server = PravegaEmulator(data=self._data, cache_megabytes=cache_megabytes, heap_megabytes=_HEAP_MEGABYTES)
+        self._server = PravegaEmulator(
+            data=self._data, cache_megabytes=cache_megabytes, heap_megabytes=_HEAP_MEGABYTES, full_jit=True
+        )
         self.folder = folder
         self._streams = 0
 

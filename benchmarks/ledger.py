@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--writes", type=int, default=1000)
     parser.add_argument("--partitions", type=int, default=2)
     given = parser.parse_args()
-    with PravegaEmulator() as server:
+    with PravegaEmulator(full_jit=True) as server:
         with_ledger, without = asyncio.run(measure(server.controller_uri, given.writes, given.partitions))
     tenth = max(given.writes // 10, 1)
     print(f"{given.writes} writes of {given.partitions} partitions, milliseconds, medians")

@@ -268,7 +268,7 @@ def main() -> None:
     if options.registry:
         run(options.registry, formats, options.out, options.events, command, kinds)
         return
-    with PravegaEmulator(schema_registry=True) as server:
+    with PravegaEmulator(schema_registry=True, full_jit=True) as server:
         assert server.schema_registry_uri is not None
         run(server.schema_registry_uri, formats, options.out, options.events, command, kinds)
 

@@ -25,7 +25,7 @@ READ_ONLY = "prn::*,READ"
 _POLL_SECONDS = 0.5
 _COMMAND_NOT_FOUND = 127
 _INTERRUPTED = 130
-_SERVER_OPTIONS = ("schema_registry", "tls", "auth", "durable", "data", "port", "cache", "heap", "set")
+_SERVER_OPTIONS = ("schema_registry", "tls", "auth", "durable", "data", "port", "cache", "heap", "full_jit", "set")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -97,6 +97,9 @@ def _add_server_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--heap", type=int, metavar="MB", help="Java heap, default 1024 (not with --durable)")
     parser.add_argument(
+        "--full-jit", action="store_true", help="compile hot code thoroughly: for benchmarks (not with --durable)"
+    )
+    parser.add_argument(
         "--set", action="append", type=_setting, metavar="KEY=VALUE", help="a setting of Pravega (not with --durable)"
     )
 
@@ -112,7 +115,8 @@ def _emulator(options: argparse.Namespace) -> Emulator:
     accounts = [Account("reader", secrets.token_urlsafe(16), READ_ONLY)] if options.auth else []
     sizes = {"port": options.port, "cache_megabytes": options.cache, "heap_megabytes": options.heap}
     settings = dict(options.set) if options.set else None
-    given = {name: value for name, value in {**sizes, "settings": settings}.items() if value is not None}
+    more = {"full_jit": options.full_jit or None, "settings": settings}
+    given = {name: value for name, value in {**sizes, **more}.items() if value is not None}
     common = {
         "schema_registry": options.schema_registry,
         "tls": options.tls,
@@ -123,7 +127,7 @@ def _emulator(options: argparse.Namespace) -> Emulator:
     if not options.durable:
         return PravegaEmulator(**common, **given)
     if given:
-        raise ConfigurationError("--port, --cache, --heap and --set are not for --durable")
+        raise ConfigurationError("--port, --cache, --heap, --full-jit and --set are not for --durable")
     return DurablePravega(**common)
 
 

@@ -28,8 +28,7 @@ from aiopravega.emulator.supervisor import Supervisor
 from aiopravega.emulator.zookeeper import bookie_problem, old_bookie_problem, zookeeper_problem
 from aiopravega.errors import EmulatorError
 
-# Short-lived servers on few cores: compiling thoroughly and collecting in parallel cost more than they bring.
-_JVM = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+_JVM = ["-XX:+UseSerialGC"]  # on few cores, collecting in parallel costs more than it brings
 _CACHE_MEGABYTES = 256
 _CONNECTION_MEGABYTES = 256
 _POLL_SECONDS = 0.1

@@ -15,6 +15,8 @@ _CHECK_SECONDS = 20
 _REMEDY = f"install a JDK or JRE {MINIMUM_VERSION} or newer and put it on PATH, or point JAVA_HOME at it"
 # Pravega 0.13.0 reflects on these packages, which newer runtimes close.
 _OPENED = ("java.lang", "java.nio", "sun.nio.ch", "java.util", "java.util.concurrent", "jdk.internal.misc")
+# Most servers here live for minutes: compiling hot code thoroughly takes more of the processor than all that they do.
+_QUICK_COMPILER = "-XX:TieredStopAtLevel=1"
 _LOGBACK = Path(__file__).with_name("logback.xml")
 
 
@@ -47,13 +49,19 @@ def java_command(
     *,
     heap_megabytes: int,
     direct_megabytes: int = 0,
+    full_jit: bool = False,
     options: Sequence[str] = (),
 ) -> list[str]:
-    """The command line of one server: `main` is its main class and arguments, `temporary` a folder of its own."""
+    """The command line of one server: `main` is its main class and arguments, `temporary` a folder of its own.
+
+    With `full_jit` Java compiles hot code as fast as it can be: a start takes twice the time, and a server under load
+    gains it back after some minutes.
+    """
+    compiler = [] if full_jit else [_QUICK_COMPILER]
     direct = [f"-XX:MaxDirectMemorySize={direct_megabytes}m"] if direct_megabytes else []
     opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
     logging = f"-Dlogback.configurationFile={_LOGBACK}"
     # Native libraries are unpacked into the temporary folder, and stay there when the server is killed.
     files = [f"-Djava.io.tmpdir={temporary}", "-XX:-UsePerfData"]
     heap = f"-Xmx{heap_megabytes}m"
-    return [java, heap, *direct, *opened, logging, *files, *options, "-cp", str(jars / "*"), *main]
+    return [java, heap, *direct, *compiler, *opened, logging, *files, *options, "-cp", str(jars / "*"), *main]

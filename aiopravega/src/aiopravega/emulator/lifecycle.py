@@ -66,6 +66,7 @@ class Workplace:
         *,
         heap_megabytes: int,
         direct_megabytes: int = 0,
+        full_jit: bool = False,
         options: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
     ) -> ServerProcess:
@@ -77,6 +78,7 @@ class Workplace:
             main,
             heap_megabytes=heap_megabytes,
             direct_megabytes=direct_megabytes,
+            full_jit=full_jit,
             options=options,
         )
         return ServerProcess(name, command, self.logs / f"{name}.log", self.folder, environment)

@@ -44,6 +44,7 @@ class PravegaEmulator(Emulator):
         cache_megabytes: size of the read and write cache. A burst of writes that outruns a small cache ends the server.
         heap_megabytes: size of the Java heap, which holds the newest writes until they are in the second tier.
         port: port of the controller; any free one by default.
+        full_jit: let Java compile hot code thoroughly. For benchmarks: a start takes twice the processor's time.
         settings: further settings of the server, such as `{"controller.transaction.lease.count.max": "60000"}`.
         timeout: seconds that the servers may take to be ready.
     """
@@ -61,6 +62,7 @@ class PravegaEmulator(Emulator):
         cache_megabytes: int = 1024,
         heap_megabytes: int = 3072,
         port: int | None = None,
+        full_jit: bool = False,
         settings: Mapping[str, str] | None = None,
         timeout: float = 120.0,
     ) -> None:
@@ -69,6 +71,7 @@ class PravegaEmulator(Emulator):
         self._tls, self._auth, self._accounts = tls, auth, tuple(accounts)
         self._cache_megabytes, self._heap_megabytes = cache_megabytes, heap_megabytes
         self._port = port
+        self._full_jit = full_jit
         self._settings = dict(settings or {})
 
     def _launch(self, workplace: Workplace) -> PravegaServer:
@@ -100,6 +103,7 @@ class PravegaEmulator(Emulator):
                 [_MAIN],
                 heap_megabytes=self._heap_megabytes,
                 direct_megabytes=self._cache_megabytes + _CONNECTION_MEGABYTES,
+                full_jit=self._full_jit,
                 options=[_COLLECTOR, f"-Dsinglenode.configurationFile={file}", *_for_controller(self._settings)],
             )
         )
