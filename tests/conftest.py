@@ -13,9 +13,11 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from example_dags import small_spark
 
 # Spark takes whatever `python3` is on the path, unless it is told.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+small_spark.use()
 
 # Airflow reads its settings when it is first imported, in whichever test that is. Each process has its own database.
 airflow_home = tempfile.mkdtemp(prefix="airflow-")
@@ -57,10 +59,6 @@ def spark_connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
     settings = {
         "spark.connect.grpc.binding.port": "0",
         "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }
     command = [str(home / "bin" / "spark-submit"), "--master", "local[2]"]

@@ -20,7 +20,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from example_dags import source
+from example_dags import small_spark, source
 from example_dags.demo import airflow_runs
 from example_dags.demo.progress import Steps
 from example_dags.flights import AHEAD
@@ -165,8 +165,7 @@ def _spark() -> None:
     """One Spark for Airflow and Dagster, with as many tasks at a time as the plain jobs have."""
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master("local[*]").appName("year").config("spark.ui.enabled", "false")
-    builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
+    SparkSession.builder.master("local[*]").appName("year").getOrCreate()
 
 
 def main() -> None:
@@ -180,6 +179,7 @@ def main() -> None:
     sys.path.insert(0, str(airflow_runs.DAGS))
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    small_spark.use()
     steps = Steps(OUTPUT / "year.log")
     steps.console.print(f"The log of all that runs is in {steps.log.relative_to(ROOT)}")
     try:
@@ -196,7 +196,8 @@ def _run(steps: Steps, stack: ExitStack, picture: Path | None) -> None:
         os.environ["PRAVEGA_CONTROLLER_URI"] = server.controller_uri
         home = OUTPUT / "airflow-home"
         home.mkdir()
-        airflow_runs.prepare(home, server.controller_uri)
+        airflow_runs.prepare(home)
+        airflow_runs.connect(server.controller_uri)
         example = airflow_runs.example("flights_months")
         _spark()
     year = Year(steps, stack.enter_context(PravegaClient(server.config)))

@@ -24,8 +24,6 @@ _STARVED = "Python worker failed to connect back"
 _QUERY_SECONDS = 300
 # Enough of an error to find its class in, which Spark hides in its stack traces.
 _LAST_CHARACTERS = 20_000
-# The jobs are short: compiling thoroughly and collecting in parallel cost more than they bring.
-_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 
 def _rows(spark: SparkSession, write: dict[str, Any]) -> DataFrame:
@@ -76,12 +74,6 @@ def main() -> None:
     job = json.loads(parser.parse_args().job.read_text())
     logging.basicConfig(level=logging.INFO)
     settings = {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.driver.extraJavaOptions": _JVM,
-        "spark.executor.extraJavaOptions": _JVM,
         "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
         "spark.executorEnv.FAULT_ROLE": "executor",
         **job["settings"],

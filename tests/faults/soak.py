@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from example_dags import small_spark
 from tests.faults import faults, report
 from tests.faults.case import Case
 from tests.faults.faults import TOKEN_SECONDS, Fault
@@ -116,6 +117,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     parser.add_argument("--store", action="store_true", help="store the summary, for the documentation")
     given = parser.parse_args()
+    small_spark.use()
     folder = Path(tempfile.mkdtemp(prefix="faults-"))
     print(f"seed {given.seed}; what the jobs say is in {folder} until all is well", flush=True)
     with DurablePravega(auth=True, token_seconds=TOKEN_SECONDS) as cluster:

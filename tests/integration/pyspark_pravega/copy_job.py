@@ -11,13 +11,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--to-the-end", action="store_true")
     arguments = parser.parse_args()
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .getOrCreate()
-    )
+    spark = SparkSession.builder.master("local[2]").getOrCreate()
     reached = {"controller": arguments.controller, "scope": arguments.scope}
     events = (
         spark.readStream.format("pravega")

@@ -12,13 +12,7 @@ def main() -> None:
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--to-the-end", action="store_true")
     arguments = parser.parse_args()
-    spark = (
-        SparkSession.builder.master(arguments.master)
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .getOrCreate()
-    )
+    spark = SparkSession.builder.master(arguments.master).getOrCreate()
     options = {name: getattr(arguments, name) for name in ("controller", "scope", "stream")}
     events = (
         spark.readStream.format("pravega")

@@ -12,9 +12,6 @@ def main() -> None:
     arguments = parser.parse_args()
     spark = (
         SparkSession.builder.master("local[1]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.sql.warehouse.dir", f"{arguments.folder}/warehouse")
         .config("spark.hadoop.javax.jdo.option.ConnectionURL", f"jdbc:derby:{arguments.folder}/metastore;create=true")
         .enableHiveSupport()

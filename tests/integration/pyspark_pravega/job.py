@@ -14,8 +14,7 @@ def main() -> None:
     for name in ("master", "controller", "scope", "stream", "write-id"):
         parser.add_argument(f"--{name}", required=True)
     given = parser.parse_args()
-    builder = SparkSession.builder.master(given.master).config("spark.ui.enabled", "false")
-    spark = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
+    spark = SparkSession.builder.master(given.master).getOrCreate()
     key = f"concat('key-', id % {KEYS})"
     rows = spark.range(0, ROWS, numPartitions=4).selectExpr(f"concat({key}, ':', id) as event", f"{key} as routing_key")
     writer = rows.write.format("pravega").mode("append")

@@ -13,13 +13,7 @@ def main() -> None:
     for name in ("master", "controller", "scope", "stream"):
         parser.add_argument(f"--{name}", required=True)
     arguments = parser.parse_args()
-    spark = (
-        SparkSession.builder.master(arguments.master)
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .getOrCreate()
-    )
+    spark = SparkSession.builder.master(arguments.master).getOrCreate()
     options = {name: getattr(arguments, name) for name in ("controller", "scope", "stream")}
     events = spark.read.format("pravega").options(**options).load()
     found = events.groupBy("segment_id").agg(
