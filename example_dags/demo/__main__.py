@@ -9,18 +9,20 @@ client.
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from example_dags import small_spark
 from example_dags.demo import airflow_runs
 from example_dags.demo.chart import draw_delays
 from example_dags.demo.progress import Steps
+from example_dags.demo.replay import Source
 
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -40,34 +42,13 @@ _LINE = 70  # characters of a value that is shown
 class Demo:
     """The steps, in their order; each leaves what the next ones need."""
 
-    def __init__(self, steps: Steps, client: PravegaClient, example: ModuleType) -> None:
+    def __init__(self, steps: Steps, client: PravegaClient, example: ModuleType, source: Source) -> None:
         self._steps = steps
+        self._source = source
         self._client = client
         self._example = example
         self._runs: dict[datetime, dict[str, Any]] = {}
         self._replayed = 0
-
-    def start_replay(self, days: tuple[int, int]) -> "subprocess.Popen[str]":
-        """Replay some days in a process of their own, as a source that knows nothing of the job."""
-        home = OUTPUT / f"airflow-source-{days[0]}"
-        home.mkdir()
-        uri = self._client.config.controller_uri
-        return subprocess.Popen(
-            [sys.executable, "-m", "example_dags.demo.replay", str(home), uri, *map(str, days)],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=self._steps.log.open("a"),
-            text=True,
-        )
-
-    def wait_for_replay(self, source: "subprocess.Popen[str]") -> int:
-        """The number of flights that a source has written."""
-        text, _ = source.communicate(timeout=120)
-        if source.returncode:
-            raise RuntimeError(f"the replay ended with {source.returncode}; see {self._steps.log}")
-        flights = int(text.split()[-1])
-        self._replayed += flights
-        return flights
 
     def job(self, date: datetime, min_bytes: int) -> dict[str, Any]:
         """One run of the DAG `flights_delays`; the same date is the same run."""
@@ -78,9 +59,9 @@ class Demo:
         with self._steps.step(
             "Airflow: flights_delays waits (deferred) while January is replayed, reads, writes"
         ) as say:
-            source = self.start_replay(FIRST_DAYS)
             run = self._runs[FIRST_RUN] = self.job(FIRST_RUN, SOME_BYTES)
-            flights = self.wait_for_replay(source)
+            flights = self._source.wait()
+            self._replayed += flights
             say.append(f"{flights:,} flights of January {FIRST_DAYS[0]} to {FIRST_DAYS[1]} replayed in the meantime")
             say.append(_read_line(run["read"]))
             say.append(_write_line(run["write"]))
@@ -88,7 +69,8 @@ class Demo:
     def second_run(self) -> None:
         """The next interval starts where the first one ended."""
         with self._steps.step("Airflow: the next run takes the rest of January") as say:
-            self.wait_for_replay(self.start_replay(LAST_DAYS))
+            self._source.replay(*LAST_DAYS)
+            self._replayed += self._source.wait()
             run = self._runs[SECOND_RUN] = self.job(SECOND_RUN, 1)
             say.append(_read_line(run["read"]))
             say.append(_write_line(run["write"]))
@@ -207,15 +189,7 @@ def _spark() -> None:
     """One Spark for all steps: the operators and the assets use the session of their process."""
     from pyspark.sql import SparkSession
 
-    (
-        SparkSession.builder.master("local[2]")
-        .appName("demo")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .getOrCreate()
-    )
+    SparkSession.builder.master("local[2]").appName("demo").getOrCreate()
 
 
 def main() -> None:
@@ -224,6 +198,7 @@ def main() -> None:
     OUTPUT.mkdir(parents=True)
     sys.path.insert(0, str(airflow_runs.DAGS))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    small_spark.use()
     steps = Steps(OUTPUT / "demo.log")
     steps.console.print(f"The log of all that runs is in {steps.log.relative_to(ROOT)}")
     try:
@@ -234,17 +209,29 @@ def main() -> None:
         raise
 
 
+def _replay(steps: Steps, stack: ExitStack) -> tuple[PravegaEmulator, Source]:
+    """Start the servers, and the source as soon as they are there."""
+    server = stack.enter_context(PravegaEmulator(schema_registry=True))
+    steps.console.print(f"      controller at {server.controller_uri}")
+    steps.console.print(f"      Schema Registry at {server.schema_registry_uri}")
+    source = stack.enter_context(Source(server.controller_uri, steps.log, steps.console.print))
+    source.replay(*FIRST_DAYS)
+    return server, source
+
+
 def _run(steps: Steps, stack: ExitStack) -> None:
-    with steps.step("Pravega 0.13.0, its Schema Registry, Airflow and Spark start") as say:
-        server = stack.enter_context(PravegaEmulator(schema_registry=True))
-        os.environ["PRAVEGA_CONTROLLER_URI"] = server.controller_uri
+    with steps.step("Pravega 0.13.0, its Schema Registry, Airflow and Spark start, and flights begin to come"):
         home = OUTPUT / "airflow-home"
         home.mkdir()
-        airflow_runs.prepare(home, server.controller_uri, server.schema_registry_uri)
+        with ThreadPoolExecutor() as pool:
+            replaying = pool.submit(_replay, steps, stack)
+            _spark()  # in this thread, for which it is the active session then
+            airflow_runs.prepare(home)
+            server, source = replaying.result()
+        os.environ["PRAVEGA_CONTROLLER_URI"] = server.controller_uri
+        airflow_runs.connect(server.controller_uri, server.schema_registry_uri)
         example = airflow_runs.example()
-        _spark()
-        say.append(f"controller at {server.controller_uri}, Schema Registry at {server.schema_registry_uri}")
-    demo = Demo(steps, stack.enter_context(PravegaClient(server.config)), example)
+    demo = Demo(steps, stack.enter_context(PravegaClient(server.config)), example, source)
     demo.first_run()
     demo.second_run()
     demo.retry()

@@ -21,28 +21,32 @@ DAGS = Path(__file__).parents[1] / "airflow"
 _BUNDLE = "dags-folder"
 
 
-def prepare(home: Path, controller_uri: str, registry_uri: str | None = None) -> None:
-    """Set Airflow up in `home`, with the connection `pravega_default`."""
-    address = urlsplit(controller_uri)
+def prepare(home: Path) -> None:
+    """Set Airflow up in `home`."""
     os.environ |= {
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
-        "AIRFLOW_CONN_PRAVEGA_DEFAULT": json.dumps(
-            {
-                "conn_type": "pravega",
-                "host": address.hostname,
-                "port": address.port,
-                "extra": {"schema_registry_uri": registry_uri},
-            }
-        ),
     }
     from airflow.dag_processing.bundles.manager import DagBundlesManager
     from airflow.utils.db import initdb
 
     initdb()
     DagBundlesManager().sync_bundles_to_db()
+
+
+def connect(controller_uri: str, registry_uri: str | None = None) -> None:
+    """Let Airflow's connection `pravega_default` be that to this server."""
+    address = urlsplit(controller_uri)
+    os.environ["AIRFLOW_CONN_PRAVEGA_DEFAULT"] = json.dumps(
+        {
+            "conn_type": "pravega",
+            "host": address.hostname,
+            "port": address.port,
+            "extra": {"schema_registry_uri": registry_uri},
+        }
+    )
 
 
 def example(name: str = "flights_delays") -> "ModuleType":

@@ -1,27 +1,109 @@
-"""The source of the demo: runs the DAG `flights_replay` in a process and with an Airflow of its own.
+"""The source of the demo: a process of its own that knows nothing of the job, and replays flights when it is told to.
 
-python -m example_dags.demo.replay HOME CONTROLLER_URI FIRST_DAY LAST_DAY
+python -m example_dags.demo.replay CONTROLLER_URI
+
+It reads pairs of days in January from its input, and prints a line for each day: the day, and how many flights it had.
 """
 
+import subprocess
 import sys
-from datetime import UTC, datetime
+import threading
+from collections.abc import Callable
+from datetime import date
 from pathlib import Path
+from queue import Queue
+from typing import Self
 
-from example_dags.demo import airflow_runs
+ROOT = Path(__file__).parents[2]
+_SECONDS = 600.0  # for a few thousand events, on any machine
+_DAYS_A_LINE = 5
+_END = "end"
+
+
+class Source:
+    """The running process, as a context; `say` gets a line about every few days."""
+
+    def __init__(self, uri: str, log: Path, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._log = log
+        self._counts: Queue[int | None] = Queue()  # flights of each order; None when the process has ended
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "example_dags.demo.replay", uri],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log.open("a"),
+            text=True,
+            bufsize=1,
+        )
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def replay(self, first: int, last: int) -> None:
+        """Let it replay these days of January; returns at once."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{first} {last}\n")
+
+    def wait(self) -> int:
+        """Wait for the oldest days that nobody has waited for; returns the number of flights.
+
+        Raises:
+            RuntimeError: the process has ended.
+        """
+        count = self._counts.get(timeout=_SECONDS)
+        if count is None:
+            raise RuntimeError(f"the replay has ended; see {self._log}")
+        return count
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        days: list[tuple[int, int]] = []
+        total = 0
+        for line in self._process.stdout:
+            ended = line.strip() == _END
+            if not ended:
+                day, flights = map(int, line.split())
+                days.append((day, flights))
+                total += flights
+            if days and (ended or len(days) == _DAYS_A_LINE):
+                flights = sum(flights for _, flights in days)
+                self._say(f"      January {days[0][0]} to {days[-1][0]}: {flights:,} flights replayed")
+                days.clear()
+            if ended:
+                self._counts.put(total)
+                total = 0
+        self._counts.put(None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(_SECONDS)
 
 
 def main() -> None:
-    """Replay the days; the last line printed is the number of flights."""
-    home, controller_uri, first_day, last_day = sys.argv[1:]
-    sys.path.insert(0, str(airflow_runs.DAGS))
-    airflow_runs.prepare(Path(home), controller_uri)
-    results = airflow_runs.run(
-        airflow_runs.example().flights_replay,
-        datetime(2013, 1, int(last_day), tzinfo=UTC),
-        first_day=int(first_day),
-        last_day=int(last_day),
-    )
-    print(results["replay"])
+    """Make the stream, and replay days as they are asked for."""
+    from example_dags import source
+
+    from aiopravega import PravegaConfig, ScalingPolicy, StreamName
+    from aiopravega.blocking import PravegaClient
+
+    flights = StreamName("examples", "flights")
+    with PravegaClient(PravegaConfig(controller_uri=sys.argv[1])) as client:
+        client.create_scope(flights.scope)
+        client.create_stream(
+            flights.scope,
+            flights.stream,
+            ScalingPolicy.fixed(4),
+            tags=["flights"],
+            timestamp_aggregation_timeout=source.PATIENCE,
+        )
+        for line in sys.stdin:
+            first, last = (date(2013, 1, int(day)) for day in line.split())
+            for each in source.replay(client, flights, first, last):
+                print(each.day.day, each.flights, flush=True)
+            print(_END, flush=True)
 
 
 if __name__ == "__main__":
