@@ -21,7 +21,7 @@ export PYTHON
 
 .PHONY: help
 help: ## List what make can do
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: setup ## Run the main job from end to end on an embedded Pravega
@@ -31,6 +31,14 @@ demo: setup ## Run the main job from end to end on an embedded Pravega
 test: setup ## Run all tests (some: make test ARGS='tests/unit -k cut')
 	@echo "Running the tests in $(WORKERS) processes"
 	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup $(ARGS)
+
+.PHONY: cpu-tests
+cpu-tests: setup ## Measure the seconds of CPU of each file of tests, and of all they start
+	@$(BIN)/python tools/cpu_seconds.py -- $(MAKE) --no-print-directory test ARGS='-p tests.cpu_table $(ARGS)'
+
+.PHONY: cpu-demo
+cpu-demo: setup ## Measure the seconds of CPU of each step of the demo
+	@$(BIN)/python tools/cpu_seconds.py --steps 'done in|What went through' -- $(MAKE) --no-print-directory demo
 
 .PHONY: proofs
 proofs: setup ## Run the tests that wait for minutes, which make test leaves out
