@@ -36,16 +36,27 @@ hypothesis.settings.load_profile("shared-machine")
 HOSTS = ("pyspark_pravega", "airflow_pravega", "dagster_pravega")
 
 
+# Cheap tests first, so that a mistake shows in a minute; then what takes longest, so that no process is left with it.
+STAGES = ("unit", *HOSTS, "system", "faults")
+
+
+def stage(item: pytest.Item) -> int:
+    """When a test's turn comes."""
+    folders = item.location[0].split("/")
+    return next((number for number, part in enumerate(STAGES) if part in folders), len(STAGES))
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep the tests of one host in one process, where its JVM, its database and its imports are made once."""
+    items.sort(key=stage)
     for item in items:
         host = next((host for host in HOSTS if host in item.path.parts), None)
         if host and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(host))
 
 
-CONNECT_SECONDS = 150
+CONNECT_SECONDS = 600
 CONNECT_STARTED = re.compile(r"Spark Connect server started at: (\S+:\d+)")
 
 

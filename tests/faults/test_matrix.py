@@ -7,7 +7,7 @@ from tests.faults.case import ONCE, Case
 from tests.faults.matrix import QUICK, ROUNDS, Round
 
 # The first case of a round waits for all of it: two Sparks and perhaps five servers, on a busy machine.
-pytestmark = pytest.mark.timeout(1200)
+pytestmark = pytest.mark.timeout(2400)
 
 
 def cases() -> Iterator[object]:

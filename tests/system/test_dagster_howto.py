@@ -12,11 +12,11 @@ from aiopravega import ScalingPolicy, StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 
 # Beside the tests that have a Spark of their own, a third one at a time would be too much for a small machine.
-pytestmark = pytest.mark.xdist_group("dagster_pravega")
+pytestmark = [pytest.mark.timeout(1300), pytest.mark.xdist_group("dagster_pravega")]
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "dagster.md"
 SCOPE = "shop"  # as on the page
-LIMIT = 240  # seconds; it starts Dagster and Spark
+LIMIT = 1200  # seconds; it starts Dagster and Spark
 
 
 def test_the_page_reads_a_range_and_writes_a_stream(pravega_config, tmp_path):

@@ -78,7 +78,7 @@ def eventually() -> Eventually:
     """Asks until the answer is yes; a minute is the limit."""
 
     async def ask(question: Callable[[], Awaitable[bool]]) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while True:
                 if await question():
                     return

@@ -26,7 +26,7 @@ if sys.version_info < (3, 12):
         group = official.create_reader_group(f"group-{stream.scope}", stream.scope, stream.stream)
         reader = group.create_reader("reader")
         found: list[bytes] = []
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             while len(found) < count:
                 part = await reader.get_segment_slice_async()
                 found += [bytes(event.data()) for event in part]

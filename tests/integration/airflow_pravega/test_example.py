@@ -35,7 +35,7 @@ def delays(client, scope):
     return delays
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1500)
 def test_flights_become_delays_once(example, run, scope, delays, tmp_path):
     streams = {"flights": f"{scope}/flights", "delays": f"{scope}/delays"}
     common = {**streams, "output": str(tmp_path)}

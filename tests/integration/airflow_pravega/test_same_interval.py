@@ -30,7 +30,7 @@ def examples(scope, monkeypatch, tmp_path):
             del sys.modules[name]
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1500)
 def test_airflow_dagster_and_spark_make_the_same_of_an_interval(
     client, scope, run, spark, examples, pravega_config, tmp_path
 ):

@@ -11,7 +11,7 @@ import pytest
 from aiopravega import UNBOUNDED, StreamCutRange
 
 JOB = Path(__file__).with_name("connect_job.py")
-pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("spark_connect")]
+pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("spark_connect")]
 
 
 @pytest.mark.parametrize("place", ["operator", "connection"])

@@ -20,7 +20,7 @@ from aiopravega.blocking import PravegaClient
 Read = Callable[..., DataFrame]
 Fill = Callable[..., list[bytes]]
 # Of a query over all that there is, and of a whole job, on a machine that may be busy with other tests.
-RUN_SECONDS, JOB_SECONDS = 120, 240
+RUN_SECONDS, JOB_SECONDS = 600, 1200
 
 
 @dataclass(frozen=True)

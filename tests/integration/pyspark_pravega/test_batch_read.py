@@ -195,7 +195,7 @@ def test_a_truncated_stream_is_read_from_its_head(read, fill, client, make_strea
     assert contents(read(stream, start_stream_cut="unbounded")) == Counter(kept)
 
 
-@pytest.mark.timeout(400)  # three JVMs start on a machine that may be busy with other tests
+@pytest.mark.timeout(1500)  # three JVMs start on a machine that may be busy with other tests
 def test_executors_of_a_cluster_share_the_work(fill, make_stream, pravega_config):
     stream = make_stream(4)
     fill(stream, 4000)

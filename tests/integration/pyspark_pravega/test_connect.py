@@ -8,7 +8,7 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from pyspark_pravega import PravegaDataSource, register_scope
 
-pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("spark_connect")]
+pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("spark_connect")]
 
 
 @pytest.fixture(scope="module")

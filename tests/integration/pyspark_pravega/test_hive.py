@@ -9,7 +9,7 @@ import pytest
 JOB = Path(__file__).with_name("hive_job.py")
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1500)
 def test_hives_metastore_keeps_a_table(pravega_config, fill, make_stream, tmp_path):
     stream = make_stream(1)
     fill(stream, 25)

@@ -29,7 +29,7 @@ def slowly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1500)
 def test_a_job_that_outlives_its_first_worker_and_every_lease_is_written_once(spark):
     sink = StreamName("long", f"jobs-{uuid.uuid4().hex}")
     settings = {"controller.transaction.lease.count.max": str(LONGEST_LEASE_MS)}

@@ -8,7 +8,7 @@ import pytest
 from aiopravega.blocking import PravegaClient
 
 # Five Java processes start on a machine that may be busy with other tests.
-pytestmark = [pytest.mark.timeout(700), pytest.mark.xdist_group("durable")]
+pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("durable")]
 # The shortest life of a token that leaves time for a request on a busy machine.
 TOKEN_SECONDS = 5
 EVENTS, SIZE = 6_000, 10_000

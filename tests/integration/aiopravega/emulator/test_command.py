@@ -20,7 +20,7 @@ COMMAND = [sys.executable, "-m", "aiopravega.emulator"]
 SMALL = ["--cache", "128", "--heap", "512"]
 SECONDS = 60
 
-pytestmark = pytest.mark.timeout(400)  # every test starts a server
+pytestmark = pytest.mark.timeout(1500)  # every test starts a server
 
 
 def eventually(condition: Callable[[], bool]) -> bool:

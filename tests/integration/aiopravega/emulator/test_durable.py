@@ -12,7 +12,7 @@ from aiopravega.emulator import Account, DurablePravega
 from aiopravega.errors import EmulatorError
 
 # Five Java processes start, and most of them twice; the tests share them.
-pytestmark = [pytest.mark.timeout(700), pytest.mark.xdist_group("emulator-durable")]
+pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("emulator-durable")]
 TOKEN_SECONDS = 77
 
 

@@ -14,7 +14,7 @@ from aiopravega.errors import AuthenticationError, PermissionDeniedError, Praveg
 
 OWN_SCOPE = "prn::/,READ;prn::/scope:mine,READ_UPDATE;prn::/scope:mine/stream:orders,READ_UPDATE"
 
-pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("emulator-secure")]  # servers start
+pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("emulator-secure")]  # servers start
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from aiopravega.emulator import PravegaEmulator
 from aiopravega.emulator.ports import is_free
 from aiopravega.errors import ConfigurationError, EmulatorError, PravegaConnectionError
 
-pytestmark = [pytest.mark.timeout(400), pytest.mark.xdist_group("emulator-standalone")]  # servers start
+pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("emulator-standalone")]  # servers start
 
 
 def small(**more: Any) -> PravegaEmulator:

@@ -51,7 +51,7 @@ async def test_times_that_java_notes_are_read(client, make_timed, java, eventual
     assert sorted(events) == [b"%d" % EARLY] * 10 + [b"%d" % LATE] * 10
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1500)
 async def test_times_that_we_note_are_read_by_java(client, make_timed, java, eventually):
     stream = await make_timed(2)
     name = stream.scope, stream.stream

@@ -55,7 +55,7 @@ async def days(client, make_timed):
     return stream
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(1500)
 async def test_days_of_a_stream_are_found_by_their_times(client, days, pravega_config):
     name = days.scope, days.stream
 
