@@ -154,13 +154,17 @@ class Handover:
         if last is not None and last.dropped:
             raise PravegaError("events were dropped: another thread has closed their writer meanwhile")
 
-    async def before(self, call: Coroutine[Any, Any, T], otherwise: Callable[[], Coroutine[Any, Any, None]]) -> T:
+    async def before(
+        self, call: Coroutine[Any, Any, T], otherwise: Callable[[], Coroutine[Any, Any, None]] | None
+    ) -> T:
         """Await a call after all that was added before; `otherwise` ends what cannot go on after an error."""
         try:
             await self.written()
         except BaseException:
             call.close()
-            await otherwise()
+            if otherwise is not None:
+                await self.drop()
+                await otherwise()
             raise
         return await call
 
@@ -183,10 +187,11 @@ class Handover:
             if kind is None:
                 await self.written()
         except BaseException as failure:
-            await leave(type(failure), failure, failure.__traceback__)
+            kind, error, trace = type(failure), failure, failure.__traceback__
             raise
-        await self.drop()
-        await leave(kind, error, trace)
+        finally:
+            await self.drop()
+            await leave(kind, error, trace)
 
 
 def blocks_of(events: Sequence[tuple[bytes, float]], segments: SegmentMap) -> list[tuple[int, Block]]:

@@ -5,6 +5,7 @@ Everything else that a writer does comes after the events that were written befo
 """
 
 from collections.abc import Callable, Coroutine
+from functools import partial
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, cast
 from uuid import UUID
@@ -33,22 +34,19 @@ class _Writing(Twin[A_co], Protocol[A_co]):
         """Its events that are not accepted yet."""
 
 
-async def _nothing(_: Any) -> None:
-    """Nothing has to be done after an error."""
-
-
 def follows(
     method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]],
-    otherwise: Callable[[A], Coroutine[Any, Any, None]] = _nothing,
+    otherwise: Callable[[A], Coroutine[Any, Any, None]] | None = None,
 ) -> Callable[Concatenate[_Writing[A], P], T]:
     """The blocking form of a coroutine method that comes after all events that were written.
 
-    If some could not be, `otherwise` is called instead, and the error is raised.
+    If some could not be written, the error is raised, after `otherwise` was called instead.
     """
 
     def call(twin: _Writing[A], /, *args: P.args, **kwargs: P.kwargs) -> T:
         coroutine = method(twin.asynchronous, *args, **kwargs)
-        return twin.run(twin.handover.before(coroutine, lambda: otherwise(twin.asynchronous)))
+        end = None if otherwise is None else partial(otherwise, twin.asynchronous)
+        return twin.run(twin.handover.before(coroutine, end))
 
     return cast(Callable[Concatenate[_Writing[A], P], T], derived(call, method))
 
