@@ -30,6 +30,7 @@ class LoopThread:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="aiopravega", daemon=True)
         self._thread.start()
+        self._ident = self._thread.ident
 
     @classmethod
     def shared(cls) -> "LoopThread":
@@ -45,7 +46,7 @@ class LoopThread:
         Raises:
             PravegaError: it is called from the loop's own thread, or in a process that was forked from the loop's.
         """
-        if threading.get_ident() == self._thread.ident:
+        if threading.get_ident() == self._ident:
             raise PravegaError("a blocking call from inside the event loop: use the asyncio client there")
         if os.getpid() != self.pid:
             raise PravegaError(

@@ -59,7 +59,8 @@ class Handover:
         self._loop, self._segments, self._write = loop, segments, write
         # What follows is changed under the lock, which nobody holds while waiting. The threads' own steps are single
         # stores, between which an interrupt does no harm.
-        self._changed = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._batches: deque[_Batch] = deque()
         self._open: _Batch | None = None  # the last one, while it takes events
         self._lingers = False
@@ -77,7 +78,7 @@ class Handover:
         check_event(data)
         event = bytes(data), random.random() if routing_key is None else key_position(routing_key)
         self._loop.check_caller()
-        with self._changed:
+        with self._lock:
             batch = self._open or self._begin()
             batch.events.append(event)
             batch.size += wire.EVENT_HEADER + len(event[0])
@@ -104,7 +105,7 @@ class Handover:
         return batch
 
     def _end_linger(self) -> None:
-        with self._changed:
+        with self._lock:
             self._lingers = False
             self._open = None
         self._start()
@@ -124,12 +125,12 @@ class Handover:
                 self._drop_all()
                 return
             batch.written.set()
-            with self._changed:
+            with self._lock:
                 self._batches.popleft()
                 self._changed.notify_all()
 
     def _drop_all(self) -> None:
-        with self._changed:
+        with self._lock:
             for batch in self._batches:
                 batch.dropped = True
                 batch.written.set()
@@ -143,7 +144,7 @@ class Handover:
         Raises:
             PravegaError: why it has not.
         """
-        with self._changed:
+        with self._lock:
             self._open = None
             last = self._batches[-1] if self._batches else None
         if last is not None:
