@@ -28,6 +28,7 @@ import pyarrow as pa
 from google.protobuf import descriptor_pb2
 from tests.java.peer import JavaSerializers
 
+from aiopravega.blocking import blocks
 from aiopravega.blocking import serializers as blocking
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.emulator import PravegaEmulator
@@ -125,8 +126,8 @@ def _contenders(
     events = serializer.serialize_many(values)
     deserializer = blocking.open_deserializer(registry, group, form)
     batch = pa.RecordBatch.from_pylist(rows, records.columns)
-    to_blocks = blocking.open_block_serializer(registry, group, form.info, records.columns)
-    of_blocks = blocking.open_block_deserializer(registry, group)
+    to_blocks = blocks.open_block_serializer(registry, group, form.info, records.columns)
+    of_blocks = blocks.open_block_reader(registry, group)
     block = to_blocks.events(batch)
     write, read = serializer.serialize, deserializer.deserialize
     return {

@@ -79,8 +79,8 @@ class Field:
             found = set()
             for case in self.cases:
                 # The write ids of a query's micro-batches only the query knows.
-                record = client.commit_ledger(self.scope).lookup(StreamName(self.scope, case.name), case.write_id)
-                for part in record.partitions if record else ():
+                stored = client.commit_ledger(self.scope).lookup(StreamName(self.scope, case.name), case.write_id)
+                for part in stored.record.partitions if stored else ():
                     found.add(client.attach_transaction(self.scope, case.name, part.txn_id).state())
             return found
 

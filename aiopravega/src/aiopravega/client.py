@@ -187,9 +187,9 @@ class PravegaClient(RangeCalls, TimeCalls):
 
     def transaction(
         self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE, writer_id: str | None = None
-    ) -> "_OpeningTransaction":
+    ) -> "OpeningTransaction":
         """A transaction for `async with`: it commits at the end of the block, and aborts if the block raises."""
-        return _OpeningTransaction(self, scope, stream, lease, writer_id)
+        return OpeningTransaction(self, scope, stream, lease, writer_id)
 
     async def open_transaction(
         self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE, writer_id: str | None = None
@@ -227,7 +227,7 @@ class PravegaClient(RangeCalls, TimeCalls):
         return CutLedger(self.controller, self.store, scope, table)
 
 
-class _OpeningTransaction:
+class OpeningTransaction:
     """Opens the transaction on entering, so that `async with client.transaction(...)` needs no second await."""
 
     def __init__(self, client: PravegaClient, scope: str, stream: str, lease: float, writer_id: str | None) -> None:

@@ -7,15 +7,16 @@ new one, because threads do not survive a fork.
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator
+from typing import Any, Generic, TypeVar
 
 from aiopravega.errors import PravegaError
 
 T = TypeVar("T")
 
-# How many items are brought over from the loop's thread at a time: the hop costs as much as tens of items.
-_HOP = 500
+# How many items of an iterator may wait to be brought over from the loop's thread. Those that are there come together:
+# the hop costs as much as tens of items.
+_MOST_WAITING = 500
 
 
 class LoopThread:
@@ -29,6 +30,7 @@ class LoopThread:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="aiopravega", daemon=True)
         self._thread.start()
+        self._ident = self._thread.ident
 
     @classmethod
     def shared(cls) -> "LoopThread":
@@ -38,15 +40,31 @@ class LoopThread:
                 cls._shared = cls()
             return cls._shared
 
+    def check_caller(self) -> None:
+        """Refuse a caller that would wait for ever.
+
+        Raises:
+            PravegaError: it is called from the loop's own thread, or in a process that was forked from the loop's.
+        """
+        if threading.get_ident() == self._ident:
+            raise PravegaError("a blocking call from inside the event loop: use the asyncio client there")
+        if os.getpid() != self.pid:
+            raise PravegaError(
+                f"a client of process {self.pid} was used in process {os.getpid()}, which was forked from it: its "
+                "connections stayed there. Make a client in each process"
+            )
+
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Wait for a coroutine's result; an interrupt of the waiting cancels it.
 
         Raises:
-            PravegaError: called from the loop's own thread, which would wait for itself.
+            PravegaError: the caller would wait for ever; see `check_caller`.
         """
-        if threading.current_thread() is self._thread:
+        try:
+            self.check_caller()
+        except PravegaError:
             coroutine.close()
-            raise PravegaError("a blocking call from inside the event loop: use the asyncio client there")
+            raise
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()
@@ -54,27 +72,64 @@ class LoopThread:
             future.cancel()
             raise
 
-    def iterate(self, items: AsyncIterator[T], hop: int = _HOP) -> Iterator[T]:
-        """Bring the items of an asynchronous iterator over, `hop` at a time, and close it at the end.
+    def call_soon(self, callback: Callable[[], object]) -> None:
+        """Have the loop's thread call something, without waiting for it."""
+        self._loop.call_soon_threadsafe(callback)
 
-        An iterator that waits for items wants a `hop` of 1.
-        """
+    def call_later(self, delay: float, callback: Callable[[], object]) -> None:
+        """Have the loop's thread call something in `delay` seconds, without waiting for it."""
+        self._loop.call_soon_threadsafe(self._loop.call_later, delay, callback)
 
-        async def some() -> list[T]:
-            taken: list[T] = []
-            async for item in items:
-                taken.append(item)
-                if len(taken) == hop:
-                    break
-            return taken
-
-        async def close() -> None:
-            aclose = getattr(items, "aclose", None)
-            if aclose is not None:
-                await aclose()
-
+    def iterate(self, items: AsyncIterator[T]) -> Generator[T, None, None]:
+        """Bring the items of an asynchronous iterator over, as many at a time as are there; close it at the end."""
+        crossing = _Crossing(items)
         try:
-            while taken := self.run(some()):
+            while taken := self.run(crossing.take()):
                 yield from taken
         finally:
-            self.run(close())
+            self.run(crossing.close())
+
+
+class _Crossing(Generic[T]):
+    """Items of an asynchronous iterator on their way to another thread. Some are fetched before they are asked for."""
+
+    def __init__(self, items: AsyncIterator[T]) -> None:
+        self._items = items
+        self._waiting: list[T] = []
+        self._fetching: asyncio.Task[None] | None = None
+        self._ended = False
+        self._filled, self._emptied = asyncio.Event(), asyncio.Event()
+
+    async def take(self) -> list[T]:
+        """All items that wait, at least one; none at the end."""
+        if self._fetching is None:
+            self._fetching = asyncio.create_task(self._fetch())
+        await self._filled.wait()
+        taken, self._waiting = self._waiting, []
+        if not taken:
+            await self._fetching  # which raises what has ended it
+        if not self._ended:
+            self._filled.clear()
+        self._emptied.set()
+        return taken
+
+    async def _fetch(self) -> None:
+        try:
+            async for item in self._items:
+                self._waiting.append(item)
+                self._filled.set()
+                while len(self._waiting) >= _MOST_WAITING:
+                    self._emptied.clear()
+                    await self._emptied.wait()
+        finally:
+            self._ended = True
+            self._filled.set()
+
+    async def close(self) -> None:
+        """Give up what is fetched, and close the iterator."""
+        if self._fetching is not None:
+            self._fetching.cancel()
+            await asyncio.gather(self._fetching, return_exceptions=True)
+        aclose = getattr(self._items, "aclose", None)
+        if aclose is not None:
+            await aclose()

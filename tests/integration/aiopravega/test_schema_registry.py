@@ -123,7 +123,7 @@ def test_the_blocking_client_has_the_same_calls(registry_config, group):
         encoding_id = registry.encoding_id(group, version, "application/x-gzip")
         known = GroupId.of(group, "", registry.history(group))
 
-        assert registry.encoding(known, encoding_id).schema_info.text == FIRST
+        assert registry.encodings.get(known, encoding_id).schema_info.text == FIRST
         assert registry.group(group).format is SchemaFormat.AVRO
         assert registry.versions(group) == registry.latest(group)
         registry.delete_group(group)

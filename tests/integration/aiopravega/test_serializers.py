@@ -6,6 +6,7 @@ import zlib
 import pyarrow as pa
 import pytest
 
+from aiopravega.blocking import blocks
 from aiopravega.blocking import serializers as blocking
 from aiopravega.blocking.registry import SchemaRegistry as BlockingRegistry
 from aiopravega.errors import (
@@ -191,9 +192,9 @@ def test_the_blocking_form_does_the_same(registry_config, group):
             with pytest.raises(MalformedEventError):
                 deserializer.deserialize_many([event, bad])
         rows = pa.RecordBatch.from_pylist([ALICE])
-        events = blocking.open_block_serializer(registry, group, USER.info, rows.schema).events(rows)
+        events = blocks.open_block_serializer(registry, group, USER.info, rows.schema).events(rows)
         assert events.to_pylist() == [event]
-        assert blocking.open_block_deserializer(registry, group).batch(events).to_pylist() == [ALICE]
+        assert blocks.open_block_reader(registry, group).batch(events).to_pylist() == [ALICE]
 
 
 async def test_who_may_only_read_cannot_open_a_serializer(pravega_emulator_secure, group):

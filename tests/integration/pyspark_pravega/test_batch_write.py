@@ -142,7 +142,7 @@ def test_a_write_with_the_same_id_is_not_done_again(numbers, write, contents, ma
     write(numbers(1000), sink, write_id="daily/2013-01-01")
 
     assert contents(sink) == expected(1000)
-    record = client.commit_ledger(sink.scope).lookup(sink, "daily/2013-01-01")
+    record = client.commit_ledger(sink.scope).lookup(sink, "daily/2013-01-01").record
     assert record.state is CommitState.DONE
     assert record.total_events == 1000
     assert record.total_bytes == sum(len(event) + wire.EVENT_HEADER for event in expected(1000))
@@ -169,7 +169,7 @@ def test_the_checksum_of_a_partition_depends_on_its_rows_only(spark, numbers, wr
         spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
 
     checksums = [
-        [part.checksum for part in client.commit_ledger(sink.scope).lookup(sink, "w").partitions]
+        [part.checksum for part in client.commit_ledger(sink.scope).lookup(sink, "w").record.partitions]
         for sink in (one, four)
     ]
 
@@ -222,7 +222,7 @@ def test_a_job_that_was_killed_after_its_decision_is_finished_and_not_repeated(
     write(numbers(100), sink, write_id="daily")
 
     assert contents(sink) == Counter([b"first", b"second"])
-    assert ledger.lookup(sink, "daily").state is CommitState.DONE
+    assert ledger.lookup(sink, "daily").record.state is CommitState.DONE
 
 
 def test_a_job_that_lost_its_leases_after_its_decision_is_written_anew(numbers, write, contents, make_stream, client):
@@ -235,7 +235,7 @@ def test_a_job_that_lost_its_leases_after_its_decision_is_written_anew(numbers, 
     write(numbers(100), sink, write_id="daily")
 
     assert contents(sink) == expected(100)
-    assert ledger.lookup(sink, "daily").total_events == 100
+    assert ledger.lookup(sink, "daily").record.total_events == 100
 
 
 def test_a_job_that_is_in_the_stream_in_part_is_completed_by_the_same_rows(spark, write, contents, make_stream, client):
@@ -253,7 +253,7 @@ def test_a_job_that_is_in_the_stream_in_part_is_completed_by_the_same_rows(spark
 
     write(rows.selectExpr("cast(id as string) as event"), sink, write_id="daily")
     assert contents(sink) == Counter([b"0", b"1", b"2"])
-    assert ledger.lookup(sink, "daily").state is CommitState.DONE
+    assert ledger.lookup(sink, "daily").record.state is CommitState.DONE
 
 
 def fail_once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -300,7 +300,7 @@ def test_an_empty_frame_is_a_write_that_is_done(spark, write, contents, make_str
     write(empty, sink, write_id="daily")
 
     assert not contents(sink)
-    record = client.commit_ledger(sink.scope).lookup(sink, "daily")
+    record = client.commit_ledger(sink.scope).lookup(sink, "daily").record
     assert (record.state, record.partitions) == (CommitState.DONE, ())
 
 
@@ -309,7 +309,7 @@ def test_empty_partitions_open_no_transaction(numbers, write, make_stream, clien
 
     write(numbers(1000, partitions=4).where("event = 'key-0:0'"), sink, write_id="daily")
 
-    record = client.commit_ledger(sink.scope).lookup(sink, "daily")
+    record = client.commit_ledger(sink.scope).lookup(sink, "daily").record
     assert [part.partition for part in record.partitions] == [0]
     assert record.total_events == 1
 
@@ -319,7 +319,7 @@ def test_after_a_write_all_its_transactions_are_committed(numbers, write, make_s
 
     write(numbers(1000, partitions=4), sink, write_id="daily", read_after_write_consistency=True)
 
-    for part in client.commit_ledger(sink.scope).lookup(sink, "daily").partitions:
+    for part in client.commit_ledger(sink.scope).lookup(sink, "daily").record.partitions:
         state = client.attach_transaction(sink.scope, sink.stream, part.txn_id).state()
         assert state is TransactionState.COMMITTED
 
@@ -329,7 +329,7 @@ def test_a_ledger_may_be_elsewhere(numbers, write, contents, make_stream, scope,
 
     write(numbers(10), sink, write_id="daily", commit_ledger=f"{scope}/my-ledger")
 
-    assert client.commit_ledger(scope, "my-ledger").lookup(sink, "daily").total_events == 10
+    assert client.commit_ledger(scope, "my-ledger").lookup(sink, "daily").record.total_events == 10
     assert contents(sink) == expected(10)
 
 

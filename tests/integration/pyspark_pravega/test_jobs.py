@@ -42,9 +42,10 @@ def contents(client: PravegaClient) -> Callable[[StreamName], Counter[bytes]]:
 
 def record_of(client: PravegaClient, sink: StreamName, write_id: str) -> CommitRecord | None:
     try:
-        return client.commit_ledger(sink.scope).lookup(sink, write_id)
+        found = client.commit_ledger(sink.scope).lookup(sink, write_id)
     except TableNotFoundError:
         return None
+    return None if found is None else found.record
 
 
 def test_executors_of_a_cluster_write_every_row_once(start, contents, make_stream):

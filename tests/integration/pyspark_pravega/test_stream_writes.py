@@ -65,7 +65,7 @@ def test_a_query_writes_every_row_once_over_several_runs(run, follow, fill, make
 
     assert Counter(events_in(sink)) == Counter(written)
     last = query.lastProgress["batchId"]
-    record = client.commit_ledger(sink.scope).lookup(sink, f"{query.id}/{last}")
+    record = client.commit_ledger(sink.scope).lookup(sink, f"{query.id}/{last}").record
     assert record.state is CommitState.DONE
 
 

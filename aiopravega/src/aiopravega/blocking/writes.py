@@ -1,110 +1,160 @@
-"""Blocking forms of the event writer and of transactions."""
+"""The blocking forms of the event writer and of transactions.
 
-from collections.abc import Iterable, Sequence
+Their `write` does not wait for the loop's thread: it hands events over in batches (`aiopravega.blocking.handover`).
+Everything else that a writer does comes after the events that were written before.
+"""
+
+from collections.abc import Callable, Coroutine
+from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar, cast
 from uuid import UUID
 
-from aiopravega.control import TransactionState
+from aiopravega import client as aio_client
+from aiopravega.blocking.bridge import Face, OpenFace, Twin, calls, derived, mirrors, shows, waits
+from aiopravega.blocking.handover import Handover
 from aiopravega.loop import LoopThread
+from aiopravega.names import StreamName
 from aiopravega.routing import SegmentMap
-from aiopravega.times import EventTime, TimeUnit
+from aiopravega.write import transaction as aio
 from aiopravega.write.batch import Block
-from aiopravega.write.transaction import Transaction as AsyncTransaction
-from aiopravega.write.transaction import TransactionHandle as AsyncHandle
-from aiopravega.write.writer import EventWriter as AsyncWriter
+from aiopravega.write.writer import EventWriter as AioWriter
+
+P = ParamSpec("P")
+T = TypeVar("T")
+A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
 
 
-class EventWriter:
-    """See `aiopravega.write.writer.EventWriter`; use it with `with`."""
+class _Writing(Twin[A_co], Protocol[A_co]):
+    """A blocking form that hands events over."""
 
-    def __init__(self, loop: LoopThread, writer: AsyncWriter) -> None:
-        self._loop = loop
-        self._writer = writer
+    @property
+    def handover(self) -> Handover:
+        """Its events that are not accepted yet."""
 
-    def __enter__(self) -> Self:
-        self._loop.run(self._writer.__aenter__())
-        return self
+
+def follows(
+    method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]],
+    otherwise: Callable[[A], Coroutine[Any, Any, None]] | None = None,
+) -> Callable[Concatenate[_Writing[A], P], T]:
+    """The blocking form of a coroutine method that comes after all events that were written.
+
+    If some could not be written, the error is raised, after `otherwise` was called instead.
+    """
+
+    def call(twin: _Writing[A], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        coroutine = method(twin.asynchronous, *args, **kwargs)
+        end = None if otherwise is None else partial(otherwise, twin.asynchronous)
+        return twin.run(twin.handover.before(coroutine, end))
+
+    return cast(Callable[Concatenate[_Writing[A], P], T], derived(call, method))
+
+
+def drops(method: Callable[[A], Coroutine[Any, Any, None]]) -> Callable[[_Writing[A]], None]:
+    """The blocking form of a coroutine method that forgets events that are not flushed."""
+
+    def call(twin: _Writing[A], /) -> None:
+        async def dropped() -> None:
+            await twin.handover.drop()
+            await method(twin.asynchronous)
+
+        twin.run(dropped())
+
+    return cast(Callable[[_Writing[A]], None], derived(call, method))
+
+
+class EventWriter(OpenFace[AioWriter]):
+    """Writes to one stream; made by `PravegaClient.writer`, used with `with`. Threads can share it.
+
+    Events are on their way when `write` returns; `flush` and the end of the block wait until all are durable. Why an
+    event could not be written is raised by a later call, or at the end of the block.
+    """
+
+    def __init__(self, loop: LoopThread, writer: AioWriter) -> None:
+        super().__init__(loop, writer)
+
+        async def write(blocks: list[tuple[int, Block]], segments: SegmentMap) -> None:
+            await writer.write_blocks([block for _, block in blocks], segments)
+
+        self.handover = Handover(loop, lambda: writer.segments, write)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._loop.run(self._writer.__aexit__(kind, error, trace))
-
-    def write(self, data: bytes | bytearray | memoryview, routing_key: str | None = None) -> None:
-        """Accept one event; prefer `write_many` for more than a few."""
-        self._loop.run(self._writer.write(data, routing_key))
-
-    def write_many(self, events: Iterable[bytes], routing_keys: Iterable[str | None] | None = None) -> None:
-        """Accept many events."""
-        self._loop.run(self._writer.write_many(events, routing_keys))
+        self.run(self.handover.leave(self.asynchronous.__aexit__, kind, error, trace))
 
     @property
-    def segments(self) -> SegmentMap:
-        """The segments that it writes to now."""
-        return self._writer.segments
-
-    def write_blocks(self, blocks: Sequence[Block], grouped_by: SegmentMap) -> None:
-        """Accept whole framed events, grouped by `segments`."""
-        self._loop.run(self._writer.write_blocks(blocks, grouped_by))
-
-    def flush(self) -> None:
-        """Wait until every accepted event is durable."""
-        self._loop.run(self._writer.flush())
+    def stream(self) -> StreamName:
+        """The stream that it writes to."""
+        return self.asynchronous.stream
 
     @property
     def writer_id(self) -> str:
         """The name under which it notes times."""
-        return self._writer.writer_id
+        return self.asynchronous.writer_id
 
-    def note_time(self, time: EventTime, *, unit: TimeUnit = TimeUnit.MS) -> None:
-        """Flush, then note that whatever this writer writes from now on is not older than `time`."""
-        self._loop.run(self._writer.note_time(time, unit=unit))
+    segments = shows(AioWriter.segments)
+
+    @mirrors(AioWriter.write)
+    def write(self, data: bytes | bytearray | memoryview, routing_key: str | None = None) -> None:
+        self.handover.add(data, routing_key)
+
+    write_many = follows(AioWriter.write_many)
+    write_blocks = follows(AioWriter.write_blocks)
+    flush = follows(AioWriter.flush)
+    note_time = follows(AioWriter.note_time)
+
+    @mirrors(AioWriter.close)
+    def close(self) -> None:
+        self.__exit__(None, None, None)
 
 
-class TransactionHandle:
-    """See `aiopravega.write.transaction.TransactionHandle`."""
+class TransactionHandle(Face[aio.TransactionHandle]):
+    """A transaction known by its id: its state, commit and abort. Its commit notes a time under `writer_id`."""
 
-    def __init__(self, loop: LoopThread, handle: AsyncHandle) -> None:
-        self._loop = loop
-        self._handle = handle
+    @property
+    def stream(self) -> StreamName:
+        """The stream of its events."""
+        return self.asynchronous.stream
 
     @property
     def txn_id(self) -> UUID:
         """The id under which any process can commit or abort it."""
-        return self._handle.txn_id
+        return self.asynchronous.txn_id
 
-    def state(self) -> TransactionState:
-        """Where the transaction stands now."""
-        return self._loop.run(self._handle.state())
+    @property
+    def writer_id(self) -> str:
+        """The name under which its commit notes a time."""
+        return self.asynchronous.writer_id
 
-    def ping(self, lease: float) -> None:
-        """Keep the transaction open for another `lease` seconds."""
-        self._loop.run(self._handle.ping(lease))
+    state = waits(aio.TransactionHandle.state)
+    ping = waits(aio.TransactionHandle.ping)
+    hold = waits(aio.TransactionHandle.hold)
+    commit = waits(aio.TransactionHandle.commit)
+    wait_committed = waits(aio.TransactionHandle.wait_committed)
+    abort = waits(aio.TransactionHandle.abort)
 
-    def hold(self) -> float:
-        """Keep the transaction open for as long as the server grants; returns the seconds."""
-        return self._loop.run(self._handle.hold())
-
-    def commit(self, time: EventTime | None = None, *, wait: float | None = None, unit: TimeUnit = TimeUnit.MS) -> None:
-        """Ask for the commit, noting `time`, and wait up to `wait` seconds until readers see it."""
-        self._loop.run(self._handle.commit(time, wait=wait, unit=unit))
-
-    def wait_committed(self, timeout: float) -> None:
-        """Wait until a commit that was asked for is done."""
-        self._loop.run(self._handle.wait_committed(timeout))
-
-    def abort(self) -> None:
-        """Throw the events away."""
-        self._loop.run(self._handle.abort())
+    def __str__(self) -> str:
+        return str(self.asynchronous)
 
 
 class Transaction(TransactionHandle):
-    """See `aiopravega.write.transaction.Transaction`; use it with `with`."""
+    """An open transaction that takes events; made by `PravegaClient.transaction`, used with `with`.
 
-    def __init__(self, loop: LoopThread, transaction: AsyncTransaction) -> None:
+    At the end of the block it commits and waits until readers see the events; it aborts if the block raises, or if an
+    event could not be written. Why it could not is raised by a later call, or at the end of the block.
+    """
+
+    def __init__(self, loop: LoopThread, transaction: aio.Transaction) -> None:
         super().__init__(loop, transaction)
         self._transaction = transaction
+
+        async def write(blocks: list[tuple[int, Block]], _: SegmentMap) -> None:
+            for lane, block in blocks:
+                await transaction.write_block(lane, block)
+
+        self.handover = Handover(loop, lambda: transaction.segments, write)
 
     def __enter__(self) -> Self:
         return self
@@ -112,33 +162,37 @@ class Transaction(TransactionHandle):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._loop.run(self._transaction.__aexit__(kind, error, trace))
+        self.run(self.handover.leave(self.asynchronous.__aexit__, kind, error, trace))
 
     @property
-    def segments(self) -> SegmentMap:
-        """The segments that the transaction writes to."""
-        return self._transaction.segments
+    def asynchronous(self) -> aio.Transaction:
+        """The object of the asyncio API that does the work, for coroutines that `run` waits for."""
+        return self._transaction
 
+    segments = shows(aio.Transaction.segments)
+
+    @mirrors(aio.Transaction.write)
     def write(self, data: bytes | bytearray | memoryview, routing_key: str | None = None) -> None:
-        """Accept one event; prefer `write_many` or `write_block` for more than a few."""
-        self._loop.run(self._transaction.write(data, routing_key))
+        self.handover.add(data, routing_key)
 
-    def write_many(self, events: Iterable[bytes], routing_keys: Iterable[str | None] | None = None) -> None:
-        """Accept many events."""
-        self._loop.run(self._transaction.write_many(events, routing_keys))
+    write_many = follows(aio.Transaction.write_many)
+    write_block = follows(aio.Transaction.write_block)
+    flush = follows(aio.Transaction.flush)
+    note_time = calls(aio.Transaction.note_time)
+    # What is not kept open any more ends by itself.
+    commit = follows(aio.Transaction.commit, otherwise=aio.Transaction.detach)
+    abort = drops(aio.Transaction.abort)
+    detach = drops(aio.Transaction.detach)
 
-    def note_time(self, time: EventTime, *, unit: TimeUnit = TimeUnit.MS) -> None:
-        """Have the commit note this time."""
-        self._transaction.note_time(time, unit=unit)
 
-    def write_block(self, lane: int, block: Block) -> None:
-        """Accept whole framed events for the segment at index `lane` of `segments`."""
-        self._loop.run(self._transaction.write_block(lane, block))
+class OpeningTransaction(Face[aio_client.OpeningTransaction]):
+    """Opens the transaction on entering."""
 
-    def flush(self) -> None:
-        """Wait until every accepted event is durable in the transaction."""
-        self._loop.run(self._transaction.flush())
+    def __enter__(self) -> Transaction:
+        self._transaction = Transaction(self.loop, self.run(self.asynchronous.__aenter__()))
+        return self._transaction
 
-    def detach(self) -> None:
-        """Stop writing, but leave the transaction open for whoever knows its id."""
-        self._loop.run(self._transaction.detach())
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._transaction.__exit__(kind, error, trace)

@@ -1,10 +1,10 @@
 """The commit ledger: one record per write, in a key-value table whose conditional updates decide races.
 
-It stores and finds records. What they mean, and the transactions in them, is `aiopravega.ledger.protocol`'s.
+It stores and finds records. What they mean, and the transactions in them, is the business of
+`aiopravega.ledger.protocol`.
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -12,7 +12,8 @@ from aiopravega.control import Controller
 from aiopravega.errors import TableConflictError, WriteSupersededError
 from aiopravega.ledger.keeper import Keepers, LeaseKeeper
 from aiopravega.ledger.notes import LeaseNotes, is_note
-from aiopravega.ledger.record import KEY_LENGTH, CommitRecord, record_key
+from aiopravega.ledger.protocol import DEFAULT_POLL, DEFAULT_RETAIN, DEFAULT_VISIBLE_WITHIN, CommitProtocol
+from aiopravega.ledger.record import KEY_LENGTH, CommitRecord, StoredCommit, record_key
 from aiopravega.ledger.sweeper import Sweeper
 from aiopravega.names import StreamName
 from aiopravega.store import SegmentStore
@@ -22,14 +23,6 @@ from aiopravega.tables import KeyValueTable
 DEFAULT_TABLE = "commit-ledger"
 # A ledger sees a few updates per job: one partition is plenty.
 _PARTITIONS = 1
-
-
-@dataclass(frozen=True, slots=True)
-class StoredCommit:
-    """A record as it was found; `version` is what a conditional update has to meet."""
-
-    record: CommitRecord
-    version: int
 
 
 class CommitLedger:
@@ -69,6 +62,16 @@ class CommitLedger:
     def keeper(self, sink: StreamName, attempt: UUID) -> LeaseKeeper:
         """What keeps the transactions of an attempt open, in this process; use it around each task."""
         return self._keepers.of(attempt, lambda: LeaseKeeper(self._controller, self.notes(attempt), sink))
+
+    def protocol(
+        self,
+        *,
+        visible_within: float | None = DEFAULT_VISIBLE_WITHIN,
+        poll: float = DEFAULT_POLL,
+        retain: float | None = DEFAULT_RETAIN,
+    ) -> CommitProtocol:
+        """The protocol of exactly-once writes over this ledger; see `aiopravega.ledger.CommitProtocol`."""
+        return CommitProtocol(self._controller, self, visible_within=visible_within, poll=poll, retain=retain)
 
     async def lookup(self, sink: StreamName, write_id: str) -> StoredCommit | None:
         """The record of a write, or None: it never got as far as `prepared`.

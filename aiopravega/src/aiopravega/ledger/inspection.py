@@ -11,8 +11,8 @@ from enum import StrEnum
 
 from aiopravega.control import Controller, TransactionState
 from aiopravega.errors import LedgerError, NotFoundError
-from aiopravega.ledger.commit_ledger import CommitLedger, StoredCommit
-from aiopravega.ledger.record import CommitRecord, CommitState
+from aiopravega.ledger.commit_ledger import CommitLedger
+from aiopravega.ledger.record import CommitRecord, CommitState, StoredCommit
 from aiopravega.ledger.transactions import TransactionSet
 from aiopravega.ledger.verdict import Verdict, inside, judge, opened
 

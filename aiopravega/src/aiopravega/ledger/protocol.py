@@ -9,6 +9,7 @@ is not known here.
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from aiopravega.control import Controller
@@ -19,14 +20,16 @@ from aiopravega.errors import (
     TransactionAbortedError,
     TransactionError,
 )
-from aiopravega.ledger.commit_ledger import CommitLedger, StoredCommit
 from aiopravega.ledger.completion import completed
 from aiopravega.ledger.job import WriteJob
 from aiopravega.ledger.keeper import NOTE_AFTER
-from aiopravega.ledger.record import CommitRecord, CommitState, PartitionCommit, record_key
+from aiopravega.ledger.record import CommitRecord, CommitState, PartitionCommit, StoredCommit, record_key
 from aiopravega.ledger.transactions import TransactionSet
 from aiopravega.ledger.verdict import Verdict, describe_forgotten, judge, listed, lost, opened
 from aiopravega.names import StreamName
+
+if TYPE_CHECKING:
+    from aiopravega.ledger.commit_ledger import CommitLedger
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +53,7 @@ class CommitProtocol:
     def __init__(
         self,
         controller: Controller,
-        ledger: CommitLedger,
+        ledger: "CommitLedger",
         *,
         visible_within: float | None = DEFAULT_VISIBLE_WITHIN,
         poll: float = DEFAULT_POLL,

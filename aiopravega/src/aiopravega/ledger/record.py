@@ -6,6 +6,7 @@ could write a job twice.
 
 import hashlib
 import json
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal, Self
@@ -122,6 +123,14 @@ class CommitRecord(BaseModel):
             return cls.model_validate_json(value)
         except ValidationError as error:
             raise LedgerError(f"a damaged ledger record: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCommit:
+    """A record as it was found; `version` is what a conditional update has to meet."""
+
+    record: CommitRecord
+    version: int
 
 
 def record_key(sink: StreamName, write_id: str) -> bytes:

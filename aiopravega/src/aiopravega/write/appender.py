@@ -88,8 +88,9 @@ class SegmentAppender:
         await self._until(lambda: self._in_flight <= self._window.size)
 
     async def drained(self) -> None:
-        """Wait until every block is acknowledged, that is: durable."""
-        await self._until(lambda: not self._unacknowledged)
+        """Wait until every block up to now is acknowledged, that is: durable."""
+        last = self._last_event
+        await self._until(lambda: not self._unacknowledged or self._unacknowledged[0].last_event > last)
 
     async def _until(self, done: Callable[[], bool]) -> None:
         while not done():

@@ -52,11 +52,10 @@ class EventWriter:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            if kind is None:
-                await self.flush()
-        finally:
+        if kind is None:
             await self.close()
+        else:
+            await self._stop()
 
     async def write(self, data: bytes | bytearray | memoryview, routing_key: str | None = None) -> None:
         """Accept one event; waits while too many bytes are in flight.
@@ -166,7 +165,20 @@ class EventWriter:
         return {segment: info.write_offset for segment, info in zip(segments, infos, strict=True)}
 
     async def close(self) -> None:
-        """Stop writing. Without an earlier `flush`, events that are under way may be lost."""
+        """Wait until every accepted event is durable, then stop writing; a writer may be closed already.
+
+        Raises:
+            PravegaError: why some events are not durable.
+        """
+        if self._lanes is None:
+            return
+        try:
+            await self.flush()
+        finally:
+            await self._stop()
+
+    async def _stop(self) -> None:
+        """Stop writing; events that are under way may be lost."""
         if self._linger is not None:
             self._linger.cancel()
         if self._background is not None:

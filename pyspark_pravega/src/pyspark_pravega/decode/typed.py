@@ -138,7 +138,7 @@ class TypedDecoder:
         registry, group = registry_of(registered.config), registered.groups[stream]
         return BlockDeserializer(
             target,
-            lambda encoding_id: registry.encoding(group, encoding_id),
+            lambda encoding_id: registry.encodings.get(group, encoding_id),
             registered.type,
             registered.largest_payload,
         )

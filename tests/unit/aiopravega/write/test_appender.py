@@ -200,6 +200,19 @@ async def test_a_segment_that_gets_nothing_is_not_set_up(scripted, appender):
     assert scripted.setups == 0
 
 
+async def test_to_drain_does_not_wait_for_blocks_that_come_later(scripted, appender):
+    scripted.script.extend([TAKE, IGNORE])
+    appender.enqueue(block(b"early"))
+    drained = asyncio.create_task(appender.drained())
+    await asyncio.sleep(0)
+    appender.enqueue(block(b"late"))
+
+    async with asyncio.timeout(30):
+        await drained
+
+    assert appender.leftovers == [block(b"late")]
+
+
 async def test_room_is_waited_for_beyond_the_bytes_in_flight(scripted, appender):
     scripted.script.extend([IGNORE])
     appender.enqueue(block(b"x" * 1001))

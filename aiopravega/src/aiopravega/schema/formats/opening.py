@@ -1,5 +1,6 @@
 """Blocks with the registry: what is asked before a block is written or read, and nothing for each event."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,11 @@ async def open_block_serializer(
 
 
 class BlockReader:
-    """Makes columns of blocks of a group's events; belongs to one event loop. Each encoding id is asked for once."""
+    """Makes columns of blocks of a group's events; belongs to one event loop. Each encoding id is asked for once.
+
+    Attributes:
+        blocks: decodes blocks whose encoding ids are known.
+    """
 
     def __init__(
         self,
@@ -68,12 +73,12 @@ class BlockReader:
     ) -> None:
         self._registry, self._group = registry, group
         self._found: dict[int, Encoding | SchemaNotFoundError] = {}
-        self._blocks = BlockDeserializer(target, self._encoding, type_name, limit)
+        self.blocks = BlockDeserializer(target, self._encoding, type_name, limit)
 
     @property
     def schema(self) -> pa.Schema:
         """The columns."""
-        return self._blocks.schema
+        return self.blocks.schema
 
     async def decode(self, events: pa.BinaryArray) -> Block:
         """The columns of some events, and which could not be decoded.
@@ -81,8 +86,8 @@ class BlockReader:
         Raises:
             PravegaError: the registry cannot be asked.
         """
-        await self._learn(events)
-        return self._blocks.decode(events)
+        await self.learn(self.unknown(events))
+        return self.blocks.decode(events)
 
     async def batch(self, events: pa.BinaryArray) -> pa.RecordBatch:
         """The rows of some events.
@@ -91,13 +96,21 @@ class BlockReader:
             MalformedEventError: one cannot be decoded; `at` is its number among them.
             PravegaError: the registry cannot be asked.
         """
-        await self._learn(events)
-        return self._blocks.batch(events)
+        await self.learn(self.unknown(events))
+        return self.blocks.batch(events)
 
-    async def _learn(self, events: pa.BinaryArray) -> None:
-        for encoding_id in np.unique(encoding_ids(events)).tolist():
-            if encoding_id == NO_HEADER or encoding_id in self._found:
-                continue
+    def unknown(self, events: pa.BinaryArray) -> list[int]:
+        """The encoding ids of some events that the registry was not asked for yet."""
+        ids: list[int] = np.unique(encoding_ids(events)).tolist()
+        return [encoding_id for encoding_id in ids if encoding_id != NO_HEADER and encoding_id not in self._found]
+
+    async def learn(self, ids: Iterable[int]) -> None:
+        """Ask the registry for encoding ids.
+
+        Raises:
+            PravegaError: the registry cannot be asked.
+        """
+        for encoding_id in ids:
             try:
                 self._found[encoding_id] = await self._registry.encodings.get(self._group, encoding_id)
             except SchemaNotFoundError as error:

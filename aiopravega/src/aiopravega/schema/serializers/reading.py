@@ -120,10 +120,13 @@ class Deserializer:
 
     A group that is deleted and made again gives out the same encoding ids anew. If an event does not fit what is known,
     the group is looked at again, half a minute later at the earliest; `refresh` does it at once.
+
+    Attributes:
+        readers: what reads events, by their headers.
     """
 
     def __init__(self, readers: Readers) -> None:
-        self._readers = readers
+        self.readers = readers
         self._known = readers.known
 
     async def deserialize(self, event: bytes) -> Any:
@@ -138,18 +141,18 @@ class Deserializer:
         """
         read = self._known.get(event[:HEADER_BYTES])
         if read is None:
-            read = await self._readers.learn(event)
+            read = await self.readers.learn(event)
         try:
             return read(event)
         except MalformedEventError as error:
-            if not await self._readers.made_again():
-                raise self._readers.told(error) from error.__cause__
-        return (await self._readers.learn(event))(event)
+            if not await self.readers.made_again():
+                raise self.readers.told(error) from error.__cause__
+        return (await self.readers.learn(event))(event)
 
     async def deserialize_many(self, events: Iterable[bytes]) -> list[Any]:
         """The values of some events; see `deserialize`. It costs less than one by one."""
         listed = events if isinstance(events, list) else list(events)
-        if (read_all := self._readers.list_reader(listed)) is not None:
+        if (read_all := self.readers.list_reader(listed)) is not None:
             with suppress(MalformedEventError):  # which is then met again
                 return read_all(listed)
         return [await self.deserialize(event) for event in listed]
@@ -162,7 +165,7 @@ class Deserializer:
             SchemaNotFoundError: the group has no such encoding id.
             PravegaError: the registry cannot be asked.
         """
-        return await self._readers.encoding(event)
+        return await self.readers.encoding(event)
 
     async def refresh(self) -> bool:
         """Look whether the group was made again since it was opened, and forget what was known if it was.
@@ -170,7 +173,7 @@ class Deserializer:
         Raises:
             GroupNotFoundError: it was deleted.
         """
-        return await self._readers.refresh()
+        return await self.readers.refresh()
 
 
 async def open_deserializer(

@@ -1,0 +1,34 @@
+"""The blocking form of `aiopravega.schema.formats.opening`: whole blocks of events; needs the extra `arrow`."""
+
+from typing import Any
+
+from aiopravega.blocking.bridge import Face, mirrors, shows, waits
+from aiopravega.schema.formats import opening as aio
+from aiopravega.schema.formats.block import Block
+
+__all__ = ["BlockReader", "open_block_reader", "open_block_serializer"]
+
+
+class BlockReader(Face[aio.BlockReader]):
+    """Makes columns of blocks of a group's events, in the thread of its caller. Each encoding id is asked for once."""
+
+    schema = shows(aio.BlockReader.schema)
+
+    @mirrors(aio.BlockReader.decode)
+    def decode(self, events: Any) -> Block:
+        self._learn(events)
+        return self.asynchronous.blocks.decode(events)
+
+    @mirrors(aio.BlockReader.batch)
+    def batch(self, events: Any) -> Any:
+        self._learn(events)
+        return self.asynchronous.blocks.batch(events)
+
+    # Arrow's types are Any for mypy, and only `aiopravega.schema.formats` may import it.
+    def _learn(self, events: Any) -> None:
+        if unknown := self.asynchronous.unknown(events):
+            self.run(self.asynchronous.learn(unknown))
+
+
+open_block_serializer = waits(aio.open_block_serializer)
+open_block_reader = waits(aio.open_block_reader, BlockReader)

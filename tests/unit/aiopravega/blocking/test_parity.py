@@ -1,0 +1,122 @@
+"""Both forms of the client have the same names, parameters and docstrings; each exception has its reason here."""
+
+import inspect
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from aiopravega import blocking, catalog, client, schema
+from aiopravega.blocking import blocks, serializers
+from aiopravega.blocking.bridge import Face, OpenFace, without_await
+from aiopravega.blocking.catalog import PravegaCatalog
+from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega.schema import serializers as aio_serializers
+from aiopravega.schema.formats import opening
+
+CLASSES = [
+    "BlockReader", "CommitLedger", "CommitProtocol", "CutLedger", "Deserializer", "EncodingCache", "EventWriter",
+    "KeyValueTable", "LeaseKeeper", "PravegaCatalog", "PravegaClient", "SchemaRegistry", "Transaction",
+    "TransactionHandle",
+]  # fmt: skip
+
+# The way from the blocking form to the asyncio one, which all have.
+WAY = {"asynchronous", "loop", "run"}
+ONLY_BLOCKING = {
+    "EventWriter.handover": "single events cross to the loop's thread in batches",
+    "Transaction.handover": "single events cross to the loop's thread in batches",
+    "PravegaClient.locate": "a reader with sockets of its own blocks; the asyncio client has it in `store`",
+}
+ONLY_ASYNCIO = {
+    "BlockReader.blocks": "the blocking form decodes with it in its caller's thread",
+    "BlockReader.learn": "the blocking form calls it where it has to wait",
+    "BlockReader.unknown": "the blocking form asks it whether it has to wait",
+    "CommitLedger.notes": "a part of the protocol, which no program calls",
+    "CommitLedger.sweeper": "a part of the protocol, which no program calls",
+    "Deserializer.readers": "the blocking form reads with it in its caller's thread",
+}
+FUNCTIONS = [
+    (serializers, aio_serializers, ["open_serializer", "open_multi_serializer", "open_deserializer"]),
+    (blocks, opening, ["open_block_serializer", "open_block_reader"]),
+]
+
+
+def public(owner: object) -> set[str]:
+    return {name for name in dir(owner) if not name.startswith("_")}
+
+
+def parameters(function: Any) -> list[inspect.Parameter]:
+    """Without the first, which is the object, or its blocking form."""
+    return list(inspect.signature(function).parameters.values())[1:]
+
+
+def test_every_class_is_compared(faces):
+    def below(face: type[Face[Any]]) -> set[type[Face[Any]]]:
+        return {face}.union(*(below(other) for other in face.__subclasses__()))
+
+    found = {face.__name__ for face in below(Face) if face.__module__.startswith("aiopravega.")}
+    assert found - {"Face", "OpenFace", "OpeningTransaction"} == set(CLASSES) == set(faces)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_both_forms_have_the_same_names(faces, name: str):
+    face = faces[name]
+    ours, theirs = public(face) - WAY, public(face.asynchronous)
+    assert ours - theirs == {one.removeprefix(f"{name}.") for one in ONLY_BLOCKING if one.startswith(f"{name}.")}
+    assert theirs - ours == {one.removeprefix(f"{name}.") for one in ONLY_ASYNCIO if one.startswith(f"{name}.")}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_methods_have_the_same_parameters_and_docstrings(faces, name: str):
+    ours, theirs = type(faces[name]), type(faces[name].asynchronous)
+    for method in public(ours) & public(theirs):
+        call, waited = getattr(ours, method), getattr(theirs, method)
+        if inspect.isfunction(waited):
+            assert parameters(call) == parameters(waited), method
+            assert call.__name__ == waited.__name__ == method
+            assert not inspect.iscoroutinefunction(call)
+        assert inspect.getdoc(call) == without_await(inspect.getdoc(waited)), method
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_attributes_have_the_same_values(faces, name: str):
+    face = faces[name]
+    for attribute in public(face) & set(vars(face.asynchronous)):
+        ours, theirs = getattr(face, attribute), getattr(face.asynchronous, attribute)
+        assert (ours.asynchronous if isinstance(ours, Face) else ours) is theirs, attribute
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_no_method_returns_an_object_whose_calls_are_coroutines(faces, name: str):
+    asynchronous = {type(face.asynchronous) for face in faces.values()} | {client.OpeningTransaction}
+    for method in public(type(faces[name])) - WAY:
+        call = getattr(type(faces[name]), method)
+        if inspect.isfunction(call):
+            assert inspect.signature(call).return_annotation not in asynchronous, method
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_form_is_used_with_a_block_if_the_other_is(faces, name: str):
+    assert hasattr(faces[name], "__enter__") == hasattr(faces[name].asynchronous, "__aenter__")
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (blocking.PravegaClient, client.PravegaClient),
+        (SchemaRegistry, schema.SchemaRegistry),
+        (PravegaCatalog, catalog.PravegaCatalog),
+    ],
+)
+def test_what_programs_make_takes_the_same_arguments(ours: type[OpenFace[Any]], theirs: type[Any]):
+    names = [[(one.name, one.kind, one.default) for one in parameters(made.__init__)] for made in (ours, theirs)]
+    assert names[0] == names[1]
+
+
+@pytest.mark.parametrize(("ours", "theirs", "names"), FUNCTIONS)
+def test_functions_have_the_same_parameters_and_docstrings(ours: ModuleType, theirs: ModuleType, names: list[str]):
+    assert {name for name in ours.__all__ if name.startswith("open")} == set(names)
+    for name in names:
+        call, waited = getattr(ours, name), getattr(theirs, name)
+        assert parameters(call) == parameters(waited)
+        assert inspect.getdoc(call) == without_await(inspect.getdoc(waited))
