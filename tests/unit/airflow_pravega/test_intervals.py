@@ -8,7 +8,8 @@ import pytest
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CutRecord, Interval
-from airflow_pravega.intervals import time_of, to_xcom
+from airflow_pravega.intervals import to_xcom
+from airflow_pravega.templated_values import time_of
 
 STREAM = StreamName("examples", "flights")
 NEW_YEAR = datetime(2013, 1, 1, tzinfo=UTC)

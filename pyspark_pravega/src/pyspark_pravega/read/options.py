@@ -9,17 +9,16 @@ from typing import Final, Self
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
-from aiopravega.times import TimeUnit
-from pyspark_pravega.decode.options import DECODE_OPTIONS, DecodeOptions
-from pyspark_pravega.options import (
+from aiopravega.jobs.spark_options import (
     CONNECTION_OPTIONS,
     INTERVAL_OPTIONS,
-    METADATA_OPTION,
     RANGE_OPTIONS,
-    STREAM_OPTIONS,
+    STREAM_OPTION,
     TIME_UNIT_OPTION,
-    Options,
 )
+from aiopravega.times import TimeUnit
+from pyspark_pravega.decode.options import DECODE_OPTIONS, DecodeOptions
+from pyspark_pravega.options import METADATA_OPTION, Options
 from pyspark_pravega.read.interval import TimeInterval
 from pyspark_pravega.read.sources import Source, is_cut_of_one_stream, parse_sources
 from pyspark_pravega.read.stream_options import STREAMING_OPTIONS, StreamingOptions
@@ -33,7 +32,7 @@ _MIN_PARTITIONS: Final = "min_partitions"
 
 READ_OPTIONS: Final = (
     *CONNECTION_OPTIONS,
-    *STREAM_OPTIONS,
+    STREAM_OPTION,
     _STREAMS,
     *RANGE_OPTIONS,
     METADATA_OPTION,

@@ -11,9 +11,10 @@ from typing import Final
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError, InvalidStreamCutError
+from aiopravega.jobs.spark_options import RANGE_OPTIONS
 from aiopravega.names import StreamName
 from aiopravega.positions import Position, parse_position
-from pyspark_pravega.options import RANGE_OPTIONS, Options
+from pyspark_pravega.options import Options
 
 _START, _END = RANGE_OPTIONS
 _STREAMS: Final = "streams"
