@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark_pravega.read.batch import PravegaBatchReader
     from pyspark_pravega.read.columns import Columns
     from pyspark_pravega.read.metadata import MetadataTable, PravegaMetadataReader
-    from pyspark_pravega.read.options import ReadOptions
+    from pyspark_pravega.read.read_options import ReadOptions
     from pyspark_pravega.read.stream import PravegaStreamReader
     from pyspark_pravega.write.batch import PravegaBatchWriter
     from pyspark_pravega.write.stream import PravegaStreamWriter
@@ -91,7 +91,7 @@ class PravegaDataSource(DataSource):
     @property
     def _metadata(self) -> "MetadataTable | None":
         """The table of metadata that is to be read, if it is not a stream."""
-        from pyspark_pravega.options import METADATA_OPTION
+        from pyspark_pravega.option_texts import METADATA_OPTION
         from pyspark_pravega.read.metadata import MetadataTable
 
         names = [text for option, text in self.options.items() if option.lower() == METADATA_OPTION and text]
@@ -100,7 +100,7 @@ class PravegaDataSource(DataSource):
     # Read and found once: Spark sends the source on to the process that makes the reader.
     @cached_property
     def _read_options(self) -> "ReadOptions":
-        from pyspark_pravega.read.options import ReadOptions
+        from pyspark_pravega.read.read_options import ReadOptions
 
         return ReadOptions.parse(self.options)
 

@@ -13,8 +13,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
 from aiopravega.cuts import SegmentRange
 from pyspark_pravega.read.columns import Columns
-from pyspark_pravega.read.options import ReadOptions
 from pyspark_pravega.read.plan import SegmentPartition
+from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.stream import PravegaStreamReader
 
 JOB = Path(__file__).with_name("follow_job.py")

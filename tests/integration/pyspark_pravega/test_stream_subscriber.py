@@ -7,7 +7,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from aiopravega import StreamCut, StreamName
 from aiopravega.errors import InvalidStreamCutError
 from pyspark_pravega.read.columns import Columns
-from pyspark_pravega.read.options import ReadOptions
+from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.stream import PravegaStreamReader
 
 

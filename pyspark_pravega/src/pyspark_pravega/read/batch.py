@@ -17,11 +17,11 @@ from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.filters import Pushed, PushFilters
 from pyspark_pravega.read.interval import TimeInterval
-from pyspark_pravega.read.options import ReadOptions
 from pyspark_pravega.read.plan import SegmentPartition, SplitPolicy, plan
+from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.sources import Source
 from pyspark_pravega.read.task import read_partition
-from pyspark_pravega.read.times import with_times
+from pyspark_pravega.read.time_columns import with_times
 
 
 class PravegaBatchReader(DataSourceReader):

@@ -14,7 +14,7 @@ from aiopravega.errors import ConfigurationError, InvalidStreamCutError
 from aiopravega.jobs.spark_options import RANGE_OPTIONS
 from aiopravega.names import StreamName
 from aiopravega.positions import Position, parse_position
-from pyspark_pravega.options import Options
+from pyspark_pravega.option_texts import Options
 
 _START, _END = RANGE_OPTIONS
 _STREAMS: Final = "streams"

@@ -21,12 +21,12 @@ from aiopravega.read.positions import find_cut
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.offsets import Cuts, Offset
-from pyspark_pravega.read.options import ReadOptions
 from pyspark_pravega.read.plan import SegmentPartition, SplitPolicy, plan
+from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.sources import Source
 from pyspark_pravega.read.subscription import Subscription
 from pyspark_pravega.read.task import read_partition
-from pyspark_pravega.read.times import with_times
+from pyspark_pravega.read.time_columns import with_times
 
 _GO_ON: Final = (
     "A streaming query goes on where its checkpoint says, so it has missed these events: to go on without them, start "

@@ -28,11 +28,11 @@ from aiopravega.positions import NamedCut
 from aiopravega.schema.formats.arrays import values_of
 from aiopravega.schema.formats.targets import JsonTarget
 from aiopravega.times import TimeUnit
-from pyspark_pravega.decode.options import OnError
+from pyspark_pravega.decode.decode_options import OnError
 from pyspark_pravega.decode.typed import TypedPlan
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.interval import TimeInterval
-from pyspark_pravega.read.options import ReadOptions
+from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.sources import Source
 from pyspark_pravega.read.stream import PravegaStreamReader
 from pyspark_pravega.read.within import within

@@ -3,7 +3,7 @@
 import pytest
 
 from aiopravega.errors import ConfigurationError
-from pyspark_pravega.read.options import ReadOptions
+from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.stream_options import StreamingOptions
 
 

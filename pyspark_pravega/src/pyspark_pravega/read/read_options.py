@@ -17,12 +17,12 @@ from aiopravega.jobs.spark_options import (
     TIME_UNIT_OPTION,
 )
 from aiopravega.times import TimeUnit
-from pyspark_pravega.decode.options import DECODE_OPTIONS, DecodeOptions
-from pyspark_pravega.options import METADATA_OPTION, Options
+from pyspark_pravega.decode.decode_options import DECODE_OPTIONS, DecodeOptions
+from pyspark_pravega.option_texts import METADATA_OPTION, Options
 from pyspark_pravega.read.interval import TimeInterval
 from pyspark_pravega.read.sources import Source, is_cut_of_one_stream, parse_sources
 from pyspark_pravega.read.stream_options import STREAMING_OPTIONS, StreamingOptions
-from pyspark_pravega.write.options import WRITE_OPTIONS
+from pyspark_pravega.write.write_options import WRITE_OPTIONS
 
 _STREAMS: Final = "streams"
 _METADATA_COLUMNS: Final = "metadata_columns"

@@ -11,7 +11,7 @@ from pyspark_pravega import PravegaDataSource
 from pyspark_pravega.read.batch import PravegaBatchReader
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.metadata import PravegaMetadataReader
-from pyspark_pravega.read.options import ReadOptions
+from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.sources import Source
 
 STREAM = StreamName("examples", "orders")
