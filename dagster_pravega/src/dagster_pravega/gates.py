@@ -23,11 +23,11 @@ from aiopravega import UNBOUNDED, StreamCutRange, StreamName
 from aiopravega.gates import POLICY, DataReport, GateReport, check_data, check_schema, need_group
 from aiopravega.gates.candidates import resolve
 from aiopravega.schema import SchemaFormat
-from dagster_pravega.failures import failing_for_good
 from dagster_pravega.ranges import latest_materialization
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.schema_registry import SchemaRegistryResource
 from dagster_pravega.spec import CUTS_KEY, STREAM_KEY, plain
+from dagster_pravega.step_failures import failing_for_good
 
 AnAsset: TypeAlias = AssetKey | str | Sequence[str] | AssetsDefinition | AssetSpec
 _VIOLATION: Final = ("version", "direction", "path", "rule", "old", "new", "remedy")

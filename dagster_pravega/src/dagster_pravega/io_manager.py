@@ -1,32 +1,32 @@
 """Assets from and to streams, as Spark DataFrames: exact ranges when they are read, exactly once when written."""
 
-import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final
-from uuid import uuid4
+from typing import TYPE_CHECKING
 
 from dagster import ConfigurableIOManager, InputContext, OutputContext, ResourceDependency
 from pydantic import Field, PrivateAttr
 
 from aiopravega import UNBOUNDED, StreamCut, StreamCutRange, StreamName
-from aiopravega.errors import ConfigurationError, LedgerError, NotFoundError
-from aiopravega.ledger import DEFAULT_TABLE, CommitRecord, CutRecord
-from dagster_pravega.failures import failing_for_good
+from aiopravega.errors import ConfigurationError, NotFoundError
+from aiopravega.jobs.spark_frames import counted, load_range, save_events
+from aiopravega.jobs.spark_options import LEDGER_OPTION, TIME_OPTION
+from aiopravega.jobs.spark_session import LOCAL
+from aiopravega.jobs.writes import finished_write, write_once
+from aiopravega.ledger import CommitRecord, CutRecord
+from dagster_pravega.event_frames import as_events, spark_session
 from dagster_pravega.measures import data_version, measures
 from dagster_pravega.ranges import RangeConfig, named_range, written_range
 from dagster_pravega.resource import PravegaResource
-from dagster_pravega.spark import FORMAT, LOCAL, as_events, spark_session
 from dagster_pravega.spec import stream_of
-from dagster_pravega.stream_read import EVENTS, StreamRead
+from dagster_pravega.step_failures import failing_for_good
+from dagster_pravega.stream_read import StreamRead
 from dagster_pravega.unsplit import split_options
-from dagster_pravega.windows import TIME_COLUMN, Window, read_options, wanted_window
+from dagster_pravega.windows import Window, read_options, wanted_window
 from dagster_pravega.written import WRITE_ID_KEY, earlier_range, note_start, write_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-_LEDGER_OPTION: Final = "commit_ledger"
 
 
 class PravegaSparkIOManager(ConfigurableIOManager):
@@ -87,27 +87,24 @@ class PravegaSparkIOManager(ConfigurableIOManager):
             options = {**self.options, **given, **split_options(context)}
             wanted = named_range(context)
             # What this manager's own options say of event times is for the streams that it writes.
-            of_times = wanted is None and TIME_COLUMN in given
+            of_times = wanted is None and TIME_OPTION in given
             window = wanted_window(context, stream, options) if of_times else None
             if window is not None:
                 taken, finish = self._take(context, window)
                 options |= window.options
-                cuts, marks = taken.range, self._marks(taken.range, window)
-            else:
-                wanted = wanted or (written_range(context) if context.has_asset_key else RangeConfig())
-                cuts = self.pravega.range(str(stream), wanted.start, wanted.end)
-            size = self.pravega.client.distance(cuts.start, cuts.end)
-            context.log.info("Reading %d bytes of %s, from %s to %s", size, stream, cuts.start, cuts.end)
+                marks = self._marks(taken.range, window)
+                wanted = RangeConfig(**taken.range.to_json())
+            elif wanted is None:
+                wanted = written_range(context)
+            found = self.pravega.fix_range(str(stream), wanted.start, wanted.end)
+            cuts = found.cuts
+            context.log.info("Reading %d bytes of %s, from %s to %s", found.size, stream, cuts.start, cuts.end)
             spark = spark_session(self.master, self.spark_conf)
-            source = spark.read.format(FORMAT).options(**options)
-            frame = source.options(**self.pravega.spark_options(str(stream), cuts)).load()
+            frame = load_range(spark, self.pravega.get_config(), stream, cuts, options)
         if context.dagster_type.typing_type is not StreamRead:
             return frame
-        from pyspark.sql import Observation, functions
-
-        counted = Observation()
-        frame = frame.observe(counted, functions.count("*").alias(EVENTS))
-        return StreamRead(frame, stream, cuts, size, counted, taken, marks, finish)
+        frame, observation = counted(frame)
+        return StreamRead(frame, stream, cuts, found.size, observation, taken, marks, finish)
 
     def _take(self, context: InputContext, window: Window) -> tuple[CutRecord, Callable[[], None]]:
         """The range of a partition of time, and what records that it has been processed."""
@@ -141,39 +138,30 @@ class PravegaSparkIOManager(ConfigurableIOManager):
         with failing_for_good():
             write_id = write_name(context)
             stream = self.pravega.stream_name(stream_of(context.asset_key, context.definition_metadata))
-            record = self._written(stream, write_id)
-            seconds = None
-            if record is None:
-                note_start(context, write_id, self._tail(stream))
-                began = time.monotonic()
-                self._write(obj, stream, write_id)
-                seconds = time.monotonic() - began
-                record = self._written(stream, write_id)
-            else:
-                context.log.warning("%s is done already: nothing is written again", record.name)
-            if record is None:
-                raise LedgerError(f"Spark has written to {stream}, but its commit ledger has no record of {write_id!r}")
+            done = write_once(
+                stream,
+                write_id,
+                lambda: self._find(stream, write_id),
+                lambda: self._write(context, obj, stream, write_id),
+            )
+            if not done.by_this_try:
+                context.log.warning("%s is done already: nothing is written again", done.record.name)
             cuts = self._landed(context, stream, write_id)
         if cuts is not None:
             context.step_context.set_data_version(context.asset_key, data_version(cuts))
         for finish in self._taken.pop(_step_of(context), []):
             finish()
-        numbers = measures(str(stream), cuts, record.total_events, record.total_bytes, seconds)
+        seconds = done.seconds if done.by_this_try else None
+        numbers = measures(str(stream), cuts, done.record.total_events, done.record.total_bytes, seconds)
         context.add_output_metadata({**numbers, WRITE_ID_KEY: write_id})
 
-    def _written(self, stream: StreamName, write_id: str) -> CommitRecord | None:
-        """The record of a write that is done; what an earlier try decided and did not finish is finished here."""
-        scope, _, table = self.options.get(_LEDGER_OPTION, f"{stream.scope}/{DEFAULT_TABLE}").partition("/")
-        ledger = self.pravega.client.commit_ledger(scope, table)
-        try:
-            found = ledger.protocol().begin(stream, write_id, uuid4())
-        except NotFoundError:
-            return None  # no stream or no ledger yet: the write makes them
-        return found if isinstance(found, CommitRecord) else None
+    def _find(self, stream: StreamName, write_id: str) -> CommitRecord | None:
+        client = self.pravega.client
+        return client.run(finished_write(client.asynchronous, stream, write_id, self.options.get(LEDGER_OPTION)))
 
-    def _write(self, frame: "DataFrame", stream: StreamName, write_id: str) -> None:
-        sink = as_events(frame).write.format(FORMAT).mode("append").options(**self.options)
-        sink.options(**self.pravega.spark_options(str(stream)), write_id=write_id).save()
+    def _write(self, context: OutputContext, frame: "DataFrame", stream: StreamName, write_id: str) -> None:
+        note_start(context, write_id, self._tail(stream))
+        save_events(as_events(frame), self.pravega.get_config(), stream, write_id, self.options)
 
     def _landed(self, context: OutputContext, stream: StreamName, write_id: str) -> StreamCutRange | None:
         """The cuts between which the events of a finished write are."""

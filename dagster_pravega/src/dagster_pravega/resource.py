@@ -3,10 +3,13 @@
 It holds one blocking client per run or step, and says the same connection in the words of Spark's data source.
 """
 
-from pydantic import Field, SecretStr
+from pydantic import Field
 
 from aiopravega import UNBOUNDED, PravegaConfig, StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.jobs.ranges import FixedRange, fix_range
+from aiopravega.jobs.spark_options import STREAM_OPTION, connection_options, range_options
+from aiopravega.positions import parse_position
 from dagster_pravega.secured import SecuredResource
 
 
@@ -100,20 +103,13 @@ class PravegaResource(SecuredResource["PravegaResource"]):
             InvalidRangeError: the end lies before the start, or beyond the tail.
             InvalidStreamCutError: a text is not a cut, or a cut of another stream.
         """
-        name = self.stream_name(stream)
-        wanted = self.client.resolve(StreamCutRange(self._cut(stream, start), self._cut(stream, end)), name)
-        self.client.plan(wanted, name)
-        return wanted
+        return self.fix_range(stream, start, end).cuts
 
-    def _cut(self, stream: str, text: str | None) -> StreamCut:
-        match (text or "unbounded").strip().lower():
-            case "unbounded":
-                return UNBOUNDED
-            case "earliest":
-                return self.head(stream)
-            case "latest":
-                return self.tail(stream)
-        return StreamCut.from_text(text or "")
+    def fix_range(self, stream: str, start: str | None = None, end: str | None = None) -> FixedRange:
+        """The same as `range`, with its size in bytes."""
+        name = self.stream_name(stream)
+        first, last = (parse_position(text, name) if text else UNBOUNDED for text in (start, end))
+        return self.client.run(fix_range(self.client.asynchronous, name, first, last))
 
     def spark_options(self, stream: str | None = None, cuts: StreamCutRange | None = None) -> dict[str, str]:
         """Options for `spark.read.format("pravega")` and `df.write.format("pravega")`: secrets are among them.
@@ -123,21 +119,8 @@ class PravegaResource(SecuredResource["PravegaResource"]):
         Raises:
             ConfigurationError: the configuration or the name of the stream cannot work.
         """
-        config = self.get_config()
-        options = {
-            "controller": config.controller_uri,
-            "scope": config.scope,
-            "stream": None if stream is None else str(self.stream_name(stream)),
-            "username": config.username,
-            "password": _reveal(config.password),
-            "token": _reveal(config.token),
-            "ca_file": config.ca_file,
-            "verify_hostname": str(config.verify_hostname).lower(),
-            "start_stream_cut": None if cuts is None else cuts.start.to_text(),
-            "end_stream_cut": None if cuts is None else cuts.end.to_text(),
+        return {
+            **connection_options(self.get_config()),
+            **({} if stream is None else {STREAM_OPTION: str(self.stream_name(stream))}),
+            **({} if cuts is None else range_options(cuts)),
         }
-        return {name: value for name, value in options.items() if value is not None}
-
-
-def _reveal(secret: SecretStr | None) -> str | None:
-    return None if secret is None else secret.get_secret_value()

@@ -6,7 +6,7 @@ from typing import Any, Final, Generic, TypeVar
 from dagster import ConfigurableResource, InitResourceContext
 from pydantic import Field, PrivateAttr
 
-from dagster_pravega.failures import failing_for_good
+from dagster_pravega.step_failures import failing_for_good
 
 R = TypeVar("R")
 # Dagster's own mark for fields whose values its pages hide.

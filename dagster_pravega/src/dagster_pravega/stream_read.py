@@ -4,18 +4,17 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from dagster import DataVersion, MaterializeResult
 
 from aiopravega import StreamCutRange, StreamName
+from aiopravega.jobs.spark_frames import count_of
 from aiopravega.ledger import CutRecord
 from dagster_pravega.measures import CONSUMER_KEY, MARKS_KEY, TIMES_KEY, data_version, measures
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation
-
-EVENTS: Final = "events"
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class StreamRead:
         Call it after Spark has read the frame once, to its end: it waits until then. The events are counted while they
         pass, so nothing is read twice; the time is that since the input was loaded.
         """
-        events = self.observation.get[EVENTS]
+        events = count_of(self.observation)
         found = measures(str(self.stream), self.cuts, events, self.size, time.monotonic() - self.began)
         times = _times_of(self.taken)
         if times is not None and self.taken is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dagster import DagsterEventType, InputContext
 
 from aiopravega.errors import SplitProofError
-from aiopravega.failures import UNSPLIT
+from aiopravega.jobs.spark_options import UNSPLIT
 
 
 def split_options(context: InputContext) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ The cut ledger keeps the range of each, under the asset's name. Spark is not kno
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
 from dagster import InputContext, TimeWindowPartitionsDefinition
 
@@ -14,16 +14,11 @@ from aiopravega import StreamName, TimeUnit
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals import claim_times
+from aiopravega.jobs.spark_options import INTERVAL_OPTIONS, TIME_UNIT_OPTION, interval_options
 from aiopravega.ledger import CutRecord, Interval
 from dagster_pravega.spec import OPTIONS_KEY, plain
 
-# Options of Spark's data source.
-TIME_COLUMN: Final = "event_time"
-_UNIT: Final = "event_time_unit"
-_AHEAD: Final = "event_time_ahead_ms"
-_CLIP: Final = "event_time_clip"
-_FROM: Final = "event_time_from"
-_TO: Final = "event_time_to"
+_, _, _AHEAD, _CLIP = INTERVAL_OPTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +61,7 @@ class Window:
     @property
     def options(self) -> dict[str, str]:
         """Options of Spark's data source, for the rows of these times only."""
-        return {_FROM: self.since.isoformat(), _TO: self.until.isoformat()}
+        return interval_options(self.since.isoformat(), self.until.isoformat())
 
 
 def read_options(context: InputContext) -> dict[str, str]:
@@ -112,7 +107,7 @@ def wanted_window(context: InputContext, stream: StreamName, options: Mapping[st
         consumer,
         window.start,
         window.end,
-        TimeUnit.parse(options.get(_UNIT) or TimeUnit.MS.name),
+        TimeUnit.parse(options.get(TIME_UNIT_OPTION) or TimeUnit.MS.name),
         timedelta(milliseconds=int(ahead)) if ahead else None,
         options.get(_CLIP, "").lower() == "true",
     )

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.errors import PySparkException
 
 from aiopravega.errors import AlreadyExistsError, ConfigurationError, GroupNotFoundError, PravegaError
-from aiopravega.failures import error_in
+from aiopravega.jobs.retries import error_in
+from aiopravega.jobs.spark_options import FORMAT
 from aiopravega.names import StreamName
 from pyspark_pravega.table import SECRETS, kept_options
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FORMAT: Final = "pravega"
 _CATALOG: Final = "spark_catalog"
 _REGISTRY: Final = "schema_registry_uri"
 _REGISTRY_VARIABLE: Final = "PRAVEGA_SCHEMA_REGISTRY_URI"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark_pravega.read.batch import PravegaBatchReader
     from pyspark_pravega.read.columns import Columns
     from pyspark_pravega.read.metadata import MetadataTable, PravegaMetadataReader
+    from pyspark_pravega.read.read_options import ReadOptions
     from pyspark_pravega.read.stream import PravegaStreamReader
     from pyspark_pravega.write.batch import PravegaBatchWriter
     from pyspark_pravega.write.stream import PravegaStreamWriter
@@ -54,7 +55,7 @@ class PravegaDataSource(DataSource):
         self._recall(schema)
         if self._metadata is not None:
             return PravegaMetadataReader(self.options, schema)
-        return PravegaBatchReader(self.options, self._columns_given(schema).check(schema))
+        return PravegaBatchReader(self._read_options, self._columns_given(schema).check(schema))
 
     def streamReader(self, schema: StructType) -> "PravegaStreamReader":  # noqa: N802 - Spark's name
         """The reader of a streaming query.
@@ -65,7 +66,7 @@ class PravegaDataSource(DataSource):
         from pyspark_pravega.read.stream import PravegaStreamReader
 
         self._recall(schema)
-        return PravegaStreamReader(self.options, self._columns_given(schema).check(schema))
+        return PravegaStreamReader(self._read_options, self._columns_given(schema).check(schema))
 
     def writer(self, schema: StructType, overwrite: bool) -> "PravegaBatchWriter":
         """The writer of a batch job.
@@ -90,26 +91,31 @@ class PravegaDataSource(DataSource):
     @property
     def _metadata(self) -> "MetadataTable | None":
         """The table of metadata that is to be read, if it is not a stream."""
-        from pyspark_pravega.options import METADATA_OPTION
+        from pyspark_pravega.option_texts import METADATA_OPTION
         from pyspark_pravega.read.metadata import MetadataTable
 
         names = [text for option, text in self.options.items() if option.lower() == METADATA_OPTION and text]
         return MetadataTable.named(names[0]) if names else None
 
+    # Read and found once: Spark sends the source on to the process that makes the reader.
+    @cached_property
+    def _read_options(self) -> "ReadOptions":
+        from pyspark_pravega.read.read_options import ReadOptions
+
+        return ReadOptions.parse(self.options)
+
     @cached_property
     def _columns(self) -> "Columns":
-        """The columns of a read, found once: Spark sends the source on to the process that makes the reader."""
+        """The columns of a read."""
         from pyspark_pravega.read.decoded import read_columns
-        from pyspark_pravega.read.options import ReadOptions
 
-        return read_columns(ReadOptions.parse(self.options))
+        return read_columns(self._read_options)
 
     def _columns_given(self, schema: StructType) -> "Columns":
         """The same where they follow from the options, else those of a schema that the user gave to the reader."""
         from pyspark_pravega.read.decoded import read_columns
-        from pyspark_pravega.read.options import ReadOptions
 
-        options = ReadOptions.parse(self.options)
+        options = self._read_options
         return read_columns(options, schema) if options.decode.takes_schema_of_reader else self._columns
 
     def _recall(self, schema: StructType) -> None:

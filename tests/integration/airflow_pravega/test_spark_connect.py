@@ -46,9 +46,10 @@ def test_a_range_is_read_and_written_once(
 
 KILLED = """
 import sys, threading, time
-from airflow_pravega.spark.session import interruptible, spark_session
+from aiopravega.jobs.spark_session import interruptible, session_for_block
 
-with spark_session("name", sys.argv[1], {}) as spark, interruptible(spark, "name") as interrupt:
+session = session_for_block("name", sys.argv[1], {}, package="airflow-provider-pravega")
+with session as spark, interruptible(spark, "name") as interrupt:
     def slow(batches):
         time.sleep(600)
         yield from batches

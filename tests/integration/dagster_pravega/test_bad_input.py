@@ -80,7 +80,7 @@ def test_an_unknown_stream(read, scope):
 def test_a_cut_of_another_stream(read, make_stream, client):
     stream, other = make_stream("stream"), make_stream("other")
     said, retries = read(stream, {"start": client.head(other.scope, other.stream).to_text()})
-    assert f"the StreamCuts are of {other}, but {stream} is to be read" in said
+    assert f"the StreamCut is of {other}, but {stream} is to be read" in said
     assert retries == 0
 
 

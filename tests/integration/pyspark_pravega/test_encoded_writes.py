@@ -16,8 +16,8 @@ from aiopravega.errors import StreamSealedError
 from aiopravega.routing import SegmentMap, key_position
 from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat, SchemaInfo, split_header
 from pyspark_pravega.write.columns import SinkColumns
-from pyspark_pravega.write.options import WriteOptions
 from pyspark_pravega.write.task import write_plain
+from pyspark_pravega.write.write_options import WriteOptions
 
 ROWS = 200
 

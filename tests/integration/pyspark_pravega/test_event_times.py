@@ -8,7 +8,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorSet
 
 from aiopravega import ScalingPolicy, StreamName
-from aiopravega.failures import error_in
+from aiopravega.jobs.retries import error_in
 
 NEW_YEAR = datetime(2013, 1, 1, tzinfo=UTC)
 HOURS = 72
@@ -147,7 +147,7 @@ def test_what_the_watermarks_cannot_tell_is_told(timed, read, client, scope):
     assert error_of(stream, 0, 24).startswith("StreamTruncatedError")
     (clipped,) = days(0, 24, event_time_clip="true")
     assert read(stream, **JSON | clipped).count() == 0
-    assert "is a cut of" in error_of(StreamName(scope, "silent"), 0, 24, **cuts)
+    assert "the StreamCut is of" in error_of(StreamName(scope, "silent"), 0, 24, **cuts)
     client.delete_stream(scope, "open")
     client.create_stream(scope, "open", ScalingPolicy.fixed(2))
     assert error_of(stream, 0, 24, **cuts).startswith("InvalidStreamCutError")

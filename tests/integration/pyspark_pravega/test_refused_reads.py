@@ -102,7 +102,9 @@ def test_an_unknown_scope_is_refused(read):
 def test_a_cut_of_another_stream_is_refused(read, client, make_stream):
     stream, other = make_stream(1), make_stream(1, "other")
 
-    with pytest.raises(AnalysisException, match=r"InvalidStreamCutError: option 'start_stream_cut' is a cut of"):
+    with pytest.raises(
+        AnalysisException, match=r"InvalidStreamCutError: option 'start_stream_cut': the StreamCut is of"
+    ):
         read(stream, start_stream_cut=tail(client, other).to_text())
 
 

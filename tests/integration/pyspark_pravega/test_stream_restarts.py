@@ -14,6 +14,7 @@ from aiopravega import UNBOUNDED, StreamCutRange, StreamName
 from aiopravega.cuts import SegmentRange
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.plan import SegmentPartition
+from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.stream import PravegaStreamReader
 
 JOB = Path(__file__).with_name("follow_job.py")
@@ -81,14 +82,14 @@ def test_the_first_batch_is_the_same_when_it_is_repeated(client, fill, make_stre
     stream = make_stream(2)
     options = {"controller": pravega_config.controller_uri, "scope": stream.scope, "stream": stream.stream}
     options["start_stream_cut"] = begin
-    reader = PravegaStreamReader(options, Columns.of())
+    reader = PravegaStreamReader(ReadOptions.parse(options), Columns.of())
     first = reader.initialOffset()
     events = fill(stream, 100)
     end = reader.latestOffset(first, ReadAllAvailable())
     fill(stream, 100, "later")
 
     # Spark has written the end into its checkpoint, and the process dies: the next one asks for the start again.
-    restarted = PravegaStreamReader(options, Columns.of())
+    restarted = PravegaStreamReader(ReadOptions.parse(options), Columns.of())
     repeated = pieces(restarted, restarted.initialOffset(), end)
 
     assert repeated == pieces(reader, first, end)

@@ -7,6 +7,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from aiopravega import StreamCut, StreamName
 from aiopravega.errors import InvalidStreamCutError
 from pyspark_pravega.read.columns import Columns
+from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.stream import PravegaStreamReader
 
 
@@ -99,7 +100,7 @@ def test_two_queries_cannot_share_a_name(follow, fill, files, client, make_strea
 
 def stream_reader(stream: StreamName, config, **options: str) -> PravegaStreamReader:
     given = {"controller": config.controller_uri, "scope": stream.scope, "stream": stream.stream, "subscriber": "etl"}
-    return PravegaStreamReader(given | options, Columns.of())
+    return PravegaStreamReader(ReadOptions.parse(given | options), Columns.of())
 
 
 def names(stream: StreamName) -> tuple[str, str]:

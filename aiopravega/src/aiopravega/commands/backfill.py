@@ -6,20 +6,22 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_cluster, ledger_of, run, table
-from aiopravega.cuts import UNBOUNDED, StreamCut
+from aiopravega.cuts import UNBOUNDED
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.intervals.backfill import BackfillPlan, PlannedInterval, run_backfill
 from aiopravega.intervals.planning import plan_parts, plan_times
 from aiopravega.intervals.steps import Step
 from aiopravega.names import StreamName
+from aiopravega.positions import parse_position
 from aiopravega.times import TimeUnit
 
+T = TypeVar("T")
 _SIZES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
@@ -46,17 +48,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         add_cluster(each)
         each.add_argument("stream", help="scope/stream")
         each.add_argument("--consumer", required=True, help="name of the backfill: what is done is known by it")
-        each.add_argument("--start", type=_cut, default=UNBOUNDED, metavar="CUT", help="default: the head")
-        each.add_argument("--end", type=_cut, default=UNBOUNDED, metavar="CUT", help="default: the tail")
+        position = _argument(parse_position)
+        each.add_argument("--start", type=position, default=UNBOUNDED, metavar="CUT", help="or earliest, the default")
+        each.add_argument("--end", type=position, default=UNBOUNDED, metavar="CUT", help="or latest, the default")
         each.add_argument("--parts", type=int, help="how many intervals")
         each.add_argument("--bytes", type=_size, metavar="SIZE", help="or about how large, such as 256MiB")
         each.add_argument("--from", type=_time, dest="since", metavar="TIME", help="or event times: ISO 8601, UTC")
         each.add_argument("--to", type=_time, dest="until", metavar="TIME", help="the end, not included")
-        each.add_argument(
-            "--every", type=_step, metavar="DURATION", help="length of an interval, such as 15m, 1d or 1mo"
-        )
+        step, unit = _argument(Step.parse), _argument(TimeUnit.parse)
+        each.add_argument("--every", type=step, metavar="DURATION", help="length of an interval: 15m, 1d, 1mo")
         each.add_argument("--ahead", type=_duration, help="how much newer than the time noted next events may be")
-        each.add_argument("--unit", type=TimeUnit.parse, default=TimeUnit.MS, help="of event times: ns, us, ms, s (ms)")
+        each.add_argument("--unit", type=unit, default=TimeUnit.MS, help="of event times: ns, us, ms, s (ms)")
         each.add_argument("--clip", action="store_true", help="take what retention has left of the times")
     return run(parser.parse_args(words[:at]))
 
@@ -76,11 +78,16 @@ def _duration(text: str) -> timedelta:
     return timedelta(seconds=_parsed(text, r"(\d+) ?([a-z])", _SECONDS))
 
 
-def _step(text: str) -> Step:
-    try:
-        return Step.parse(text)
-    except ConfigurationError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+def _argument(parse: Callable[[str], T]) -> Callable[[str], T]:
+    """A parser of this package for argparse, which shows the messages of its own errors only."""
+
+    def parsed(text: str) -> T:
+        try:
+            return parse(text)
+        except PravegaError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parsed
 
 
 def _time(text: str) -> datetime:
@@ -89,13 +96,6 @@ def _time(text: str) -> datetime:
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r} is no time: {error}") from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
-
-
-def _cut(text: str) -> StreamCut:
-    try:
-        return StreamCut.from_text(text)
-    except PravegaError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 async def _planned(client: PravegaClient, options: argparse.Namespace) -> BackfillPlan:

@@ -14,13 +14,15 @@ from typing import Final
 
 from aiopravega import wire
 from aiopravega.client import PravegaClient
-from aiopravega.cuts import END_OF_SEGMENT, UNBOUNDED, SegmentRange, StreamCut, StreamCutRange
+from aiopravega.cuts import END_OF_SEGMENT, UNBOUNDED, SegmentRange, StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError, StreamTruncatedError, TableNotFoundError
 from aiopravega.intervals.backfill import BackfillPlan, PlannedInterval
 from aiopravega.intervals.times import interval_name
 from aiopravega.ledger import CutLedger, CutRecord, Interval
 from aiopravega.names import StreamName
+from aiopravega.positions import NamedCut, Position
 from aiopravega.read.events import read_bytes
+from aiopravega.read.positions import find_cut
 from aiopravega.times import TimeUnit
 
 # Ranges of event times that are looked for at the same time.
@@ -37,13 +39,13 @@ async def plan_parts(
     stream: StreamName,
     consumer: str,
     *,
-    start: StreamCut = UNBOUNDED,
-    end: StreamCut = UNBOUNDED,
+    start: Position = UNBOUNDED,
+    end: Position = UNBOUNDED,
     parts: int | None = None,
     max_bytes: int | None = None,
     ledger: CutLedger | None = None,
 ) -> BackfillPlan:
-    """A backfill of what lies between two cuts, in `parts`, or in parts of about `max_bytes`; by default in one.
+    """A backfill of what lies between two positions, in `parts`, or in parts of about `max_bytes`; by default in one.
 
     The intervals are called `1 of 8`, `2 of 8` and so on. If the consumer has intervals already, they are the plan:
     what is asked for then has to fit them.
@@ -54,7 +56,12 @@ async def plan_parts(
         PravegaError: the range does not fit the stream, or cannot be read.
     """
     known = _by_number(await _records(ledger or client.cut_ledger(stream.scope), consumer, stream))
-    wanted = _fitting(known, StreamCutRange(start, end))
+    # A plan that is recorded keeps its ends: head and tail of another day are not asked for.
+    ends = [
+        UNBOUNDED if known and isinstance(position, NamedCut) else await find_cut(client, stream, position)
+        for position in (start, end)
+    ]
+    wanted = _fitting(known, StreamCutRange(*ends))
     total = next(iter(known.values())).total if known else 0
     if known and len(known) == total:
         intervals = await _from_records(client, [known[number].record for number in sorted(known)])

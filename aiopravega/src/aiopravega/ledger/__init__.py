@@ -1,6 +1,6 @@
 """Ledgers on key-value tables: which transactions make up which write (exactly once), which range which interval."""
 
-from aiopravega.ledger.commit_ledger import DEFAULT_TABLE, CommitLedger
+from aiopravega.ledger.commit_ledger import DEFAULT_TABLE, CommitLedger, ledger_name
 from aiopravega.ledger.cut_ledger import CUT_TABLE, CutLedger, StoredRange
 from aiopravega.ledger.cut_record import CutRecord, Interval, IntervalState
 from aiopravega.ledger.job import WriteJob
@@ -27,4 +27,5 @@ __all__ = [
     "StoredCommit",
     "StoredRange",
     "WriteJob",
+    "ledger_name",
 ]

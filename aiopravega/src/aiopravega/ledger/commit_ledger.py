@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from aiopravega.control import Controller
-from aiopravega.errors import TableConflictError, WriteSupersededError
+from aiopravega.errors import ConfigurationError, TableConflictError, WriteSupersededError
 from aiopravega.ledger.keeper import Keepers, LeaseKeeper
 from aiopravega.ledger.notes import LeaseNotes, is_note
 from aiopravega.ledger.protocol import DEFAULT_POLL, DEFAULT_RETAIN, DEFAULT_VISIBLE_WITHIN, CommitProtocol
 from aiopravega.ledger.record import KEY_LENGTH, CommitRecord, StoredCommit, record_key
 from aiopravega.ledger.sweeper import Sweeper
-from aiopravega.names import StreamName
+from aiopravega.names import StreamName, check_name
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
 
@@ -23,6 +23,20 @@ from aiopravega.tables import KeyValueTable
 DEFAULT_TABLE = "commit-ledger"
 # A ledger sees a few updates per job: one partition is plenty.
 _PARTITIONS = 1
+
+
+def ledger_name(text: str | None, scope: str) -> tuple[str, str]:
+    """Scope and table of a commit ledger: `text` is `scope/table`; none: the default table in `scope`.
+
+    Raises:
+        ConfigurationError: it is not of this form, or not a name.
+    """
+    if not text:
+        return scope, DEFAULT_TABLE
+    ledger_scope, slash, table = text.partition("/")
+    if not slash:
+        raise ConfigurationError(f"'commit_ledger' is {text!r}, but must be scope/table")
+    return check_name("scope", ledger_scope), check_name("table", table)
 
 
 class CommitLedger:

@@ -14,11 +14,11 @@ from aiopravega.errors import (
     ConfigurationError,
     InvalidRangeError,
     InvalidStreamCutError,
-    SecurityError,
     SegmentNotFoundError,
     StreamTruncatedError,
 )
 from aiopravega.names import SegmentId, StreamName
+from aiopravega.read.absence import Reason, why_absent
 from aiopravega.store import SegmentInfo, SegmentStore
 
 # A deletion takes about a second, in which the controller still names a stream whose segments are gone.
@@ -137,27 +137,17 @@ class Planner:
         return _checked(segment, start, info.write_offset if end == END_OF_SEGMENT else end, info)
 
     async def _missing(self, segment: SegmentId, wanted: StreamCutRange) -> Exception:
-        """Why a segment of the range is not there: removed by retention, or never a segment of this stream."""
-        first_number = await self._first_number(segment.stream)
-        if first_number is not None and segment.number < first_number:
-            return InvalidStreamCutError(
-                f"{segment} is of a stream of this name that was deleted: the segments of the one that was made since "
-                f"have numbers from {first_number} on. Take cuts of the stream as it is now"
-            )
-        head = await self._controller.head_segments(segment.stream)
-        if any(segment.epoch < first.epoch or segment.number < first.number for first in head):
-            return StreamTruncatedError(
-                f"{segment.stream} starts at {StreamCut(segment.stream, head)}, but the range needs {segment}: "
-                "retention or a truncation removed it. Start from the head, or keep the data longer."
-            )
-        return InvalidStreamCutError(f"{segment} is not a segment of the stream: {wanted.start} to {wanted.end}")
-
-    async def _first_number(self, stream: StreamName) -> int | None:
-        """The number of the stream's first segment: numbers go on when a stream is made again. None: we may not ask."""
-        try:
-            return min(entry.segment.number for entry in await self._controller.epoch_segments(stream, 0))
-        except SecurityError:
-            return None
+        """The error for a range with a segment that is not there."""
+        absence = await why_absent(self._controller, segment)
+        match absence.reason:
+            case Reason.MADE_AGAIN:
+                return InvalidStreamCutError(f"{absence.text}. Take cuts of the stream as it is now")
+            case Reason.REMOVED:
+                return StreamTruncatedError(
+                    f"the range cannot be read: {absence.text}. Start from the head, or keep the data longer."
+                )
+            case Reason.NEVER_WAS:
+                return InvalidStreamCutError(f"{absence.text}: {wanted.start} to {wanted.end}")
 
 
 def _checked(segment: SegmentId, start: int, end: int, info: SegmentInfo) -> SegmentRange:

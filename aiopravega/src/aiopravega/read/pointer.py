@@ -11,9 +11,9 @@ from typing import Final, Self
 
 from aiopravega import wire
 from aiopravega.control import Controller
-from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError, MalformedEventError, SegmentNotFoundError, StreamTruncatedError
 from aiopravega.names import SegmentId, StreamName
+from aiopravega.read.absence import Reason, why_absent
 from aiopravega.read.events import Event, read_bytes
 from aiopravega.store import SegmentStore
 
@@ -105,12 +105,7 @@ def _no_event(pointer: EventPointer, found: str) -> MalformedEventError:
 
 
 async def _missing(controller: Controller, pointer: EventPointer) -> Exception:
-    """Why a segment is not there; a stream that was deleted raises of itself."""
-    stream, segment = pointer.segment.stream, pointer.segment
-    head = await controller.head_segments(stream)
-    if any(segment.epoch < first.epoch or segment.number < first.number for first in head):
-        return StreamTruncatedError(
-            f"{pointer} cannot be fetched: {stream} starts at {StreamCut(stream, head)}; retention or a truncation "
-            "removed the event, or the stream was deleted and made again"
-        )
-    return SegmentNotFoundError(f"{pointer} cannot be fetched: {stream} has no segment {segment}")
+    """The error for a pointer into a segment that is not there; a stream that was deleted raises of itself."""
+    absence = await why_absent(controller, pointer.segment)
+    kind = SegmentNotFoundError if absence.reason is Reason.NEVER_WAS else StreamTruncatedError
+    return kind(f"{pointer} cannot be fetched: {absence.text}")

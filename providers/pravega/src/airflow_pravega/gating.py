@@ -14,8 +14,8 @@ from aiopravega import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig
-from airflow_pravega.failures import failing_for_good
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.task_failures import failing_for_good
 
 FAIL: Final = "fail"
 SKIP: Final = "skip"

@@ -13,7 +13,7 @@ from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError, GroupNotFoundError
 from aiopravega.names import StreamName
 from aiopravega.schema.formats.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
-from pyspark_pravega.decode.options import DecodeOptions, Format, RegistryOptions
+from pyspark_pravega.decode.decode_options import DecodeOptions, Format, RegistryOptions
 from pyspark_pravega.decode.typed import Registered, TypedPlan
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from aiopravega.schema.formats.arrays import booleans, pick, spread
 from aiopravega.schema.formats.block import Block, good_rows
 from aiopravega.schema.formats.deserializer import BlockDeserializer
 from aiopravega.schema.formats.targets import Target
+from pyspark_pravega.decode.decode_options import OnError
 from pyspark_pravega.decode.decoder import Decoded
-from pyspark_pravega.decode.options import OnError
 
 if TYPE_CHECKING:
     from aiopravega.schema import GroupId, RegistryConfig

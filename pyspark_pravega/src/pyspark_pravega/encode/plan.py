@@ -7,7 +7,7 @@ import pyarrow as pa
 from aiopravega.schema import SchemaFormat
 from aiopravega.schema.codecs import NONE
 from aiopravega.schema.formats.serializer import BlockSerializer, row_encoder
-from pyspark_pravega.decode.options import Format
+from pyspark_pravega.decode.decode_options import Format
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError, GroupNotFoundError
 from aiopravega.names import StreamName
 from aiopravega.schema.codecs import NONE
-from pyspark_pravega.decode.options import Format, RegistryOptions
-from pyspark_pravega.encode.options import EncodeOptions
+from pyspark_pravega.decode.decode_options import Format, RegistryOptions
+from pyspark_pravega.encode.encode_options import EncodeOptions
 from pyspark_pravega.encode.plan import EncodePlan
 
 if TYPE_CHECKING:

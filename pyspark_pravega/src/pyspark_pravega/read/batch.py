@@ -4,33 +4,31 @@ Spark makes it on the driver, asks it for the partitions, which is when everythi
 copies to the tasks. A partition is a range of bytes of one segment.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from aiopravega.blocking import PravegaClient
-from aiopravega.cuts import StreamCut, StreamCutRange
+from aiopravega.cuts import UNBOUNDED, StreamCutRange
 from aiopravega.errors import PravegaError
+from aiopravega.read.positions import find_range
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.filters import Pushed, PushFilters
 from pyspark_pravega.read.interval import TimeInterval
-from pyspark_pravega.read.options import NamedCut, ReadOptions, Source
 from pyspark_pravega.read.plan import SegmentPartition, SplitPolicy, plan
+from pyspark_pravega.read.read_options import ReadOptions
+from pyspark_pravega.read.sources import Source
 from pyspark_pravega.read.task import read_partition
-from pyspark_pravega.read.times import with_times
+from pyspark_pravega.read.time_columns import with_times
 
 
 class PravegaBatchReader(DataSourceReader):
-    """Reads the events between two cuts of each of some streams.
+    """Reads the events between two cuts of each of some streams, by default from the earliest to the latest."""
 
-    Raises:
-        ConfigurationError: an option cannot work.
-    """
-
-    def __init__(self, options: Mapping[str, str], columns: Columns) -> None:
-        self._options = ReadOptions.parse(options)
+    def __init__(self, options: ReadOptions, columns: Columns) -> None:
+        self._options = options
         self._columns = columns
         self._pushed = Pushed()
         # Not a method of the class: Spark would refuse it wherever pushing is off.
@@ -65,18 +63,8 @@ class PravegaBatchReader(DataSourceReader):
 
 
 def _resolve(client: PravegaClient, source: Source, interval: TimeInterval | None) -> StreamCutRange:
-    """The cuts of a source, each name looked up once."""
-    stream = source.stream
-    if interval is not None and source.start is NamedCut.OF_TIMES:
-        return interval.range_in(client, stream)
-    known: dict[NamedCut, StreamCut] = {}
-
-    def cut(wanted: StreamCut | NamedCut) -> StreamCut:
-        if isinstance(wanted, StreamCut):
-            return wanted
-        if wanted not in known:
-            look_up = client.head if wanted is NamedCut.HEAD else client.tail
-            known[wanted] = look_up(stream.scope, stream.stream)
-        return known[wanted]
-
-    return StreamCutRange(cut(source.start), cut(source.end))
+    """The range of a source with both ends fixed: all of the stream, if neither cuts nor event times say it."""
+    if interval is not None and source.start is None:
+        return interval.range_in(client, source.stream)
+    start, end = source.start or UNBOUNDED, source.end or UNBOUNDED
+    return client.run(find_range(client.asynchronous, source.stream, start, end))

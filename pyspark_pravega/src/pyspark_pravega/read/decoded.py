@@ -6,7 +6,7 @@ from aiopravega.errors import PravegaError
 from pyspark_pravega.decode.decoder import DecodePlan
 from pyspark_pravega.decode.planning import decode_plan
 from pyspark_pravega.read.columns import ALL, CORRUPT, METADATA_COLUMNS, Columns
-from pyspark_pravega.read.options import ReadOptions
+from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.within import within
 
 

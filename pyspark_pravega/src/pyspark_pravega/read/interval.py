@@ -12,9 +12,10 @@ from typing import Final, Self
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.spark_options import INTERVAL_OPTIONS, TIME_OPTION, TIME_UNIT_OPTION
 from aiopravega.names import StreamName
 from aiopravega.times import EventTime, TimeUnit
-from pyspark_pravega.options import INTERVAL_OPTIONS, TIME_OPTION, TIME_UNIT_OPTION, Options
+from pyspark_pravega.option_texts import Options
 
 _FROM, _TO, _AHEAD, _CLIP = INTERVAL_OPTIONS
 _NUMBER: Final = re.compile(r"[+-]?\d+")

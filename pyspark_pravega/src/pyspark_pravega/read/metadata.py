@@ -14,9 +14,9 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.names import check_name
 from pyspark_pravega.connections import cluster
-from pyspark_pravega.options import METADATA_OPTION, Options
-from pyspark_pravega.read.options import READ_OPTIONS
-from pyspark_pravega.write.options import WRITE_OPTIONS
+from pyspark_pravega.option_texts import METADATA_OPTION, Options
+from pyspark_pravega.read.read_options import READ_OPTIONS
+from pyspark_pravega.write.write_options import WRITE_OPTIONS
 
 Row = tuple[str, str]
 

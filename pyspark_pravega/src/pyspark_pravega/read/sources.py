@@ -7,39 +7,27 @@ regard to case, and refused when that leaves a doubt. Nothing here talks to a se
 from collections.abc import Collection
 from dataclasses import dataclass
 from difflib import get_close_matches
-from enum import Enum
 from typing import Final
 
 from aiopravega.config import PravegaConfig
-from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError, InvalidStreamCutError
+from aiopravega.jobs.spark_options import RANGE_OPTIONS
 from aiopravega.names import StreamName
-from pyspark_pravega.options import RANGE_OPTIONS, Options
+from aiopravega.positions import Position, parse_position
+from pyspark_pravega.option_texts import Options
 
 _START, _END = RANGE_OPTIONS
 _STREAMS: Final = "streams"
 _OF = "."
 
 
-class NamedCut(Enum):
-    """A cut that is looked up when the job starts; the end of a streaming query may also be none at all.
-
-    OF_TIMES: what the watermarks say of the interval of event times that is read.
-    """
-
-    HEAD = "earliest"
-    TAIL = "latest"
-    UNBOUNDED = "unbounded"
-    OF_TIMES = "of times"
-
-
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One stream of a read, and the cuts between which it is read."""
+    """One stream of a read, and the positions between which it is read; None: no option says it."""
 
     stream: StreamName
-    start: StreamCut | NamedCut
-    end: StreamCut | NamedCut
+    start: Position | None = None
+    end: Position | None = None
 
 
 def is_cut_of_one_stream(option: str) -> bool:
@@ -48,7 +36,7 @@ def is_cut_of_one_stream(option: str) -> bool:
 
 
 def parse_sources(
-    given: Options, config: PravegaConfig, cuts: Collection[str], *, streaming: bool, of_times: bool = False
+    given: Options, config: PravegaConfig, cuts: Collection[str], *, of_times: bool = False
 ) -> tuple[Source, ...]:
     """The streams of options `stream` or `streams`, in their order.
 
@@ -56,7 +44,6 @@ def parse_sources(
         given: all options.
         config: knows the default scope.
         cuts: names of those options that are cuts of one stream.
-        streaming: whether the defaults are those of a streaming query.
         of_times: whether event times say the range of a stream that has no cuts.
 
     Raises:
@@ -66,20 +53,16 @@ def parse_sources(
     """
     streams = _streams(given, config)
     own = _cuts_by_stream(cuts, streams)
-    first, last = (NamedCut.TAIL, NamedCut.UNBOUNDED) if streaming else (NamedCut.HEAD, NamedCut.TAIL)
-    if of_times:
-        first = last = NamedCut.OF_TIMES
-    unbounded_end = NamedCut.UNBOUNDED if streaming else NamedCut.TAIL
     sources = tuple(
         Source(
             stream,
-            _cut(given, own.get((_START, stream)), _START, stream, first, NamedCut.HEAD),
-            _cut(given, own.get((_END, stream)), _END, stream, last, unbounded_end),
+            _position(given, own.get((_START, stream)), _START, stream),
+            _position(given, own.get((_END, stream)), _END, stream),
         )
         for stream in streams
     )
     for source in sources:
-        if (source.start is NamedCut.OF_TIMES) != (source.end is NamedCut.OF_TIMES):
+        if of_times and (source.start is None) != (source.end is None):
             raise ConfigurationError(
                 f"{source.stream}: one cut is given, and event times too: give both cuts, between which events of "
                 "these times are looked for, or none, so that the stream's watermarks say where they are"
@@ -128,27 +111,11 @@ def _cuts_by_stream(cuts: Collection[str], streams: list[StreamName]) -> dict[tu
     return found
 
 
-def _cut(
-    given: Options, own: str | None, option: str, stream: StreamName, default: NamedCut, unbounded: NamedCut
-) -> StreamCut | NamedCut:
+def _position(given: Options, own: str | None, option: str, stream: StreamName) -> Position | None:
     """The start or the end of a stream: by its own option, or else by the one for all."""
     name = own if own is not None and given.text(own.lower()) is not None else option
     text = (given.text(name.lower()) or "").strip()
-    match text.lower():
-        case "":
-            return default
-        case "unbounded":
-            return unbounded
-        case "earliest":
-            return NamedCut.HEAD
-        case "latest":
-            return NamedCut.TAIL
     try:
-        cut = StreamCut.from_text(text)
+        return parse_position(text, stream) if text else None
     except InvalidStreamCutError as error:
-        raise InvalidStreamCutError(f"option {name!r}: {error}; earliest, latest and unbounded work too") from error
-    if cut.stream != stream:
-        raise InvalidStreamCutError(
-            f"option {name!r} is a cut of {cut.stream}, but {stream} is to be read: give a cut of that stream"
-        )
-    return cut
+        raise InvalidStreamCutError(f"option {name!r}: {error}") from error

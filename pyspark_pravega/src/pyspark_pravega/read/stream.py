@@ -4,7 +4,7 @@ Spark keeps one in a process of its own for as long as the query runs, and asks 
 batch goes, and for its partitions; tasks get copies. What follows from Spark's order of calls is said where it is used.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -13,17 +13,20 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 
 from aiopravega.blocking import PravegaClient
-from aiopravega.cuts import StreamCut, StreamCutRange
-from aiopravega.errors import InvalidRangeError, PravegaError, StreamTruncatedError
+from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
+from aiopravega.errors import ConfigurationError, InvalidRangeError, PravegaError, StreamTruncatedError
 from aiopravega.names import StreamName
+from aiopravega.positions import NamedCut, Position
+from aiopravega.read.positions import find_cut
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.offsets import Cuts, Offset
-from pyspark_pravega.read.options import NamedCut, ReadOptions, Source
 from pyspark_pravega.read.plan import SegmentPartition, SplitPolicy, plan
+from pyspark_pravega.read.read_options import ReadOptions
+from pyspark_pravega.read.sources import Source
 from pyspark_pravega.read.subscription import Subscription
 from pyspark_pravega.read.task import read_partition
-from pyspark_pravega.read.times import with_times
+from pyspark_pravega.read.time_columns import with_times
 
 _GO_ON: Final = (
     "A streaming query goes on where its checkpoint says, so it has missed these events: to go on without them, start "
@@ -59,17 +62,23 @@ def _told(
 class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads some streams in micro-batches, each from one cut per stream to the next.
 
+    By default a query reads from the latest event on, without an end.
+
     Raises:
-        ConfigurationError: an option cannot work.
+        ConfigurationError: the options ask for an interval of event times.
     """
 
-    def __init__(self, options: Mapping[str, str], columns: Columns) -> None:
-        self._options = ReadOptions.parse(options, streaming=True)
+    def __init__(self, options: ReadOptions, columns: Columns) -> None:
+        if options.interval is not None:
+            raise ConfigurationError(
+                "an interval of event times is for spark.read: a streaming query has no end to wait for"
+            )
+        self._options = options
         self._streams = tuple(source.stream for source in self._options.sources)
         self._columns = columns
         # Spark asks for the beginning more than once, and an AvailableNow query that begins at the tail must not end
         # before that: so every name is looked up once.
-        self._named: dict[tuple[StreamName, NamedCut], StreamCut] = {}
+        self._named: dict[tuple[StreamName, Position], StreamCut] = {}
         self._targets: Cuts | None = None
         self._began_at: Offset | None = None
         self._latest: Offset | None = None
@@ -89,8 +98,13 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             PravegaError: a stream does not exist, or the cluster cannot be asked.
         """
         if self._began_at is None:
-            cuts = {source.stream: self._look_up(source.stream, source.start) for source in self._options.sources}
-            self._began_at = Offset(cuts)
+            starts = {source.stream: source.start or NamedCut.TAIL for source in self._options.sources}
+            self._began_at = Offset(
+                {
+                    stream: self._look_up(stream, NamedCut.HEAD if start == UNBOUNDED else start)
+                    for stream, start in starts.items()
+                }
+            )
         return self._began_at.to_json()
 
     @_told
@@ -101,9 +115,7 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             PravegaError: a stream does not exist, or the cluster cannot be asked.
         """
         self._targets = {
-            source.stream: self._look_up(
-                source.stream, NamedCut.TAIL if source.end is NamedCut.UNBOUNDED else source.end
-            )
+            source.stream: self._look_up(source.stream, _end(source) or NamedCut.TAIL)
             for source in self._options.sources
         }
 
@@ -164,21 +176,20 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _client(self) -> PravegaClient:
         return cluster(self._options.config).client
 
-    def _look_up(self, stream: StreamName, wanted: StreamCut | NamedCut) -> StreamCut:
-        if isinstance(wanted, StreamCut):
-            return wanted
-        if (stream, wanted) not in self._named:
-            look_up = self._client.head if wanted is NamedCut.HEAD else self._client.tail
-            self._named[stream, wanted] = look_up(stream.scope, stream.stream)
-        return self._named[stream, wanted]
+    def _look_up(self, stream: StreamName, position: Position) -> StreamCut:
+        if (stream, position) not in self._named:
+            found = self._client.run(find_cut(self._client.asynchronous, stream, position))
+            self._named[stream, position] = found
+        return self._named[stream, position]
 
     def _target(self, client: PravegaClient, source: Source) -> StreamCut:
         """How far the query may go now."""
         if self._targets is not None:
             return self._targets[source.stream]
-        if source.end is NamedCut.UNBOUNDED:
+        end = _end(source)
+        if end is None:
             return client.tail(source.stream.scope, source.stream.stream)
-        return self._look_up(source.stream, source.end)
+        return self._look_up(source.stream, end)
 
     def _step(self, client: PravegaClient, cuts: Cuts, targets: Cuts, limit: ReadLimit) -> Cuts:
         """The cuts of the next batch's end. Streams share the limit; one with less than its share leaves the rest."""
@@ -196,3 +207,8 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if following:
                 left -= client.distance(start, step[stream])
         return step
+
+
+def _end(source: Source) -> Position | None:
+    """Where a query ends; None: it follows the stream."""
+    return None if source.end == UNBOUNDED else source.end

@@ -11,8 +11,8 @@ from aiopravega.read.bulk import EventBlock, EventBlocks
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.frames import Positions, find_frames
-from pyspark_pravega.read.options import ReadOptions
 from pyspark_pravega.read.plan import SegmentPartition
+from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.rows import RowMaker
 
 # Bytes that become a batch: smaller ones cost more time in Spark, larger ones more memory in the worker.

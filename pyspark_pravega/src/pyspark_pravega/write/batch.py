@@ -14,10 +14,10 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.write import job
-from pyspark_pravega.write.options import WriteOptions
 from pyspark_pravega.write.sink import sink_columns
 from pyspark_pravega.write.task import LatestTime, PartitionWritten, write_once, write_plain
-from pyspark_pravega.write.times import note_time
+from pyspark_pravega.write.time_notes import note_time
+from pyspark_pravega.write.write_options import WriteOptions
 
 
 class PravegaBatchWriter(DataSourceArrowWriter):

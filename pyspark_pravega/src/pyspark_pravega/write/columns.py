@@ -22,7 +22,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.schema.formats.serializer import BlockSerializer
 from aiopravega.times import TimeUnit
 from pyspark_pravega.encode.plan import EncodePlan
-from pyspark_pravega.write.options import ColumnOptions
+from pyspark_pravega.write.write_options import ColumnOptions
 
 EVENT: Final = "event"
 ROUTING_KEY: Final = "routing_key"

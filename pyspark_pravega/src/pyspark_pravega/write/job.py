@@ -12,8 +12,8 @@ from uuid import UUID, uuid4
 from aiopravega.blocking import CommitProtocol, LeaseKeeper, PravegaClient
 from aiopravega.errors import ScopeNotFoundError, StreamNotFoundError, StreamSealedError
 from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
-from pyspark_pravega.write.options import WriteOptions
 from pyspark_pravega.write.report import report
+from pyspark_pravega.write.write_options import WriteOptions
 
 logger = logging.getLogger(__name__)
 

@@ -2,9 +2,9 @@
 
 from pyspark.sql.types import StructType
 
-from pyspark_pravega.decode.options import Format
+from pyspark_pravega.decode.decode_options import Format
 from pyspark_pravega.write.columns import SinkColumns
-from pyspark_pravega.write.options import WriteOptions
+from pyspark_pravega.write.write_options import WriteOptions
 
 
 def sink_columns(options: WriteOptions, schema: StructType) -> SinkColumns:

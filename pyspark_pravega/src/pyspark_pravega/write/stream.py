@@ -19,10 +19,10 @@ from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.write import job
-from pyspark_pravega.write.options import WriteOptions
 from pyspark_pravega.write.sink import sink_columns
 from pyspark_pravega.write.task import LatestTime, PartitionWritten, task_context, write_once, write_plain
-from pyspark_pravega.write.times import note_time
+from pyspark_pravega.write.time_notes import note_time
+from pyspark_pravega.write.write_options import WriteOptions
 
 # Under these names Spark tells tasks what they work for.
 _QUERY: Final = "sql.streaming.queryId"

@@ -16,8 +16,8 @@ from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
 from aiopravega.times import TimeUnit
 from pyspark_pravega.write import job
 from pyspark_pravega.write.columns import SinkColumns
-from pyspark_pravega.write.options import WriteOptions, WriterMode
 from pyspark_pravega.write.partition import write_in_transaction, write_plainly
+from pyspark_pravega.write.write_options import WriteOptions, WriterMode
 
 logger = logging.getLogger(__name__)
 

@@ -24,13 +24,17 @@ from pyspark.sql.types import (
 
 from aiopravega import SegmentId, StreamCut, StreamName
 from aiopravega.errors import ConfigurationError, MalformedEventError
+from aiopravega.positions import NamedCut
 from aiopravega.schema.formats.arrays import values_of
 from aiopravega.schema.formats.targets import JsonTarget
 from aiopravega.times import TimeUnit
-from pyspark_pravega.decode.options import OnError
+from pyspark_pravega.decode.decode_options import OnError
 from pyspark_pravega.decode.typed import TypedPlan
+from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.interval import TimeInterval
-from pyspark_pravega.read.options import NamedCut, ReadOptions, Source
+from pyspark_pravega.read.read_options import ReadOptions
+from pyspark_pravega.read.sources import Source
+from pyspark_pravega.read.stream import PravegaStreamReader
 from pyspark_pravega.read.within import within
 
 STREAM = StreamName("examples", "orders")
@@ -76,7 +80,7 @@ def ids(decoded):
 def test_a_read_of_times_takes_its_range_from_the_watermarks():
     options = parse(**JANUARY, event_time_ahead_ms="1500", event_time_clip="true")
 
-    assert options.sources == (Source(STREAM, NamedCut.OF_TIMES, NamedCut.OF_TIMES),)
+    assert options.sources == (Source(STREAM),)
     assert options.interval is not None
     assert options.interval.numbers(TimeUnit.MS) == (1_356_998_400_000, 1_359_676_800_000)
     assert (options.interval.ahead, options.interval.clip) == (timedelta(seconds=1.5), True)
@@ -114,7 +118,7 @@ def test_what_cannot_work_is_refused(wrong, message):
 
 def test_a_streaming_query_has_no_interval():
     with pytest.raises(ConfigurationError, match="an interval of event times is for spark.read"):
-        ReadOptions.parse(OPTIONS | JANUARY, streaming=True)
+        PravegaStreamReader(parse(**JANUARY), Columns.of())
 
 
 @pytest.mark.parametrize(

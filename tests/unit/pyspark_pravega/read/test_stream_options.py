@@ -3,20 +3,18 @@
 import pytest
 
 from aiopravega.errors import ConfigurationError
-from pyspark_pravega.read.options import ReadOptions
-from pyspark_pravega.read.sources import NamedCut
+from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.stream_options import StreamingOptions
 
 
 def parse(**options: str) -> ReadOptions:
-    return ReadOptions.parse({"stream": "examples/orders", **options}, streaming=True)
+    return ReadOptions.parse({"stream": "examples/orders", **options})
 
 
-def test_a_query_reads_from_the_tail_on_without_limit_and_alone_by_default():
+def test_a_query_reads_without_limit_and_alone_by_default():
     options = parse()
 
     assert options.streaming == StreamingOptions(None, None)
-    assert (options.sources[0].start, options.sources[0].end) == (NamedCut.TAIL, NamedCut.UNBOUNDED)
 
 
 @pytest.mark.parametrize("name", ["max_bytes_per_trigger", "approx_bytes_per_trigger"])

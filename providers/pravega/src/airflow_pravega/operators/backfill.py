@@ -6,17 +6,17 @@ from typing import Any
 
 from airflow.sdk import BaseOperator, Context, XComArg
 
-from aiopravega import UNBOUNDED, PravegaClient, PravegaConfig, StreamName, TimeUnit
+from aiopravega import PravegaClient, PravegaConfig, StreamName, TimeUnit
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.backfill import BackfillPlan, record_plan
 from aiopravega.intervals.planning import plan_parts, plan_times
 from aiopravega.intervals.steps import Step
 from aiopravega.loop import LoopThread
-from airflow_pravega.failures import failing_for_good
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name, interval_name
-from airflow_pravega.intervals import time_of, to_xcom
-from airflow_pravega.waiting import EARLIEST, LATEST, cut_at
+from airflow_pravega.intervals import to_xcom
+from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.templated_values import EARLIEST, LATEST, optional_number, position_of, time_of
 
 
 class PravegaBackfillPlanOperator(BaseOperator):
@@ -117,20 +117,14 @@ class PravegaBackfillPlanOperator(BaseOperator):
         return [to_xcom(each) for each in waiting]
 
     async def _plan_parts(self, client: PravegaClient, stream: StreamName, consumer: str) -> BackfillPlan:
-        # A plan that is recorded keeps its ends, so that head and tail of another day are not asked for again.
-        begun = bool(await client.cut_ledger(stream.scope).records(consumer, stream))
-        start, end = [
-            UNBOUNDED if begun and position in (EARLIEST, LATEST) else await cut_at(client, stream, position)
-            for position in (self.start, self.end)
-        ]
         return await plan_parts(
             client,
             stream,
             consumer,
-            start=start,
-            end=end,
-            parts=_number("parts", self.parts),
-            max_bytes=_number("max_bytes", self.max_bytes),
+            start=position_of(self.start, stream),
+            end=position_of(self.end, stream),
+            parts=optional_number("parts", self.parts),
+            max_bytes=optional_number("max_bytes", self.max_bytes),
         )
 
     async def _plan_times(self, client: PravegaClient, stream: StreamName, consumer: str) -> BackfillPlan:
@@ -140,13 +134,3 @@ class PravegaBackfillPlanOperator(BaseOperator):
         return await plan_times(
             client, stream, consumer, edges, ahead=self.ahead, clip=self.clip, unit=TimeUnit.parse(self.unit)
         )
-
-
-def _number(name: str, value: object) -> int | None:
-    """A templated number that may be left out."""
-    if value is None or value == "":
-        return None
-    try:
-        return int(str(value))
-    except ValueError:
-        raise ConfigurationError(f"{name} is {value!r}, but must be a whole number") from None

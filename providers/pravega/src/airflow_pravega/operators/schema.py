@@ -11,9 +11,9 @@ from aiopravega.gates import POLICY, GateReport, check_schema, find_group, need_
 from aiopravega.gates.candidates import from_class, resolve
 from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaRegistry
-from airflow_pravega.failures import failing_for_good
 from airflow_pravega.gating import FAIL, GateOperator
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.task_failures import failing_for_good
 
 
 class PravegaSchemaGateOperator(GateOperator):

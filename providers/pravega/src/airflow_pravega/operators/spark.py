@@ -7,29 +7,26 @@ Spark is started.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import Context, XComArg
 
 from aiopravega import PravegaConfig, StreamCutRange, StreamName
-from aiopravega.blocking import PravegaClient
-from aiopravega.errors import ConfigurationError, InvalidStreamCutError, LedgerError, NotFoundError
-from aiopravega.failures import unsplit_if_need_be
-from aiopravega.ledger import DEFAULT_TABLE, CommitRecord
-from airflow_pravega.failures import failing_for_good
+from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.ranges import fix_range
+from aiopravega.jobs.retries import unsplit_if_need_be
+from aiopravega.jobs.spark_frames import count_of, counted, load_range, save_events
+from aiopravega.jobs.spark_options import LEDGER_OPTION, TIME_OPTION, interval_options
+from aiopravega.jobs.writes import finished_write, write_once
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
 from airflow_pravega.intervals import finish
-from airflow_pravega.spark.connector import FORMAT, connection_options
 from airflow_pravega.spark.digest import digest_of_files
 from airflow_pravega.spark.operator import PravegaSparkOperator
+from airflow_pravega.task_failures import failing_for_good
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_EVENTS: Final = "events"
-_TIME_COLUMN: Final = "event_time"
 
 
 class PravegaSparkReadOperator(PravegaSparkOperator):
@@ -102,76 +99,58 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
         """
         with failing_for_good():
             hook = PravegaHook(self.pravega_conn_id)
-            config = hook.get_config()
-            stream = StreamName.parse(self.stream, config.scope)
-            wanted, size = self._check(config, stream)
-            began = time.monotonic()
-            with self.session(hook, context) as spark:
-                events, rows = unsplit_if_need_be(partial(self._run, spark, config, stream, wanted), self.log.warning)
-                digest = digest_of_files(spark, self.output_path, self.output_format) if self.digest else None
-            self._finish(config, stream, wanted, context)
+            with hook.get_client() as client:
+                stream = StreamName.parse(self.stream, client.config.scope)
+                given = cast("Mapping[str, str]", self.stream_cuts)  # not an XComArg any more, if what it gave is right
+                cuts, times = StreamCutRange.from_json(given), self._times(given)
+                found = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
+                began = time.monotonic()
+                with self.session(hook, context) as spark:
+                    read = partial(self._read, spark, client.config, stream, found.cuts, times)
+                    events, rows = unsplit_if_need_be(read, self.log.warning)
+                    digest = digest_of_files(spark, self.output_path, self.output_format) if self.digest else None
+                finish(client, stream, given, found.cuts, write_name(context))
         result = {
             "path": self.output_path,
             "events": events,
             "rows": rows,
-            "bytes": size,
+            "bytes": found.size,
             "seconds": round(time.monotonic() - began, 3),
             "digest": digest,
         }
         self.log.info("Read %s: %s", stream, result)
         return result
 
-    def _check(self, config: PravegaConfig, stream: StreamName) -> tuple[StreamCutRange, int]:
-        """The range with both ends fixed, and its bytes; Spark need not be started for one that cannot work."""
-        if not isinstance(self.stream_cuts, Mapping):
-            raise InvalidStreamCutError(
-                f"stream_cuts is {self.stream_cuts!r}, but must be a range with the texts start and end"
-            )
-        self._times()
-        with PravegaClient(config) as client:
-            wanted = client.resolve(StreamCutRange.from_json(self.stream_cuts), stream)
-            return wanted, sum(part.size for part in client.plan(wanted, stream))
-
-    def _times(self) -> dict[str, str]:
+    def _times(self, cuts: Mapping[str, str]) -> dict[str, str]:
         """Options that leave out the events of other times, if the range is one of event times."""
-        cuts = self.stream_cuts
-        if not isinstance(cuts, Mapping) or "since" not in cuts or "until" not in cuts:
+        if "since" not in cuts or "until" not in cuts:
             return {}
-        if _TIME_COLUMN not in {name.lower() for name in self.options}:
+        if TIME_OPTION not in {name.lower() for name in self.options}:
             raise ConfigurationError(
                 f"stream_cuts is of the event times {cuts['since']} to {cuts['until']}, and its range has events of "
-                f"other times too: name their column by options={{{_TIME_COLUMN!r}: …}}, and give 'decode' there"
+                f"other times too: name their column by options={{{TIME_OPTION!r}: …}}, and give 'decode' there"
             )
-        return {"event_time_from": cuts["since"], "event_time_to": cuts["until"]}
+        return interval_options(cuts["since"], cuts["until"])
 
-    def _finish(self, config: PravegaConfig, stream: StreamName, wanted: StreamCutRange, context: Context) -> None:
-        if isinstance(self.stream_cuts, Mapping):
-            with PravegaClient(config) as client:
-                finish(client, stream, self.stream_cuts, wanted, write_name(context))
-
-    def _run(
+    def _read(
         self,
         spark: "SparkSession",
         config: PravegaConfig,
         stream: StreamName,
-        wanted: StreamCutRange,
+        cuts: StreamCutRange,
+        times: Mapping[str, str],
         more: Mapping[str, str],
     ) -> tuple[int, int]:
-        from pyspark.sql import Observation, functions
-
-        source = spark.read.format(FORMAT).options(**self.options).options(**connection_options(config), **more)
-        cuts = {"start_stream_cut": wanted.start.to_text(), "end_stream_cut": wanted.end.to_text()}
-        frame = source.options(stream=str(stream), **cuts, **self._times()).load()
-        # Counted while they pass, so that nothing is read twice.
-        read, written = Observation(), Observation()
-        frame = self.transformed(frame.observe(read, functions.count("*").alias(_EVENTS)))
+        """Read the range and write the files; returns the events that were read and the rows that were written."""
+        frame, read = counted(load_range(spark, config, stream, cuts, {**self.options, **times, **more}))
+        frame = self.transformed(frame)
         if self.sort_by:
             frame = frame.orderBy(*self.sort_by)
         if self.files is not None:
             frame = frame.coalesce(self.files)
-        frame = frame.observe(written, functions.count("*").alias(_EVENTS))
+        frame, written = counted(frame)
         frame.write.format(self.output_format).mode("overwrite").save(self.output_path)
-        return read.get[_EVENTS], written.get[_EVENTS]
+        return count_of(read), count_of(written)
 
 
 class PravegaSparkWriteOperator(PravegaSparkOperator):
@@ -233,50 +212,30 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
         """
         with failing_for_good():
             hook = PravegaHook(self.pravega_conn_id)
-            config = hook.get_config()
-            stream = StreamName.parse(self.stream, config.scope)
             write_id = self.write_id or write_name(context)
-            began = time.monotonic()
-            record = self._written(config, stream, write_id)
-            found = record is not None
-            if record is None:
-                with self.session(hook, context) as spark:
-                    self._write(spark, config, stream, write_id, context)
-                record = self._written(config, stream, write_id)
-            if record is None:
-                raise LedgerError(
-                    f"Spark has written to {stream}, but the commit ledger has no record of write {write_id!r}: "
-                    "name another ledger by commit_ledger, not in options"
-                )
+            with hook.get_client() as client:
+                stream = StreamName.parse(self.stream, client.config.scope)
+                find = partial(finished_write, client.asynchronous, stream, write_id, self.commit_ledger)
+                write = partial(self._write, hook, client.config, stream, write_id, context)
+                done = write_once(stream, write_id, lambda: client.run(find()), write)
         result = {
             "stream": str(stream),
             "write_id": write_id,
-            "events": record.total_events,
-            "bytes": record.total_bytes,
-            "written": not found,
-            "seconds": round(time.monotonic() - began, 3),
+            "events": done.record.total_events,
+            "bytes": done.record.total_bytes,
+            "written": done.by_this_try,
+            "seconds": round(done.seconds, 3),
         }
-        self.log.info("%s: %s", "Written already" if found else "Written", result)
+        self.log.info("%s: %s", "Written" if done.by_this_try else "Written already", result)
         return result
 
-    def _written(self, config: PravegaConfig, stream: StreamName, write_id: str) -> CommitRecord | None:
-        """The record of this write if it is done; what an earlier try decided and did not finish is finished here."""
-        scope, _, table = (self.commit_ledger or f"{stream.scope}/{DEFAULT_TABLE}").partition("/")
-        with PravegaClient(config) as client:
-            try:
-                found = client.commit_ledger(scope, table).protocol().begin(stream, write_id, uuid4())
-            except NotFoundError:
-                return None  # no stream or no ledger yet: the write makes them
-        return found if isinstance(found, CommitRecord) else None
-
     def _write(
-        self, spark: "SparkSession", config: PravegaConfig, stream: StreamName, write_id: str, context: Context
+        self, hook: PravegaHook, config: PravegaConfig, stream: StreamName, write_id: str, context: Context
     ) -> None:
-        if self._make_frame is not None:
-            frame = self._make_frame(spark, context)
-        else:
-            frame = spark.read.format(self.source_format).load(self.source)
-        sink = self.transformed(frame).write.format(FORMAT).mode("append").options(**self.options)
-        if self.commit_ledger:
-            sink = sink.option("commit_ledger", self.commit_ledger)
-        sink.options(**connection_options(config)).options(stream=str(stream), write_id=write_id).save()
+        ledger = {LEDGER_OPTION: self.commit_ledger} if self.commit_ledger else {}
+        with self.session(hook, context) as spark:
+            if self._make_frame is not None:
+                frame = self._make_frame(spark, context)
+            else:
+                frame = spark.read.format(self.source_format).load(self.source)
+            save_events(self.transformed(frame), config, stream, write_id, self.options | ledger)

@@ -9,8 +9,8 @@ from airflow.sdk import BaseOperator, Context
 
 from aiopravega import RetentionPolicy, ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
-from airflow_pravega.failures import failing_for_good
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.task_failures import failing_for_good
 
 
 class _PravegaOperator(BaseOperator):

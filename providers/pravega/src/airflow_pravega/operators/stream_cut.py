@@ -5,11 +5,12 @@ from typing import Any
 
 from airflow.sdk import BaseOperator, Context, XComArg
 
-from aiopravega import PravegaClient, PravegaConfig, StreamCutRange, StreamName
+from aiopravega import PravegaClient, PravegaConfig, StreamName
+from aiopravega.jobs.ranges import fix_range
 from aiopravega.loop import LoopThread
-from airflow_pravega.failures import failing_for_good
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.waiting import EARLIEST, LATEST, cut_at
+from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.templated_values import EARLIEST, LATEST, position_of
 
 
 class PravegaStreamCutOperator(BaseOperator):
@@ -57,8 +58,7 @@ class PravegaStreamCutOperator(BaseOperator):
     async def _look(self, config: PravegaConfig) -> dict[str, str]:
         stream = StreamName.parse(self.stream, config.scope)
         async with PravegaClient(config) as client:
-            start = await cut_at(client, stream, self.start)
-            found = StreamCutRange(start, await cut_at(client, stream, self.end))
-            size = await client.distance(found.start, found.end)
-        self.log.info("From %s to %s: %s bytes", found.start, found.end, f"{size:,}")
-        return found.to_json()
+            start, end = (position_of(given, stream) for given in (self.start, self.end))
+            found = await fix_range(client, stream, start, end)
+        self.log.info("From %s to %s: %s bytes", found.cuts.start, found.cuts.end, f"{found.size:,}")
+        return found.cuts.to_json()

@@ -13,11 +13,12 @@ from aiopravega import PravegaClient, PravegaConfig, StreamName, TimeUnit
 from aiopravega.errors import NotYetError
 from aiopravega.intervals import claim_times
 from aiopravega.loop import LoopThread
-from airflow_pravega.failures import failing_for_good
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name, write_name
-from airflow_pravega.intervals import time_of, to_xcom
+from airflow_pravega.intervals import to_xcom
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
+from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.templated_values import time_of
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 
 

@@ -10,16 +10,18 @@ from typing import Any, Final
 from airflow.sdk import Context, PokeReturnValue, XComArg
 
 from aiopravega import PravegaClient, PravegaConfig, StreamCut, StreamCutRange, StreamName
-from aiopravega.errors import ConfigurationError, TableConflictError
+from aiopravega.errors import ConfigurationError, InvalidStreamCutError, TableConflictError
 from aiopravega.ledger import Interval, StoredRange
 from aiopravega.loop import LoopThread
-from airflow_pravega.failures import failing_for_good
+from aiopravega.read.positions import find_cut
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name, interval_name
 from airflow_pravega.intervals import to_xcom
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
+from airflow_pravega.stream_moved import end_if_moved
+from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.templated_values import EARLIEST, LATEST, position_of, whole_number
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
-from airflow_pravega.waiting import EARLIEST, cut_at, end_if_moved
 
 LAST: Final = "last"
 
@@ -93,10 +95,11 @@ class _Look:
     def __init__(self, config: PravegaConfig, sensor: PravegaStreamCutSensor, context: Context) -> None:
         self._config = config
         self.stream = StreamName.parse(sensor.stream, config.scope)
-        self.min_bytes = _whole_number(sensor.min_bytes)
+        self.min_bytes = whole_number("min_bytes", sensor.min_bytes)
         self.start = StreamCut.unbounded()  # known after the look
         self._since = sensor.since
         self._record = sensor.record
+        self._fired = sensor.fired
         self._interval = Interval(consumer_name(context), self.stream, interval_name(context))
         if self._since == LAST and not self._record:
             raise ConfigurationError('since="last" needs the records of earlier runs: do not say record=False')
@@ -125,27 +128,28 @@ class _Look:
 
     async def _find(self, client: PravegaClient, last: StoredRange | None) -> StreamCutRange | None:
         self.start = await self._start(client, last)
+        if self._fired is not None:
+            seen = StreamCutRange.from_json(self._fired)
+            if seen.start == self.start:
+                return seen  # the trigger has checked it already
         end = await end_if_moved(client, self.start, self.min_bytes, check=True)
         return None if end is None else StreamCutRange(self.start, end)
 
     async def _start(self, client: PravegaClient, last: StoredRange | None) -> StreamCut:
         if self._since != LAST:
-            return await cut_at(client, self.stream, self._since)
-        return await cut_at(client, self.stream, EARLIEST) if last is None else last.range.end
+            return await self._named(client)
+        return await client.head(self.stream.scope, self.stream.stream) if last is None else last.range.end
+
+    async def _named(self, client: PravegaClient) -> StreamCut:
+        cut = await find_cut(client, self.stream, position_of(self._since, self.stream))
+        if cut.is_unbounded:
+            raise InvalidStreamCutError(
+                f"an unbounded StreamCut is not a position in {self.stream}: give {EARLIEST} or {LATEST} instead"
+            )
+        return cut
 
     async def _fits(self, client: PravegaClient, recorded: StreamCutRange) -> bool:
         """Whether a recorded range is what is asked for: somebody may have given the run another start meanwhile."""
         if self._since in (LAST, EARLIEST):
             return True
-        return recorded.start == await cut_at(client, self.stream, self._since)
-
-
-def _whole_number(value: object) -> int:
-    """A templated number."""
-    try:
-        number = int(str(value))
-    except ValueError:
-        number = -1
-    if number < 0:
-        raise ConfigurationError(f"min_bytes is {value!r}, but must be a whole number of at least 0")
-    return number
+        return recorded.start == await self._named(client)

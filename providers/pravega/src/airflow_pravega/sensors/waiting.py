@@ -6,8 +6,8 @@ from typing import Any
 from airflow.sdk import BaseSensorOperator, Context
 from airflow.sdk.configuration import conf
 
-from airflow_pravega.failures import failing_for_good, from_event
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.task_failures import failing_for_good, from_event
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 
@@ -38,15 +38,18 @@ class PravegaWaitingSensor(BaseSensorOperator):
         self.record = record
         self.pravega_conn_id = pravega_conn_id
         self.poll_interval = poll_interval
+        # What the trigger has found, once it has fired.
+        self.fired: dict[str, Any] | None = None
 
     def wait_with(self, trigger: PravegaWaitingTrigger) -> None:
         """Defer; the sensor's timeout goes on."""
         self.defer(trigger=trigger, method_name="resume", timeout=timedelta(seconds=self.timeout))
 
     def resume(self, context: Context, event: dict[str, Any]) -> Any:
-        """Go on after the trigger fired: look again, because another run may have taken the range meanwhile."""
+        """Go on after the trigger fired. What it found is taken, unless another run has taken it meanwhile."""
         with failing_for_good():
             error = from_event(event)
             if error is not None:
                 raise error
+        self.fired = event
         return self.execute(context)

@@ -1,1 +1,1 @@
-"""How the Spark operators use Spark: sessions, options, digests of what was written."""
+"""How the Spark operators use Spark: their sessions, and digests of what was written."""

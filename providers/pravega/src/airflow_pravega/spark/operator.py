@@ -3,16 +3,18 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from airflow.sdk import BaseOperator, Context
 
+from aiopravega.jobs.spark_session import LOCAL, interruptible, session_for_block
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name
-from airflow_pravega.spark.session import LOCAL, interruptible, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_PACKAGE: Final = "airflow-provider-pravega"
 
 
 class PravegaSparkOperator(BaseOperator):
@@ -49,7 +51,8 @@ class PravegaSparkOperator(BaseOperator):
         """A Spark session whose jobs `on_kill` cancels."""
         master = self.master or hook.spark_master() or LOCAL
         name = consumer_name(context)
-        with spark_session(name, master, self.spark_conf) as spark, interruptible(spark, name) as interrupt:
+        session = session_for_block(name, master, self.spark_conf, package=_PACKAGE)
+        with session as spark, interruptible(spark, name) as interrupt:
             self._interrupt = interrupt
             try:
                 yield spark

@@ -3,8 +3,8 @@
 from typing import Any
 
 from aiopravega import PravegaClient, StreamCut
+from airflow_pravega.stream_moved import end_if_moved
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
-from airflow_pravega.waiting import end_if_moved
 
 
 class PravegaStreamCutTrigger(PravegaWaitingTrigger):

@@ -11,8 +11,8 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 from aiopravega import PravegaClient
 from aiopravega.errors import PravegaError
 from airflow_pravega.clients import shared_client
-from airflow_pravega.failures import to_event
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.task_failures import to_event
 
 
 class PravegaWaitingTrigger(BaseTrigger):

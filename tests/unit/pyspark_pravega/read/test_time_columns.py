@@ -4,8 +4,8 @@ import pytest
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.times import TimeUnit
-from pyspark_pravega.read.options import ReadOptions
-from pyspark_pravega.read.times import microseconds
+from pyspark_pravega.read.read_options import ReadOptions
+from pyspark_pravega.read.time_columns import microseconds
 
 OPTIONS = {"stream": "examples/orders"}
 

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.codecs import LARGEST_PAYLOAD
-from pyspark_pravega.options import Options
+from pyspark_pravega.option_texts import Options
 
 
 class Format(StrEnum):

@@ -5,8 +5,8 @@ from typing import Final, Self
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.codecs import GZIP, NONE, SNAPPY
-from pyspark_pravega.decode.options import ENCODE, SCHEMA_OPTIONS, Format, SchemaOptions, choice
-from pyspark_pravega.options import Options
+from pyspark_pravega.decode.decode_options import ENCODE, SCHEMA_OPTIONS, Format, SchemaOptions, choice
+from pyspark_pravega.option_texts import Options
 
 _REGISTER: Final = "schema_register"
 _CODEC: Final = "codec"

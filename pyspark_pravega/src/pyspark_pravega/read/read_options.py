@@ -9,23 +9,20 @@ from typing import Final, Self
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
-from aiopravega.times import TimeUnit
-from pyspark_pravega.decode.options import DECODE_OPTIONS, DecodeOptions
-from pyspark_pravega.options import (
+from aiopravega.jobs.spark_options import (
     CONNECTION_OPTIONS,
     INTERVAL_OPTIONS,
-    METADATA_OPTION,
     RANGE_OPTIONS,
-    STREAM_OPTIONS,
+    STREAM_OPTION,
     TIME_UNIT_OPTION,
-    Options,
 )
+from aiopravega.times import TimeUnit
+from pyspark_pravega.decode.decode_options import DECODE_OPTIONS, DecodeOptions
+from pyspark_pravega.option_texts import METADATA_OPTION, Options
 from pyspark_pravega.read.interval import TimeInterval
-from pyspark_pravega.read.sources import NamedCut, Source, is_cut_of_one_stream, parse_sources
+from pyspark_pravega.read.sources import Source, is_cut_of_one_stream, parse_sources
 from pyspark_pravega.read.stream_options import STREAMING_OPTIONS, StreamingOptions
-from pyspark_pravega.write.options import WRITE_OPTIONS
-
-__all__ = ["READ_OPTIONS", "NamedCut", "ReadOptions", "Source"]
+from pyspark_pravega.write.write_options import WRITE_OPTIONS
 
 _STREAMS: Final = "streams"
 _METADATA_COLUMNS: Final = "metadata_columns"
@@ -35,7 +32,7 @@ _MIN_PARTITIONS: Final = "min_partitions"
 
 READ_OPTIONS: Final = (
     *CONNECTION_OPTIONS,
-    *STREAM_OPTIONS,
+    STREAM_OPTION,
     _STREAMS,
     *RANGE_OPTIONS,
     METADATA_OPTION,
@@ -73,11 +70,8 @@ class ReadOptions:
     streaming: StreamingOptions
 
     @classmethod
-    def parse(cls, options: Mapping[str, str], *, streaming: bool = False) -> Self:
+    def parse(cls, options: Mapping[str, str]) -> Self:
         """Read Spark's options; those of writes are accepted, so that one set can serve a read and a write.
-
-        A batch reads from the earliest event to the latest by default; a streaming query from the latest one on,
-        without an end.
 
         Raises:
             ConfigurationError: an option that is unknown, missing or cannot work.
@@ -90,13 +84,9 @@ class ReadOptions:
             raise ConfigurationError(f"option {METADATA_OPTION!r} is for spark.read: a table of metadata is no stream")
         config = given.config()
         interval = TimeInterval.parse(given)
-        if streaming and interval is not None:
-            raise ConfigurationError(
-                "an interval of event times is for spark.read: a streaming query has no end to wait for"
-            )
         return cls(
             config=config,
-            sources=parse_sources(given, config, cuts, streaming=streaming, of_times=interval is not None),
+            sources=parse_sources(given, config, cuts, of_times=interval is not None),
             split_bytes=given.number(_SPLIT_BYTES, 0),
             min_partitions=given.number(_MIN_PARTITIONS),
             metadata_columns=_names(given, _METADATA_COLUMNS),

@@ -6,7 +6,7 @@ import pytest
 
 from aiopravega import RetentionPolicy, ScalingPolicy, StreamName
 from aiopravega.errors import ConfigurationError
-from pyspark_pravega.write.options import WriteOptions
+from pyspark_pravega.write.write_options import WriteOptions
 
 NEEDED = {"scope": "examples", "stream": "orders"}
 

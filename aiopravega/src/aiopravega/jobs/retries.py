@@ -1,15 +1,17 @@
-"""Errors on their way between processes, and which of them a new try of a whole job gets over.
+"""Which errors end a job for good, and which a new try of the whole job gets over.
 
 Schedulers meet errors as text: in the events of triggers, and inside Java exceptions of Spark, which hands on the
 tracebacks of Python data sources. Here they become errors of the tree again.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
 from aiopravega import errors
 from aiopravega.errors import PravegaError
+from aiopravega.jobs.spark_options import UNSPLIT
 
 # The last line of a traceback that ends with an error of the tree.
 _IN_A_TRACEBACK: Final = re.compile(r"^aiopravega\.errors\.(\w+): (.*)$", re.MULTILINE)
@@ -20,8 +22,6 @@ _PASS_WITH_A_NEW_TRY: Final = (
     errors.TransactionError,
     errors.SplitProofError,
 )
-# Options of Spark reads that split no segment.
-UNSPLIT: Final[Mapping[str, str]] = {"split_bytes": "0"}
 
 R = TypeVar("R")
 
@@ -49,6 +49,31 @@ def new_try_can_help(error: PravegaError) -> bool:
     anew, so it also gets over a lost race or a lost lease.
     """
     return error.retryable or isinstance(error, _PASS_WITH_A_NEW_TRY)
+
+
+@contextmanager
+def permanent_errors_as(permanent: Callable[[PravegaError, str], Exception]) -> Iterator[None]:
+    """Run a block of a job; errors that no new try can help become the scheduler's own, those out of Spark too.
+
+    Args:
+        permanent: from an error, and its text with the name of its class, to the scheduler's error, which forbids a
+            new try.
+
+    Raises:
+        Exception: `permanent`, in place of a PravegaError that no new try can help.
+        PravegaError: one that can pass.
+    """
+    try:
+        yield
+    except Exception as raised:
+        error = error_in(raised)
+        if error is None:
+            raise
+        if not new_try_can_help(error):
+            raise permanent(error, f"{type(error).__name__}: {error}") from raised
+        if error is raised:
+            raise
+        raise error from raised
 
 
 def unsplit_if_need_be(read: Callable[[Mapping[str, str]], R], warn: Callable[..., object]) -> R:

@@ -4,13 +4,15 @@ import pickle
 
 import pytest
 
-from aiopravega import SegmentId, StreamCut, StreamName
+from aiopravega import UNBOUNDED, SegmentId, StreamCut, StreamName
 from aiopravega.errors import ConfigurationError, InvalidStreamCutError
+from aiopravega.positions import NamedCut
 from pyspark_pravega import PravegaDataSource
 from pyspark_pravega.read.batch import PravegaBatchReader
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.metadata import PravegaMetadataReader
-from pyspark_pravega.read.options import NamedCut, ReadOptions, Source
+from pyspark_pravega.read.read_options import ReadOptions
+from pyspark_pravega.read.sources import Source
 
 STREAM = StreamName("examples", "orders")
 CUT = StreamCut(STREAM, {SegmentId(STREAM, 0, 0): 100})
@@ -24,24 +26,23 @@ def parse(**more):
 def test_a_read_is_bounded_by_the_stream_unless_cuts_are_given():
     options = parse()
 
-    assert options.sources == (Source(STREAM, NamedCut.HEAD, NamedCut.TAIL),)
+    assert options.sources == (Source(STREAM),)
     assert options.config.controller_uri == "tcp://pravega:9090"
 
 
 @pytest.mark.parametrize(
-    ("text", "start", "end"),
+    ("text", "position"),
     [
-        ("earliest", NamedCut.HEAD, NamedCut.HEAD),
-        ("LATEST", NamedCut.TAIL, NamedCut.TAIL),
-        ("unbounded", NamedCut.HEAD, NamedCut.TAIL),
-        ("UNBOUNDED", NamedCut.HEAD, NamedCut.TAIL),
-        ("", NamedCut.HEAD, NamedCut.TAIL),
-        (f" {CUT.to_text()} ", CUT, CUT),
+        ("earliest", NamedCut.HEAD),
+        ("LATEST", NamedCut.TAIL),
+        ("unbounded", UNBOUNDED),
+        ("", None),
+        (f" {CUT.to_text()} ", CUT),
     ],
 )
-def test_cuts_are_names_or_texts(text, start, end):
-    assert parse(start_stream_cut=text).sources[0].start == start
-    assert parse(end_stream_cut=text).sources[0].end == end
+def test_cuts_are_names_or_texts(text, position):
+    assert parse(start_stream_cut=text).sources[0].start == position
+    assert parse(end_stream_cut=text).sources[0].end == position
 
 
 def test_the_stream_may_bear_its_scope():
@@ -74,7 +75,10 @@ def test_a_text_that_is_no_cut_is_refused(option):
 
 
 def test_a_cut_of_another_stream_is_refused():
-    with pytest.raises(InvalidStreamCutError, match=r"cut of examples/orders, but examples/returns is to be read"):
+    with pytest.raises(
+        InvalidStreamCutError,
+        match=r"of examples/orders, but examples/returns is to be read",
+    ):
         parse(stream="returns", start_stream_cut=CUT.to_text())
 
 
@@ -90,14 +94,14 @@ def test_a_wrong_uri_is_refused():
 
 def test_a_secret_is_in_no_text():
     options = parse(username="reader", password="swordfish")
-    reader = PravegaBatchReader(OPTIONS | {"username": "reader", "password": "swordfish"}, Columns.of())
+    reader = PravegaBatchReader(options, Columns.of())
 
     assert "swordfish" not in f"{options!r} {options} {reader!r}"
     assert options.config.authorization() is not None
 
 
 def test_a_reader_travels_to_tasks():
-    reader = pickle.loads(pickle.dumps(PravegaBatchReader(OPTIONS, Columns.of(["all"]))))
+    reader = pickle.loads(pickle.dumps(PravegaBatchReader(parse(), Columns.of(["all"]))))
 
     assert isinstance(reader, PravegaBatchReader)
 
@@ -118,9 +122,9 @@ def several(streams, **more):
 
 def test_several_streams_are_read_each_between_the_same_named_cuts():
     assert several("orders, Returns,archive/orders", start_stream_cut="latest") == (
-        Source(STREAM, NamedCut.TAIL, NamedCut.TAIL),
-        Source(RETURNS, NamedCut.TAIL, NamedCut.TAIL),
-        Source(OTHER, NamedCut.TAIL, NamedCut.TAIL),
+        Source(STREAM, NamedCut.TAIL),
+        Source(RETURNS, NamedCut.TAIL),
+        Source(OTHER, NamedCut.TAIL),
     )
 
 
@@ -131,16 +135,24 @@ def test_each_stream_may_have_cuts_of_its_own():
         **{"start_stream_cut.orders": CUT.to_text(), "end_stream_cut.examples/returns": "earliest"},
     )
 
-    assert orders == Source(STREAM, CUT, NamedCut.TAIL)
+    assert orders == Source(STREAM, CUT)
     assert returns == Source(RETURNS, NamedCut.TAIL, NamedCut.HEAD)
 
 
 def test_a_cut_of_its_own_goes_with_one_stream_too():
-    assert parse(**{"START_STREAM_CUT.Orders": "latest"}).sources == (Source(STREAM, NamedCut.TAIL, NamedCut.TAIL),)
+    assert parse(**{"START_STREAM_CUT.Orders": "latest"}).sources == (Source(STREAM, NamedCut.TAIL),)
 
 
-def test_a_streaming_query_reads_from_the_latest_event_on():
-    assert ReadOptions.parse(OPTIONS, streaming=True).sources == (Source(STREAM, NamedCut.TAIL, NamedCut.UNBOUNDED),)
+def test_the_options_of_one_read_are_parsed_once(tmp_path):
+    schema = tmp_path / "order.avsc"
+    schema.write_text('{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}')
+    source = PravegaDataSource(OPTIONS | {"decode": "avro", "schema_file": str(schema)})
+    columns = source.schema()
+    schema.unlink()  # a second parse would look for it
+
+    sent = pickle.loads(pickle.dumps(source))
+
+    assert isinstance(sent.reader(columns), PravegaBatchReader)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +179,7 @@ def test_streams_and_cuts_that_leave_a_doubt_are_refused(streams, options, said)
 
 @pytest.mark.parametrize("option", ["start_stream_cut", "start_stream_cut.returns"])
 def test_the_text_of_a_cut_must_be_of_its_stream(option):
-    with pytest.raises(InvalidStreamCutError, match=f"option '{option}' is a cut of examples/orders, but"):
+    with pytest.raises(InvalidStreamCutError, match=f"option '{option}': the StreamCut is of examples/orders, but"):
         several("Returns", **{option: CUT.to_text()})
 
 
@@ -187,7 +199,7 @@ def test_a_table_of_metadata_has_its_own_columns():
     with pytest.raises(ConfigurationError, match="leave it out"):
         streams.reader(info.schema())
     with pytest.raises(ConfigurationError, match=r"'metadata' is for spark.read"):
-        ReadOptions.parse(OPTIONS | {"metadata": "Streams"}, streaming=True)
+        parse(metadata="Streams")
 
 
 @pytest.mark.parametrize(("option", "text"), [("split_bytes", "-1"), ("min_partitions", "0"), ("split_bytes", "1MB")])

@@ -1,4 +1,4 @@
-"""Intervals on their way between tasks, and times that templates give."""
+"""Intervals on their way between tasks, and what templates give: positions, times, numbers."""
 
 from datetime import UTC, datetime
 
@@ -8,7 +8,9 @@ import pytest
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CutRecord, Interval
-from airflow_pravega.intervals import time_of, to_xcom
+from aiopravega.positions import NamedCut
+from airflow_pravega.intervals import to_xcom
+from airflow_pravega.templated_values import optional_number, position_of, time_of, whole_number
 
 STREAM = StreamName("examples", "flights")
 NEW_YEAR = datetime(2013, 1, 1, tzinfo=UTC)
@@ -51,3 +53,31 @@ def test_what_is_no_time_is_refused(wrong):
 def test_a_time_without_zone_is_refused(wrong):
     with pytest.raises(ConfigurationError, match="since is 2013-01-01T00:00:00, which has no zone"):
         time_of("since", wrong)
+
+
+def test_a_position_is_a_text_or_a_range_whose_end_is_meant():
+    cuts = record().range.to_json()
+
+    assert position_of("earliest", STREAM) is NamedCut.HEAD
+    assert position_of(cuts["start"], STREAM) == position_of(cuts, STREAM) == record().range.end
+
+
+@pytest.mark.parametrize("wrong", [None, 7, ["earliest"], {"start": "earliest"}])
+def test_what_is_not_a_position_is_refused(wrong):
+    with pytest.raises(ConfigurationError, match="a position in examples/flights cannot be"):
+        position_of(wrong, STREAM)
+
+
+def test_a_number_may_come_as_text_and_may_be_left_out():
+    assert (whole_number("parts", "8"), whole_number("parts", 0)) == (8, 0)
+    assert (optional_number("parts", " 8"), optional_number("parts", ""), optional_number("parts", None)) == (
+        8,
+        None,
+        None,
+    )
+
+
+@pytest.mark.parametrize("wrong", ["many", -1, 1.5])
+def test_another_number_is_refused(wrong):
+    with pytest.raises(ConfigurationError, match="parts is .* but must be a whole number of at least 0"):
+        whole_number("parts", wrong)

@@ -13,20 +13,22 @@ from uuid import uuid4
 from aiopravega.config import PravegaConfig
 from aiopravega.control import RetentionPolicy, ScalingPolicy
 from aiopravega.errors import ConfigurationError
-from aiopravega.ledger import DEFAULT_TABLE
-from aiopravega.names import StreamName, check_name
-from aiopravega.times import TimeUnit
-from pyspark_pravega.decode.options import DECODE_OPTIONS, Format, choice
-from pyspark_pravega.encode.options import ENCODE_OPTIONS, EncodeOptions
-from pyspark_pravega.options import (
+from aiopravega.jobs.spark_options import (
     CONNECTION_OPTIONS,
     INTERVAL_OPTIONS,
+    LEDGER_OPTION,
     RANGE_OPTIONS,
-    STREAM_OPTIONS,
+    STREAM_OPTION,
     TIME_OPTION,
     TIME_UNIT_OPTION,
-    Options,
+    WRITE_ID_OPTION,
 )
+from aiopravega.ledger import ledger_name
+from aiopravega.names import StreamName
+from aiopravega.times import TimeUnit
+from pyspark_pravega.decode.decode_options import DECODE_OPTIONS, Format, choice
+from pyspark_pravega.encode.encode_options import ENCODE_OPTIONS, EncodeOptions
+from pyspark_pravega.option_texts import Options
 
 _MILLISECONDS: Final = 1000
 _SECONDS_PER_DAY: Final = 24 * 3600
@@ -60,7 +62,7 @@ _OF_SPARK: Final = ("checkpointlocation", "path")
 
 WRITE_OPTIONS: Final = (
     *CONNECTION_OPTIONS,
-    *STREAM_OPTIONS,
+    STREAM_OPTION,
     _MODE,
     _EXACTLY_ONCE,
     _ROUTER,
@@ -72,8 +74,8 @@ WRITE_OPTIONS: Final = (
     "transaction_timeout_ms",
     "read_after_write_consistency",
     "transaction_status_poll_interval_ms",
-    "write_id",
-    "commit_ledger",
+    WRITE_ID_OPTION,
+    LEDGER_OPTION,
     _RETAIN,
     "allow_create_scope",
     "allow_create_stream",
@@ -166,17 +168,17 @@ class WriteOptions:
         config = given.config()
         stream = given.stream(config)
         mode = _mode(given)
-        if given.text("write_id") is not None and mode is not WriterMode.EXACTLY_ONCE:
+        if given.text(WRITE_ID_OPTION) is not None and mode is not WriterMode.EXACTLY_ONCE:
             raise ConfigurationError("option 'write_id' needs exactly_once=true: plain writes cannot be recognised")
         encode = EncodeOptions.parse(given, decodes=given.text("decode") is not None)
         time = given.text(TIME_OPTION)
         if time is None and (given.text(_TIME_DELAY) or given.text(_TIME_WRITER)):
             raise ConfigurationError(f"options of times need option {TIME_OPTION!r}: the column that has them")
-        if given.text("write_id") is not None and streaming:
+        if given.text(WRITE_ID_OPTION) is not None and streaming:
             raise ConfigurationError(
                 "option 'write_id' is for spark.write: the writes of a streaming query are named by its checkpoint"
             )
-        ledger_scope, ledger_table = _ledger(given.text("commit_ledger"), stream.scope)
+        ledger_scope, ledger_table = ledger_name(given.text(LEDGER_OPTION), stream.scope)
         return cls(
             config=config,
             stream=stream,
@@ -191,7 +193,7 @@ class WriteOptions:
             lease=_lease(given, _DEFAULT_STREAMING_LEASE_MS if streaming else _DEFAULT_LEASE_MS),
             wait_visible=given.flag("read_after_write_consistency", True),
             poll=(given.number("transaction_status_poll_interval_ms") or _DEFAULT_POLL_MS) / _MILLISECONDS,
-            write_id=given.text("write_id") or str(uuid4()),
+            write_id=given.text(WRITE_ID_OPTION) or str(uuid4()),
             ledger_scope=ledger_scope,
             ledger_table=ledger_table,
             ledger_retain=(given.number(_RETAIN) or _DEFAULT_RETAIN_DAYS) * _SECONDS_PER_DAY,
@@ -213,15 +215,6 @@ def _mode(given: Options) -> WriterMode:
             f"options {_MODE!r} and {_EXACTLY_ONCE!r} say different things: give one of them, as {_MODE}={mode}"
         )
     return mode
-
-
-def _ledger(text: str | None, scope: str) -> tuple[str, str]:
-    if text is None:
-        return scope, DEFAULT_TABLE
-    ledger_scope, slash, table = text.partition("/")
-    if not slash:
-        raise ConfigurationError(f"option 'commit_ledger' is {text!r}, but must be scope/table")
-    return check_name("scope", ledger_scope), check_name("table", table)
 
 
 def _lease(given: Options, default: int) -> float:

@@ -10,27 +10,11 @@ from typing import Final
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.spark_options import CONNECTION_OPTIONS, STREAM_OPTION, TIME_UNIT_OPTION
 from aiopravega.names import StreamName
 from aiopravega.times import TimeUnit
 
-# The option for each setting of a connection. What is not given comes from the environment (PRAVEGA_…).
-CONNECTION_OPTIONS: Final[Mapping[str, str]] = {
-    "controller": "controller_uri",
-    "controller_uri": "controller_uri",
-    "username": "username",
-    "password": "password",
-    "token": "token",
-    "ca_file": "ca_file",
-    "verify_hostname": "verify_hostname",
-}
-STREAM_OPTIONS: Final = ("scope", "stream")
 METADATA_OPTION: Final = "metadata"
-# The column with the events' times: which a write notes, and which a read of an interval filters by.
-TIME_OPTION: Final = "event_time"
-TIME_UNIT_OPTION: Final = "event_time_unit"
-RANGE_OPTIONS: Final = ("start_stream_cut", "end_stream_cut")
-# What a read of an interval of event times says of it.
-INTERVAL_OPTIONS: Final = ("event_time_from", "event_time_to", "event_time_ahead_ms", "event_time_clip")
 _TRUE: Final = frozenset({"true", "1", "yes", "on"})
 _FALSE: Final = frozenset({"false", "0", "no", "off"})
 
@@ -101,7 +85,7 @@ class Options:
         Raises:
             ConfigurationError: they cannot work.
         """
-        return PravegaConfig.from_options(self._options, {**CONNECTION_OPTIONS, "scope": "scope"})
+        return PravegaConfig.from_options(self._options, CONNECTION_OPTIONS)
 
     def stream(self, config: PravegaConfig) -> StreamName:
         """The stream: options `scope` and `stream`, or `stream` as `scope/stream`.
@@ -109,7 +93,7 @@ class Options:
         Raises:
             ConfigurationError: there is none, or it is not a name.
         """
-        stream = self.text("stream")
+        stream = self.text(STREAM_OPTION)
         if stream is None:
             hint = "give .option('scope', …) and .option('stream', …)"
             if not self._options:  # Spark hands none on for such a table

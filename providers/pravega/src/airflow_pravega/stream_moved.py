@@ -1,45 +1,10 @@
-"""When has a stream moved far enough? The condition of the sensor and its trigger, and the cuts that they name.
+"""When has a stream moved far enough? The condition of the sensor and its trigger.
 
 It remembers nothing: where a task went on is in the cut ledger.
 """
 
-from collections.abc import Mapping
-from typing import Final
-
-from aiopravega import PravegaClient, StreamCut, StreamName
-from aiopravega.errors import ConfigurationError, InvalidStreamCutError, StreamSealedError
-
-EARLIEST: Final = "earliest"
-LATEST: Final = "latest"
-
-
-async def cut_at(client: PravegaClient, stream: StreamName, position: object) -> StreamCut:
-    """The cut that a user names: `earliest`, `latest`, the text of a cut, or a range, which stands for its end.
-
-    Raises:
-        ConfigurationError: it is of another type.
-        InvalidStreamCutError: it is no cut, or one of another stream.
-        StreamNotFoundError: there is no such stream.
-    """
-    if isinstance(position, Mapping):
-        position = position.get("end")
-    if not isinstance(position, str):
-        raise ConfigurationError(
-            f"a position in {stream} cannot be {position!r}: give {EARLIEST}, {LATEST}, the text of a StreamCut, or a "
-            "range with the texts start and end"
-        )
-    if position == EARLIEST:
-        return await client.head(stream.scope, stream.stream)
-    if position == LATEST:
-        return await client.tail(stream.scope, stream.stream)
-    cut = StreamCut.from_text(position)
-    if cut.is_unbounded:
-        raise InvalidStreamCutError(
-            f"an unbounded StreamCut is no position in {stream}: say {EARLIEST} or {LATEST} instead"
-        )
-    if cut.stream != stream:
-        raise InvalidStreamCutError(f"the StreamCut is of {cut.stream}, but {stream} is meant: give one of its own")
-    return cut
+from aiopravega import PravegaClient, StreamCut
+from aiopravega.errors import ConfigurationError, StreamSealedError
 
 
 async def end_if_moved(client: PravegaClient, start: StreamCut, min_bytes: int, *, check: bool) -> StreamCut | None:

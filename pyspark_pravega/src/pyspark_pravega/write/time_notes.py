@@ -8,8 +8,8 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import PravegaError
-from pyspark_pravega.write.options import WriteOptions
 from pyspark_pravega.write.task import PartitionWritten
+from pyspark_pravega.write.write_options import WriteOptions
 
 logger = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.spark_options import TIME_UNIT_OPTION
 from aiopravega.times import TimeUnit
-from pyspark_pravega.options import TIME_UNIT_OPTION
 from pyspark_pravega.read.columns import TIME_COLUMNS, Columns
 from pyspark_pravega.read.plan import SegmentPartition
 

@@ -1,0 +1,32 @@
+"""The range that a job reads: fixed, checked against the stream and measured before anything expensive is started."""
+
+from dataclasses import dataclass
+
+from aiopravega.client import PravegaClient
+from aiopravega.cuts import UNBOUNDED, StreamCutRange
+from aiopravega.names import StreamName
+from aiopravega.positions import Position
+from aiopravega.read.positions import find_range
+
+
+@dataclass(frozen=True, slots=True)
+class FixedRange:
+    """A range that can be read now, and its size in bytes, event headers included."""
+
+    cuts: StreamCutRange
+    size: int
+
+
+async def fix_range(
+    client: PravegaClient, stream: StreamName, start: Position = UNBOUNDED, end: Position = UNBOUNDED
+) -> FixedRange:
+    """The range between two positions; by default all of the stream as it is now.
+
+    Raises:
+        StreamNotFoundError: there is no such stream.
+        StreamTruncatedError: retention or a truncation removed a part of the range.
+        InvalidRangeError: the end lies before the start, or beyond the tail.
+        InvalidStreamCutError: a cut is of another stream, or does not fit the stream's segments.
+    """
+    cuts = await find_range(client, stream, start, end)
+    return FixedRange(cuts, sum(part.size for part in await client.plan(cuts, stream)))

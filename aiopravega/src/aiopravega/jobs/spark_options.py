@@ -1,0 +1,64 @@
+"""The words of Spark's data source `pravega` that schedulers and the source itself share: its name and its options.
+
+Spark is not needed here.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import SecretStr
+
+from aiopravega.config import PravegaConfig
+from aiopravega.cuts import StreamCutRange
+
+FORMAT: Final = "pravega"
+# The option for each setting of a connection. What is not given comes from the environment (PRAVEGA_…).
+CONNECTION_OPTIONS: Final[Mapping[str, str]] = {
+    "controller": "controller_uri",
+    "controller_uri": "controller_uri",
+    "scope": "scope",
+    "username": "username",
+    "password": "password",
+    "token": "token",
+    "ca_file": "ca_file",
+    "verify_hostname": "verify_hostname",
+}
+STREAM_OPTION: Final = "stream"
+RANGE_OPTIONS: Final = ("start_stream_cut", "end_stream_cut")
+# The column with the events' times: which a write notes, and which a read of an interval filters by.
+TIME_OPTION: Final = "event_time"
+TIME_UNIT_OPTION: Final = "event_time_unit"
+# What a read of an interval of event times says of it.
+INTERVAL_OPTIONS: Final = ("event_time_from", "event_time_to", "event_time_ahead_ms", "event_time_clip")
+LEDGER_OPTION: Final = "commit_ledger"
+WRITE_ID_OPTION: Final = "write_id"
+# Options of a read that splits no segment.
+UNSPLIT: Final[Mapping[str, str]] = {"split_bytes": "0"}
+
+
+def connection_options(config: PravegaConfig) -> dict[str, str]:
+    """The options of a read or a write that reach the cluster; passwords and tokens are among them: never log them."""
+    options: dict[str, str] = {}
+    for option, setting in CONNECTION_OPTIONS.items():
+        options.setdefault(setting, option)  # of a setting that has two options, the first
+    values = {option: _text(getattr(config, setting)) for setting, option in options.items()}
+    return {option: text for option, text in values.items() if text is not None}
+
+
+def range_options(cuts: StreamCutRange) -> dict[str, str]:
+    """The options of a read of one range."""
+    return dict(zip(RANGE_OPTIONS, cuts.to_json().values(), strict=True))
+
+
+def interval_options(since: str, until: str) -> dict[str, str]:
+    """The options of a read that gives only the events with `since <= time < until`, times with their zones."""
+    return dict(zip(INTERVAL_OPTIONS, (since, until), strict=False))
+
+
+def _text(value: str | bool | SecretStr | None) -> str | None:
+    match value:
+        case SecretStr():
+            return value.get_secret_value()
+        case bool():
+            return str(value).lower()
+    return value

@@ -1,0 +1,113 @@
+"""A Spark session for a job: the one that runs in this process, or a new one; on this machine, a cluster, or a server.
+
+Spark is imported only here and in `spark_frames`, when a job needs it.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+from aiopravega.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+logger = logging.getLogger(__name__)
+
+LOCAL: Final = "local[*]"
+_CONNECT: Final = "sc://"
+# Set by PySpark while it talks Spark Connect, and left behind: all of this process would go on to talk it.
+_CONNECT_MODE: Final = "SPARK_CONNECT_MODE_ENABLED"
+
+
+def lasting_session(name: str, master: str, conf: Mapping[str, str], *, package: str) -> "SparkSession":
+    """The session of this process, which is made if there is none. It lives as long as the process.
+
+    Args:
+        name: its name in Spark's own pages.
+        master: `local[*]`, `local-cluster[…]`, `spark://host:port`, `yarn`, …, or the URL of a Spark Connect server,
+            `sc://host:port`, whose Python has the data source then.
+        conf: Spark's settings. Credentials do not belong here: whoever sees the session sees them.
+        package: whose extra `spark` brings Spark and its data source.
+
+    Raises:
+        ConfigurationError: Spark, or Pravega's data source for it, is not installed.
+    """
+    return _running(master, package) or _new(name, master, conf)
+
+
+@contextmanager
+def session_for_block(name: str, master: str, conf: Mapping[str, str], *, package: str) -> Iterator["SparkSession"]:
+    """A session that ends with the block. One that runs in this process already is used as it is, and goes on.
+
+    The arguments and errors are those of `lasting_session`.
+    """
+    running = _running(master, package)
+    if running is not None:
+        yield running
+        return
+    mode = os.environ.get(_CONNECT_MODE)
+    session = _new(name, master, conf)
+    try:
+        yield session
+    finally:
+        session.stop()
+        if master.startswith(_CONNECT) and mode is None:
+            os.environ.pop(_CONNECT_MODE, None)
+
+
+@contextmanager
+def interruptible(spark: "SparkSession", name: str) -> Iterator[Callable[[], object]]:
+    """Run the jobs of a block so that the function that is yielded cancels them, whatever thread calls it."""
+    mark = f"pravega-{uuid4()}"
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        spark.addTag(mark)
+        try:
+            yield partial(spark.interruptTag, mark)
+        finally:
+            spark.removeTag(mark)
+        return
+    # A group: outside Spark Connect, a tag is known only to the thread that set it.
+    spark.sparkContext.setJobGroup(mark, name, interruptOnCancel=True)
+    try:
+        yield partial(spark.sparkContext.cancelJobGroup, mark)
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # None clears it
+
+
+def _running(master: str, package: str) -> "SparkSession | None":
+    """The session of this process, if it has one, and Spark is installed as `master` needs it."""
+    connect = master.startswith(_CONNECT)
+    needed = ("pyspark", "grpc_status", "zstandard") if connect else ("pyspark", "pyspark_pravega")
+    missing = [module for module in needed if find_spec(module) is None]
+    if missing:
+        what = "Spark's client for Spark Connect" if connect else "Spark with its data source for Pravega"
+        raise ConfigurationError(
+            f"the job needs {what} where it runs, but the modules {', '.join(missing)} are not installed: "
+            f"pip install '{'pyspark[connect]' if connect else f'{package}[spark]'}'"
+        )
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        logger.info("Using the Spark session of this process; master %s and its settings are not used", master)
+    return running
+
+
+def _new(name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":
+    from pyspark.sql import SparkSession
+
+    if master.startswith("local"):
+        # Spark's workers take the first `python3` on the path, which may lack what this one has.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(name)
+    builder = builder.remote(master) if master.startswith(_CONNECT) else builder.master(master)
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

@@ -1,0 +1,80 @@
+"""A write is done once, and the commit ledger says whether it is."""
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+
+from aiopravega import StreamName
+from aiopravega.errors import ConfigurationError, LedgerError
+from aiopravega.jobs.writes import write_once
+from aiopravega.ledger import DEFAULT_TABLE, CommitRecord, CommitState, ledger_name
+
+SINK = StreamName("examples", "orders")
+RECORD = CommitRecord(
+    sink=SINK,
+    write_id="monday",
+    attempt=uuid4(),
+    incarnation=0,
+    state=CommitState.DONE,
+    partitions=(),
+    prepared_at=datetime(2026, 1, 1, tzinfo=UTC),
+)
+
+
+class Ledger:
+    """A ledger of one write."""
+
+    def __init__(self, record: CommitRecord | None = None, *, forgetful: bool = False) -> None:
+        self.record = record
+        self.forgetful = forgetful
+        self.writes = 0
+
+    def find(self) -> CommitRecord | None:
+        return self.record
+
+    def write(self) -> None:
+        self.writes += 1
+        self.record = None if self.forgetful else RECORD
+
+
+def test_a_write_that_is_done_is_not_done_again():
+    ledger = Ledger(RECORD)
+
+    done = write_once(SINK, "monday", ledger.find, ledger.write)
+
+    assert (done.record, done.by_this_try, ledger.writes) == (RECORD, False, 0)
+
+
+def test_a_write_that_is_not_done_is_done_once():
+    ledger = Ledger()
+
+    done = write_once(SINK, "monday", ledger.find, ledger.write)
+
+    assert (done.record, done.by_this_try, ledger.writes) == (RECORD, True, 1)
+    assert done.seconds >= 0
+
+
+def test_a_write_without_a_record_is_an_error():
+    ledger = Ledger(forgetful=True)
+
+    with pytest.raises(LedgerError, match="written to examples/orders, but .* no record of write 'monday'"):
+        write_once(SINK, "monday", ledger.find, ledger.write)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (None, ("examples", DEFAULT_TABLE)),
+        ("", ("examples", DEFAULT_TABLE)),
+        ("other/my-table", ("other", "my-table")),
+    ],
+)
+def test_a_ledger_is_a_table_in_the_streams_scope_unless_it_is_named(text, name):
+    assert ledger_name(text, "examples") == name
+
+
+@pytest.mark.parametrize("text", ["table", "scope/", "/table", "a/b/c"])
+def test_a_text_that_names_no_ledger_is_refused(text):
+    with pytest.raises(ConfigurationError):
+        ledger_name(text, "examples")

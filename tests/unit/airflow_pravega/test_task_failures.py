@@ -1,0 +1,28 @@
+import json
+
+import pytest
+from airflow.sdk.exceptions import AirflowFailException
+
+from aiopravega import errors
+from airflow_pravega.task_failures import failing_for_good, from_event, to_event
+
+
+def test_what_no_retry_can_help_fails_the_task_for_good():
+    with pytest.raises(AirflowFailException, match="StreamSealedError: what, and what to do"), failing_for_good():
+        raise errors.StreamSealedError("what, and what to do")
+
+
+def test_what_can_pass_is_left_to_retries():
+    with pytest.raises(errors.PravegaTimeoutError, match="later"), failing_for_good():
+        raise errors.PravegaTimeoutError("later")
+
+
+@pytest.mark.parametrize("kind", [errors.ConfigurationError, errors.PartialCommitError, errors.PravegaTimeoutError])
+def test_an_error_survives_the_way_through_an_event(kind: type[errors.PravegaError]):
+    found = from_event(json.loads(json.dumps(to_event(kind("message")))))
+    assert type(found) is kind
+    assert str(found) == "message"
+
+
+def test_an_event_without_an_error_has_none():
+    assert from_event({"status": "moved", "start": "", "end": ""}) is None
