@@ -43,11 +43,11 @@ class PravegaCatalog:
         scaling: ScalingPolicy | None = None,
         retention: RetentionPolicy | None = None,
         tags: Iterable[str] = (),
-        policy: str | None = None,
+        new_policy: str | None = None,
     ) -> StreamTable:
         """Make a stream, with the group and the schema of its events; or none of them, if one cannot be made."""
         return self._client.run(
-            self._catalog.create(stream, schema, scaling=scaling, retention=retention, tags=tags, policy=policy)
+            self._catalog.create(stream, schema, scaling=scaling, retention=retention, tags=tags, new_policy=new_policy)
         )
 
     def drop(self, stream: StreamName | str, *, keep_schemas: bool = False) -> bool:

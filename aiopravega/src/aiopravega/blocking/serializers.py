@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import MalformedEventError
-from aiopravega.schema import Encoding, GroupProperties, SchemaInfo, serializers
+from aiopravega.schema import Encoding, SchemaInfo, serializers
 from aiopravega.schema.codecs import LARGEST_PAYLOAD, NONE
 from aiopravega.schema.header import HEADER_BYTES
 from aiopravega.schema.serializers import EventFormat, MultiSerializer, Serializer
@@ -30,7 +30,7 @@ def open_serializer(
     codec: str = NONE,
     header: bool = True,
     register: bool = True,
-    create: GroupProperties | None = None,
+    new_policy: str | None = None,
 ) -> Serializer:
     """See `aiopravega.schema.serializers.open_serializer`."""
     return registry.run(
@@ -42,7 +42,7 @@ def open_serializer(
             codec=codec,
             header=header,
             register=register,
-            create=create,
+            new_policy=new_policy,
         )
     )
 
@@ -55,12 +55,18 @@ def open_multi_serializer(
     namespace: str = "",
     codec: str = NONE,
     register: bool = True,
-    create: GroupProperties | None = None,
+    new_policy: str | None = None,
 ) -> MultiSerializer:
     """See `aiopravega.schema.serializers.open_multi_serializer`."""
     return registry.run(
         serializers.open_multi_serializer(
-            registry.asynchronous, group, forms, namespace=namespace, codec=codec, register=register, create=create
+            registry.asynchronous,
+            group,
+            forms,
+            namespace=namespace,
+            codec=codec,
+            register=register,
+            new_policy=new_policy,
         )
     )
 
@@ -128,7 +134,7 @@ def open_block_serializer(
     codec: str = NONE,
     header: bool = True,
     register: bool = True,
-    create: GroupProperties | None = None,
+    new_policy: str | None = None,
 ) -> "BlockSerializer":
     """See `aiopravega.schema.formats.opening.open_block_serializer`; `columns` is a schema of Arrow."""
     from aiopravega.schema.formats import opening
@@ -143,7 +149,7 @@ def open_block_serializer(
             codec=codec,
             header=header,
             register=register,
-            create=create,
+            new_policy=new_policy,
         )
     )
 

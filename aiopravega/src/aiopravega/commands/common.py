@@ -12,6 +12,7 @@ from aiopravega.ledger import CUT_TABLE, CutLedger
 from aiopravega.names import StreamName
 
 Action = Callable[[PravegaClient, argparse.Namespace], Awaitable[int]]
+NEW_POLICY_HELP = "policy of a new group; default: BackwardTransitive, of custom formats AllowAny"
 _INTERRUPTED = 130
 
 
