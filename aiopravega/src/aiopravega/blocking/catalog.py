@@ -44,10 +44,19 @@ class PravegaCatalog:
         retention: RetentionPolicy | None = None,
         tags: Iterable[str] = (),
         new_policy: str | None = None,
+        declared_only: bool = False,
     ) -> StreamTable:
         """Make a stream, with the group and the schema of its events; or none of them, if one cannot be made."""
         return self._client.run(
-            self._catalog.create(stream, schema, scaling=scaling, retention=retention, tags=tags, new_policy=new_policy)
+            self._catalog.create(
+                stream,
+                schema,
+                scaling=scaling,
+                retention=retention,
+                tags=tags,
+                new_policy=new_policy,
+                declared_only=declared_only,
+            )
         )
 
     def drop(self, stream: StreamName | str, *, keep_schemas: bool = False) -> bool:

@@ -90,9 +90,11 @@ class SchemaRegistry:
         """The schemas of a group as they were added, oldest first, without deleted ones."""
         return self._loop.run(self._registry.history(group, namespace))
 
-    def add_schema(self, group: str, schema: SchemaInfo, namespace: str = "") -> VersionInfo:
-        """Add a schema to a group; one that is there already keeps its version."""
-        return self._loop.run(self._registry.add_schema(group, schema, namespace))
+    def add_schema(
+        self, group: str, schema: SchemaInfo, namespace: str = "", *, declared_only: bool = False
+    ) -> VersionInfo:
+        """Add a schema to a group whose policy allows it; one that is there already keeps its version."""
+        return self._loop.run(self._registry.add_schema(group, schema, namespace, declared_only=declared_only))
 
     def latest(self, group: str, namespace: str = "", type_name: str | None = None) -> list[SchemaVersion]:
         """The newest schema of each type in a group, or of one type."""

@@ -31,6 +31,7 @@ def open_serializer(
     header: bool = True,
     register: bool = True,
     new_policy: str | None = None,
+    declared_only: bool = False,
 ) -> Serializer:
     """See `aiopravega.schema.serializers.open_serializer`."""
     return registry.run(
@@ -43,6 +44,7 @@ def open_serializer(
             header=header,
             register=register,
             new_policy=new_policy,
+            declared_only=declared_only,
         )
     )
 
@@ -56,6 +58,7 @@ def open_multi_serializer(
     codec: str = NONE,
     register: bool = True,
     new_policy: str | None = None,
+    declared_only: bool = False,
 ) -> MultiSerializer:
     """See `aiopravega.schema.serializers.open_multi_serializer`."""
     return registry.run(
@@ -67,6 +70,7 @@ def open_multi_serializer(
             codec=codec,
             register=register,
             new_policy=new_policy,
+            declared_only=declared_only,
         )
     )
 
@@ -135,6 +139,7 @@ def open_block_serializer(
     header: bool = True,
     register: bool = True,
     new_policy: str | None = None,
+    declared_only: bool = False,
 ) -> "BlockSerializer":
     """See `aiopravega.schema.formats.opening.open_block_serializer`; `columns` is a schema of Arrow."""
     from aiopravega.schema.formats import opening
@@ -150,6 +155,7 @@ def open_block_serializer(
             header=header,
             register=register,
             new_policy=new_policy,
+            declared_only=declared_only,
         )
     )
 

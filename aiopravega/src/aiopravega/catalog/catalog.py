@@ -95,6 +95,7 @@ class PravegaCatalog:
         retention: RetentionPolicy | None = None,
         tags: Iterable[str] = (),
         new_policy: str | None = None,
+        declared_only: bool = False,
     ) -> StreamTable:
         """Make a stream, with the group and the schema of its events; or none of them, if one cannot be made.
 
@@ -108,6 +109,7 @@ class PravegaCatalog:
             retention: how long its data stays; by default for ever.
             tags: to find it by.
             new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
+            declared_only: of JSON, for a group that is there; see `aiopravega.schema.open.Question`.
 
         Raises:
             AlreadyExistsError: there is such a stream.
@@ -123,7 +125,7 @@ class PravegaCatalog:
             raise ScopeNotFoundError(f"cannot create stream {name}: there is no scope {name.scope}")
         if await self._client.stream_exists(name.scope, name.stream):
             raise AlreadyExistsError(f"there is a stream {name} already")
-        made = await self._register(name, schema, new_policy) if schema is not None else None
+        made = await self._register(name, schema, new_policy, declared_only) if schema is not None else None
         try:
             created = await self._client.create_stream(name.scope, name.stream, scaling, retention, tags)
         except BaseException:
@@ -133,13 +135,15 @@ class PravegaCatalog:
             raise AlreadyExistsError(f"there is a stream {name} already: another program has just made it")
         return await self.describe(name)
 
-    async def _register(self, name: StreamName, schema: "SchemaInfo", new_policy: str | None) -> "SchemaReport | None":
+    async def _register(
+        self, name: StreamName, schema: "SchemaInfo", new_policy: str | None, declared_only: bool
+    ) -> "SchemaReport | None":
         """Put a schema into the stream's group; returns what was made for it."""
         if self._registry is None:
             raise ConfigurationError(f"stream {name} cannot have a schema: this catalog has no Schema Registry")
         from aiopravega.schema.open import register_schema
 
-        return await register_schema(self._registry, name, schema, new_policy=new_policy)
+        return await register_schema(self._registry, name, schema, new_policy=new_policy, declared_only=declared_only)
 
     async def _forget(self, made: "SchemaReport | None") -> None:
         """Take back a group that was made for a stream that could not be made."""

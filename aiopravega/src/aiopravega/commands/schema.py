@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from aiopravega.commands.common import NEW_POLICY_HELP
+from aiopravega.commands.common import DECLARED_ONLY_HELP, NEW_POLICY_HELP
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.gates import check_schema
 from aiopravega.gates.candidates import from_file, protobuf_schema, text_schema
@@ -58,11 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         each.add_argument("--registry", metavar="URI", help="default: PRAVEGA_SCHEMA_REGISTRY_URI")
         each.add_argument("--format", choices=_FORMATS, help="default: by the files' endings")
         each.add_argument("--type", metavar="NAME", help="of the schema: in a group of several types, or a .proto file")
-        each.add_argument(
-            "--declared-only",
-            action="store_true",
-            help="JSON: assume that writers write declared properties only, where additionalProperties is not given",
-        )
+        each.add_argument("--declared-only", action="store_true", help=DECLARED_ONLY_HELP)
         each.add_argument("--json", action="store_true", help="print JSON, with the whole texts")
     options = parser.parse_args(arguments)
     try:

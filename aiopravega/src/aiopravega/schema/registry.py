@@ -51,11 +51,13 @@ class SchemaRegistry(SchemaCalls):
 
         return (await make_group(self, group, properties, namespace)).made
 
-    async def add_schema(self, group: str, schema: SchemaInfo, namespace: str = "") -> VersionInfo:
+    async def add_schema(
+        self, group: str, schema: SchemaInfo, namespace: str = "", *, declared_only: bool = False
+    ) -> VersionInfo:
         """Add a schema to a group whose policy allows it; one that is there already keeps its version.
 
         The schema is compared here, since the server compares Avro only: see `aiopravega.schema.open.register`, which
-        also makes groups.
+        also makes groups. `declared_only` is for JSON: see `aiopravega.schema.open.Question`.
 
         Raises:
             GroupNotFoundError: there is no such group.
@@ -63,10 +65,13 @@ class SchemaRegistry(SchemaCalls):
             InvalidSchemaError: it cannot be parsed.
             ConfigurationError: the extra of the schema's format is not installed.
         """
+        from aiopravega.schema.open.compare import Question
         from aiopravega.schema.open.groups import GroupAddress
         from aiopravega.schema.open.register import offer_schema
 
-        report = (await offer_schema(self, GroupAddress(group, (namespace,)), schema)).require()
+        question = Question(declared_only=declared_only)
+        address = GroupAddress(group, (namespace,))
+        report = (await offer_schema(self, address, schema, question=question)).require()
         assert report.registered is not None
         return report.registered
 

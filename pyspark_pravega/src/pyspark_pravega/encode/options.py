@@ -10,8 +10,9 @@ from pyspark_pravega.options import Options
 
 _REGISTER: Final = "schema_register"
 _NEW_POLICY: Final = "new_policy"
+_DECLARED_ONLY: Final = "declared_only"
 _CODEC: Final = "codec"
-ENCODE_OPTIONS: Final = (ENCODE, _REGISTER, _NEW_POLICY, _CODEC, *SCHEMA_OPTIONS)
+ENCODE_OPTIONS: Final = (ENCODE, _REGISTER, _NEW_POLICY, _DECLARED_ONLY, _CODEC, *SCHEMA_OPTIONS)
 # Short words for the registry's names; any other name is one of a codec that was registered.
 _CODECS: Final = {"none": NONE, "gzip": GZIP, "snappy": SNAPPY}
 
@@ -21,7 +22,7 @@ class EncodeOptions:
     """How columns become events: not at all if `format` is raw.
 
     `register` allows to add what the registry lacks, `new_policy` is the policy of a new group (None: the default);
-    `codec` is the registry's name of one.
+    `declared_only` is for the comparison of JSON; `codec` is the registry's name of one.
     """
 
     format: Format = Format.RAW
@@ -29,6 +30,7 @@ class EncodeOptions:
     register: bool = True
     codec: str = NONE
     new_policy: str | None = None
+    declared_only: bool = False
 
     @classmethod
     def parse(cls, given: Options, decodes: bool) -> Self:
@@ -56,4 +58,5 @@ class EncodeOptions:
                 f"option {_CODEC!r} is {name!r}, but nobody could read the events: that they are compressed stands in "
                 "the header of a Schema Registry; give option 'schema_registry_uri'"
             )
-        return cls(form, schema, given.flag(_REGISTER, True), codec, given.text(_NEW_POLICY))
+        register, declared_only = given.flag(_REGISTER, True), given.flag(_DECLARED_ONLY, False)
+        return cls(form, schema, register, codec, given.text(_NEW_POLICY), declared_only)

@@ -14,6 +14,7 @@ from aiopravega.schema.formats.envelope import NO_HEADER, encoding_ids
 from aiopravega.schema.formats.serializer import BlockSerializer, row_encoder
 from aiopravega.schema.formats.targets import Target, target_of
 from aiopravega.schema.model import Encoding, SchemaInfo
+from aiopravega.schema.open.compare import Question
 from aiopravega.schema.open.groups import GroupAddress, NewGroup
 from aiopravega.schema.open.registration import Terms, settle
 
@@ -33,6 +34,7 @@ async def open_block_serializer(
     header: bool = True,
     register: bool = True,
     new_policy: str | None = None,
+    declared_only: bool = False,
 ) -> BlockSerializer:
     """What makes events of rows, by a schema that the registry knows.
 
@@ -46,13 +48,14 @@ async def open_block_serializer(
         header: begin each event with its encoding id.
         register: make the group, add the schema, and allow the codec, as far as they are missing.
         new_policy: of a new group; by default `BackwardTransitive`.
+        declared_only: as of `open_serializer`.
 
     Raises:
         ConfigurationError: a column does not fit the schema.
         PravegaError: as by `aiopravega.schema.serializers.open_serializer`.
     """
     rows = row_encoder(schema.format, schema.schema_data, schema.type, columns)  # before anything is registered
-    terms = Terms(codec, header, register, NewGroup(new_policy))
+    terms = Terms(codec, header, register, NewGroup(new_policy), Question(declared_only=declared_only))
     settled = await settle(registry, GroupAddress(group, (namespace,)), schema, terms)
     return BlockSerializer(rows, settled.head, settled.codec)
 

@@ -165,18 +165,20 @@ async def with_policy(registry: "SchemaRegistry", group: Group, ours: Compatibil
         return group
     told = group.properties.properties.get(_MADE_FOR)
     wanted = ours if told is None else Compatibility.model_validate_json(told)
-    # With a schema in it, somebody has opened the group and closed it again on purpose.
-    if wanted in (None, closed) or await registry.versions(group.name, group.namespace):
+    if wanted in (None, closed):
         return group
     assert wanted is not None
-    try:
-        await registry.update_compatibility(group.name, wanted, closed, group.namespace)
-    except (SchemaRefusedError, ServerError):
-        now = await registry.group(group.name, group.namespace)
-        if now.compatibility == closed:
-            raise
-        return replace(group, properties=now)  # others have opened it
-    return replace(group, properties=group.properties.model_copy(update={"compatibility": wanted}))
+    failure: PravegaError | None = None
+    # With a schema in it, others have opened the group by now, or somebody has closed it again on purpose.
+    if not await registry.versions(group.name, group.namespace):
+        try:
+            await registry.update_compatibility(group.name, wanted, closed, group.namespace)
+        except (SchemaRefusedError, ServerError) as error:  # others have changed the policy, or are doing so
+            failure = error
+    now = await registry.group(group.name, group.namespace)
+    if failure is not None and now.compatibility == closed:
+        raise failure
+    return replace(group, properties=now)
 
 
 @asynccontextmanager

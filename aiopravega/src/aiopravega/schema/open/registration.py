@@ -7,7 +7,7 @@ from aiopravega.errors import CodecNotRegisteredError, ConfigurationError, Schem
 from aiopravega.schema.codecs import NONE, codec_named
 from aiopravega.schema.header import header as head_of
 from aiopravega.schema.model import CodecType, SchemaFormat, SchemaInfo, VersionInfo
-from aiopravega.schema.open.compare import known_version
+from aiopravega.schema.open.compare import Question, known_version
 from aiopravega.schema.open.groups import GroupAddress, NewGroup, need_group
 from aiopravega.schema.open.register import offer_schema
 
@@ -33,12 +33,13 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a user may choose: the codec, whether events have a header, whether anything is registered, a new group."""
+    """What a user may choose: the codec, whether events have a header, what is registered and how it is compared."""
 
     codec: str = NONE
     header: bool = True
     register: bool = True
     new: NewGroup = field(default_factory=NewGroup)
+    question: Question = field(default_factory=Question)
 
 
 async def settle(registry: "SchemaRegistry", address: GroupAddress, schema: SchemaInfo, terms: Terms) -> Registration:
@@ -74,7 +75,7 @@ async def _registered(
     registry: "SchemaRegistry", address: GroupAddress, schema: SchemaInfo, terms: Terms
 ) -> tuple[str, VersionInfo]:
     """The group's namespace and the schema's version, after the schema and the codec were added."""
-    report = (await offer_schema(registry, address, schema, terms.new)).require()
+    report = (await offer_schema(registry, address, schema, terms.new, terms.question)).require()
     assert report.registered is not None
     if terms.codec != NONE:
         await registry.add_codec(report.group, CodecType(name=terms.codec), report.namespace)

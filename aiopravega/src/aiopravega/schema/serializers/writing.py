@@ -6,6 +6,7 @@ from typing import Any
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.codecs import NONE, codec_named
 from aiopravega.schema.model import SchemaFormat
+from aiopravega.schema.open.compare import Question
 from aiopravega.schema.open.groups import GroupAddress, NewGroup
 from aiopravega.schema.open.registration import Registration, Terms, settle
 from aiopravega.schema.registry import SchemaRegistry
@@ -69,6 +70,7 @@ async def open_serializer(
     header: bool = True,
     register: bool = True,
     new_policy: str | None = None,
+    declared_only: bool = False,
 ) -> Serializer:
     """A serializer whose schema and codec the registry knows.
 
@@ -82,6 +84,8 @@ async def open_serializer(
         register: make the group, add the schema, and allow the codec, as far as they are missing; False: they have to
             be there.
         new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
+        declared_only: of JSON, assume that nobody writes properties that a schema does not declare; then a property may
+            be added with a type of its own.
 
     Raises:
         ConfigurationError: header, codec and format do not go together, there is no such policy, or the extra of the
@@ -93,7 +97,8 @@ async def open_serializer(
         CodecNotRegisteredError: the codec is not known here, or the group lacks it, and `register` is false.
         PravegaError: the registry cannot be asked. Nothing is registered of what is refused.
     """
-    return await _opened(registry, group, form, Terms(codec, header, register, NewGroup(new_policy)), namespace)
+    terms = Terms(codec, header, register, NewGroup(new_policy), Question(declared_only=declared_only))
+    return await _opened(registry, group, form, terms, namespace)
 
 
 async def open_multi_serializer(
@@ -105,6 +110,7 @@ async def open_multi_serializer(
     codec: str = NONE,
     register: bool = True,
     new_policy: str | None = None,
+    declared_only: bool = False,
 ) -> MultiSerializer:
     """Serializers of several types of one group, whose events all have headers; see `open_serializer`.
 
@@ -112,7 +118,7 @@ async def open_multi_serializer(
     """
     formats = {form.info.name_of_format for form in forms}
     new = NewGroup(new_policy, multiple_types=True, format=SchemaFormat.ANY if len(formats) > 1 else None)
-    terms = Terms(codec, register=register, new=new)
+    terms = Terms(codec, register=register, new=new, question=Question(declared_only=declared_only))
     return MultiSerializer({form.info.type: await _opened(registry, group, form, terms, namespace) for form in forms})
 
 
