@@ -32,7 +32,7 @@ from aiopravega.blocking import blocks
 from aiopravega.blocking import serializers as blocking
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.emulator import PravegaEmulator
-from aiopravega.schema import GroupProperties, RegistryConfig
+from aiopravega.schema import RegistryConfig
 from aiopravega.schema.header import HEADER_BYTES
 from aiopravega.schema.serializers import AvroFormat, EventFormat, JsonFormat, ProtobufFormat
 from benchmarks.events import AVRO, flights
@@ -122,7 +122,7 @@ def _contenders(
     """What serializes and what deserializes one piece, by the name of the contender."""
     rows = records.rows * (_PIECE // len(records.rows))
     values: list[Any] = [form.message(**row) for row in rows] if isinstance(form, ProtobufFormat) else rows
-    serializer = blocking.open_serializer(registry, group, form, create=GroupProperties.of(form.info.format))
+    serializer = blocking.open_serializer(registry, group, form)
     events = serializer.serialize_many(values)
     deserializer = blocking.open_deserializer(registry, group, form)
     batch = pa.RecordBatch.from_pylist(rows, records.columns)

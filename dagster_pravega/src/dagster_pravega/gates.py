@@ -20,9 +20,9 @@ from dagster import (
 )
 
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
-from aiopravega.gates import POLICY, DataReport, GateReport, check_data, check_schema, need_group
-from aiopravega.gates.candidates import resolve
+from aiopravega.gates import DataReport, check_candidate, check_data
 from aiopravega.schema import SchemaFormat
+from aiopravega.schema.open import POLICY, SchemaReport
 from dagster_pravega.ranges import latest_materialization
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.schema_registry import SchemaRegistryResource
@@ -49,6 +49,7 @@ def build_schema_gate(
     against: str | int = POLICY,
     declared_only: bool = False,
     register: bool = False,
+    new_policy: str | None = None,
     blocking: bool = True,
 ) -> AssetChecksDefinition:
     """A check that lets what follows an asset run only if a schema may follow those that a stream has.
@@ -71,7 +72,8 @@ def build_schema_gate(
         against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version.
         declared_only: of JSON, take it that nobody writes properties that a schema does not tell of; then a property
             may be added with a type of its own.
-        register: whether a schema that passes is added to the group.
+        register: whether a schema that passes is added to the group, which is made if there is none.
+        new_policy: of a group that is made to register; by default `BackwardTransitive`.
         blocking: whether a refused schema holds back what follows.
 
     Raises:
@@ -81,22 +83,24 @@ def build_schema_gate(
 
     @asset_check(asset=key, name=name, blocking=blocking, description=f"May the schema follow those of {of}?")
     def schema_gate(context: AssetCheckExecutionContext, schema_registry: SchemaRegistryResource) -> AssetCheckResult:
-        async def look() -> GateReport:
-            registry = schema_registry.registry.asynchronous
-            found = await need_group(registry, of, group, namespace)
-            return await check_schema(
-                registry,
-                found.name,
-                await resolve(registry, candidate, of, type_name, schema_format, found),
-                namespace=found.namespace,
-                policy=policy,
-                against=against,
-                declared_only=declared_only,
-                register=register,
-            )
-
+        registry = schema_registry.registry
         with failing_for_good():
-            report = schema_registry.registry.run(look())
+            report = registry.run(
+                check_candidate(
+                    registry.asynchronous,
+                    of,
+                    candidate,
+                    type_name=type_name,
+                    schema_format=schema_format,
+                    group=group,
+                    namespace=namespace,
+                    policy=policy,
+                    against=against,
+                    declared_only=declared_only,
+                    register=register,
+                    new_policy=new_policy,
+                )
+            )
         told = report.to_json()
         return _result(
             context,
@@ -198,7 +202,7 @@ def _written(context: AssetCheckExecutionContext, key: AssetKey) -> StreamCutRan
 
 
 def _result(
-    context: AssetCheckExecutionContext, report: GateReport | DataReport, metadata: Mapping[str, Any]
+    context: AssetCheckExecutionContext, report: SchemaReport | DataReport, metadata: Mapping[str, Any]
 ) -> AssetCheckResult:
     (context.log.info if report.passed else context.log.warning)("The gate says:\n%s", report.table())
     return AssetCheckResult(

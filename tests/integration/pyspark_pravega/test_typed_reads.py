@@ -49,7 +49,7 @@ def register(registry):
     """Makes a group with schemas and codecs; gives the header of each schema with each codec."""
 
     def register(group, kind, schemas, codecs=("",), namespace="", name="demo.User"):
-        registry.create_group(group, GroupProperties.of(kind), namespace)
+        registry.create_group(group, GroupProperties.of(kind, "AllowAny"), namespace)
         for codec in filter(None, codecs):
             registry.add_codec(group, CodecType(name=codec), namespace)
         headers = {}

@@ -12,8 +12,8 @@ from aiopravega.ledger.bounded import each
 from aiopravega.names import StreamName, check_name
 
 if TYPE_CHECKING:
-    from aiopravega.gates import GateReport
     from aiopravega.schema import SchemaInfo, SchemaRegistry
+    from aiopravega.schema.open import SchemaReport
 
 # Streams that are described at a time; each takes about ten requests.
 _AT_ONCE: Final = 8
@@ -78,9 +78,9 @@ class PravegaCatalog:
     async def _group(self, stream: StreamName) -> StreamGroup | None:
         if self._registry is None:
             return None
-        from aiopravega.gates.groups import find_group
+        from aiopravega.schema.open import GroupAddress, find_group
 
-        found = await find_group(self._registry, stream)
+        found = await find_group(self._registry, GroupAddress.of_stream(stream))
         if found is None:
             return None
         latest = await self._registry.latest(found.name, found.namespace)
@@ -94,7 +94,8 @@ class PravegaCatalog:
         scaling: ScalingPolicy | None = None,
         retention: RetentionPolicy | None = None,
         tags: Iterable[str] = (),
-        policy: str | None = None,
+        new_policy: str | None = None,
+        declared_only: bool = False,
     ) -> StreamTable:
         """Make a stream, with the group and the schema of its events; or none of them, if one cannot be made.
 
@@ -107,7 +108,8 @@ class PravegaCatalog:
             scaling: how many segments it has; by default one.
             retention: how long its data stays; by default for ever.
             tags: to find it by.
-            policy: which later schemas a new group takes; by default `BackwardTransitive`.
+            new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
+            declared_only: of JSON, for a group that is there; see `aiopravega.schema.open.Question`.
 
         Raises:
             AlreadyExistsError: there is such a stream.
@@ -123,7 +125,7 @@ class PravegaCatalog:
             raise ScopeNotFoundError(f"cannot create stream {name}: there is no scope {name.scope}")
         if await self._client.stream_exists(name.scope, name.stream):
             raise AlreadyExistsError(f"there is a stream {name} already")
-        made = await self._register(name, schema, policy) if schema is not None else None
+        made = await self._register(name, schema, new_policy, declared_only) if schema is not None else None
         try:
             created = await self._client.create_stream(name.scope, name.stream, scaling, retention, tags)
         except BaseException:
@@ -133,15 +135,17 @@ class PravegaCatalog:
             raise AlreadyExistsError(f"there is a stream {name} already: another program has just made it")
         return await self.describe(name)
 
-    async def _register(self, name: StreamName, schema: "SchemaInfo", policy: str | None) -> "GateReport | None":
+    async def _register(
+        self, name: StreamName, schema: "SchemaInfo", new_policy: str | None, declared_only: bool
+    ) -> "SchemaReport | None":
         """Put a schema into the stream's group; returns what was made for it."""
         if self._registry is None:
             raise ConfigurationError(f"stream {name} cannot have a schema: this catalog has no Schema Registry")
-        from aiopravega.gates import register_schema
+        from aiopravega.schema.open import register_schema
 
-        return await register_schema(self._registry, name, schema, new_policy=policy)
+        return await register_schema(self._registry, name, schema, new_policy=new_policy, declared_only=declared_only)
 
-    async def _forget(self, made: "GateReport | None") -> None:
+    async def _forget(self, made: "SchemaReport | None") -> None:
         """Take back a group that was made for a stream that could not be made."""
         if made is not None and made.made_group and self._registry is not None:
             await self._registry.delete_group(made.group, made.namespace)
@@ -159,9 +163,9 @@ class PravegaCatalog:
         dropped = await self._client.delete_stream(name.scope, name.stream)
         if self._registry is None or keep_schemas:
             return dropped
-        from aiopravega.gates.groups import find_group
+        from aiopravega.schema.open import GroupAddress, find_group
 
-        if await find_group(self._registry, name, namespace=name.scope) is None:
+        if await find_group(self._registry, GroupAddress.of_stream(name, namespace=name.scope)) is None:
             return dropped
         await self._registry.delete_group(name.stream, name.scope)
         return True

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from aiopravega.catalog import PravegaCatalog, StreamTable
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_controller, run, table
+from aiopravega.commands.common import DECLARED_ONLY_HELP, NEW_POLICY_HELP, add_controller, run, table
 from aiopravega.control import RetentionPolicy, ScalingPolicy
 from aiopravega.names import StreamName
 
@@ -35,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--schema", type=Path, metavar="FILE", help=".avsc, .json, .proto, or a descriptor set (.desc)"
     )
     created.add_argument("--type", help="type of the schema, if the file does not say it")
-    created.add_argument("--policy", help="which later schemas the group takes (BackwardTransitive)")
+    created.add_argument("--new-policy", metavar="POLICY", help=NEW_POLICY_HELP)
+    created.add_argument("--declared-only", action="store_true", help=DECLARED_ONLY_HELP)
     created.add_argument("--segments", type=int, default=1, help="how many segments it has (1)")
     created.add_argument("--keep-bytes", type=int, metavar="BYTES", help="remove what exceeds this; default: keep all")
     created.add_argument("--tag", action="append", default=[], dest="tags", help="may be given several times")
@@ -144,7 +145,8 @@ async def _create(client: PravegaClient, options: argparse.Namespace) -> int:
             if options.keep_bytes is None
             else RetentionPolicy.bytes(options.keep_bytes),
             tags=options.tags,
-            policy=options.policy,
+            new_policy=options.new_policy,
+            declared_only=options.declared_only,
         )
         _show(made, options)
     return 0

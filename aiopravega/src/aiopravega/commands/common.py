@@ -12,6 +12,8 @@ from aiopravega.ledger import CUT_TABLE, CutLedger
 from aiopravega.names import StreamName
 
 Action = Callable[[PravegaClient, argparse.Namespace], Awaitable[int]]
+NEW_POLICY_HELP = "policy of a new group; default: BackwardTransitive, of custom formats AllowAny"
+DECLARED_ONLY_HELP = "JSON: assume that writers write declared properties only, where additionalProperties is not given"
 _INTERRUPTED = 130
 
 

@@ -1,4 +1,4 @@
-"""The command `pravega schema`: whether a schema goes with others, those of files or those of a group."""
+"""The command `pravega schema`: does a schema go with others, of files or of a group? If so, it can be registered."""
 
 import argparse
 import asyncio
@@ -7,23 +7,20 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from aiopravega.commands.common import DECLARED_ONLY_HELP, NEW_POLICY_HELP
 from aiopravega.errors import ConfigurationError, PravegaError
+from aiopravega.gates import check_schema
 from aiopravega.gates.candidates import from_file, protobuf_schema, text_schema
-from aiopravega.schema import (
-    Compatibility,
-    RegistryConfig,
-    SchemaFormat,
-    SchemaInfo,
-    SchemaRegistry,
-    SchemaVersion,
-    VersionInfo,
-)
-from aiopravega.schema.compatibility import check, parse_policy
+from aiopravega.names import StreamName
+from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry, SchemaVersion, VersionInfo
+from aiopravega.schema.compatibility import CompatibilityReport, check, parse_policy
+from aiopravega.schema.open import GroupAddress, NewGroup, Question, SchemaReport, offer_schema
 
 _FAILED, _INTERRUPTED = 2, 130
 _FORMATS = ("avro", "json", "protobuf")
 _SOURCE = ".proto"  # whatever is said of its format, it is to be compiled
 _OF_FILES = "Backward"
+_FILES = "Avro (.avsc), JSON Schema (.json), Protobuf (.proto, or a descriptor set)."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,48 +30,80 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checked = commands.add_parser(
         "check",
         help="is a new schema compatible with old ones?",
-        description="Compare a new schema with those of files or of a group; nothing is added to the group. Avro "
-        "(.avsc), JSON Schema (.json), Protobuf (.proto, or a descriptor set).",
+        description=f"Compare a new schema with those of files or of a group; nothing is added to the group. {_FILES}",
     )
-    checked.add_argument("--new", type=Path, required=True, metavar="FILE", help="the new schema")
+    checked.set_defaults(action=_check)
     olds = checked.add_mutually_exclusive_group(required=True)
     olds.add_argument("--old", type=Path, action="append", metavar="FILE", help="an old schema; several: oldest first")
     olds.add_argument("--group", help="or the group of a registry: that of a stream has the stream's name")
-    checked.add_argument("--registry", metavar="URI", help="default: PRAVEGA_SCHEMA_REGISTRY_URI")
     checked.add_argument("--namespace", default="", help="of the group, in the registry")
     checked.add_argument(
         "--policy",
         help="a policy of the registry, or sides such as BackwardTill=2+Forward; default: the group's, of files "
         f"{_OF_FILES}",
     )
-    checked.add_argument("--format", choices=_FORMATS, help="default: by the files' endings")
-    checked.add_argument("--type", metavar="NAME", help="of the schema: in a group of several types, or a .proto file")
-    checked.add_argument(
-        "--declared-only",
-        action="store_true",
-        help="JSON: take it that writers write declared properties only, where additionalProperties is not given",
+    registered = commands.add_parser(
+        "register",
+        help="add a schema to the group of a stream",
+        description="Add a schema to the group of a stream, if the group's policy allows it; the group is made if "
+        f"there is none. {_FILES}",
     )
-    checked.add_argument("--json", action="store_true", help="print JSON, with the whole texts")
+    registered.set_defaults(action=_register)
+    registered.add_argument("stream", help="scope/stream")
+    registered.add_argument("--group", help="default: the stream's name")
+    registered.add_argument("--namespace", help="default: where the group is, and for a new one the scope's name")
+    registered.add_argument("--new-policy", metavar="POLICY", help=NEW_POLICY_HELP)
+    for each in (checked, registered):
+        each.add_argument("--new", type=Path, required=True, metavar="FILE", help="the new schema")
+        each.add_argument("--registry", metavar="URI", help="default: PRAVEGA_SCHEMA_REGISTRY_URI")
+        each.add_argument("--format", choices=_FORMATS, help="default: by the files' endings")
+        each.add_argument("--type", metavar="NAME", help="of the schema: in a group of several types, or a .proto file")
+        each.add_argument("--declared-only", action="store_true", help=DECLARED_ONLY_HELP)
+        each.add_argument("--json", action="store_true", help="print JSON, with the whole texts")
     options = parser.parse_args(arguments)
     try:
-        return asyncio.run(_check(options))
+        code: int = asyncio.run(options.action(options))
     except PravegaError as error:
         print(f"error: {type(error).__name__}: {error}", file=sys.stderr)
         return _FAILED
     except KeyboardInterrupt:
         return _INTERRUPTED
+    return code
 
 
 async def _check(options: argparse.Namespace) -> int:
     new = _read(options.new, options)
     if options.group:
-        new, existing, policy = await _of_group(new, options)
+        async with SchemaRegistry(RegistryConfig(uri=options.registry)) as registry:
+            report = await check_schema(
+                registry,
+                options.group,
+                new,
+                namespace=options.namespace,
+                policy=options.policy,
+                declared_only=options.declared_only,
+            )
+        found = report.compatibility
     else:
         existing = [_version(_read(path, options), number) for number, path in enumerate(options.old)]
         policy = parse_policy(options.policy or _OF_FILES, existing)
-    report = check(new, existing, policy, declared_only=options.declared_only)
-    print(json.dumps(report.to_json(), indent=2, ensure_ascii=False) if options.json else report.table())
-    return 0 if report.compatible else 1
+        found = check(new, existing, policy, declared_only=options.declared_only)
+    return _answer(found, found.compatible, options)
+
+
+async def _register(options: argparse.Namespace) -> int:
+    address = GroupAddress.of_stream(StreamName.parse(options.stream), options.group, options.namespace)
+    question = Question(declared_only=options.declared_only)
+    async with SchemaRegistry(RegistryConfig(uri=options.registry)) as registry:
+        new = _read(options.new, options)
+        report = await offer_schema(registry, address, new, NewGroup(options.new_policy), question)
+    return _answer(report, report.passed, options)
+
+
+def _answer(found: CompatibilityReport | SchemaReport, good: bool, options: argparse.Namespace) -> int:
+    """Print what was found; returns the exit code."""
+    print(json.dumps(found.to_json(), indent=2, ensure_ascii=False) if options.json else found.table())
+    return 0 if good else 1
 
 
 def _read(path: Path, options: argparse.Namespace) -> SchemaInfo:
@@ -99,20 +128,3 @@ def _read(path: Path, options: argparse.Namespace) -> SchemaInfo:
 def _version(schema: SchemaInfo, number: int) -> SchemaVersion:
     info = VersionInfo(type=schema.type, serialization_format=schema.format.value, version=number, id=number)
     return SchemaVersion(schema_info=schema, version_info=info)
-
-
-async def _of_group(
-    new: SchemaInfo, options: argparse.Namespace
-) -> tuple[SchemaInfo, list[SchemaVersion], Compatibility]:
-    async with SchemaRegistry(RegistryConfig(uri=options.registry)) as registry:
-        properties = await registry.group(options.group, options.namespace)
-        schemas = await registry.versions(options.group, options.namespace)
-    types = list(dict.fromkeys(each.version_info.type for each in schemas))
-    name = options.type or new.type or (types[0] if len(types) == 1 else "")
-    if not name:
-        raise ConfigurationError(f"group {options.group} has the types {', '.join(types) or 'none'}: give --type")
-    if types and name not in types and not properties.allow_multiple_types:
-        raise ConfigurationError(f"group {options.group} takes schemas of type {types[0]} only, and this one is {name}")
-    existing = [each for each in schemas if each.version_info.type == name]
-    policy = parse_policy(options.policy, existing) if options.policy else properties.compatibility
-    return new.model_copy(update={"type": name}), existing, policy

@@ -18,7 +18,6 @@ from aiopravega.errors import (
     SchemaNotFoundError,
 )
 from aiopravega.gates.data_report import Claim, DataReport, Failure
-from aiopravega.gates.groups import need_group
 from aiopravega.names import StreamName
 from aiopravega.read import Event, EventPointer
 from aiopravega.schema import (
@@ -32,6 +31,7 @@ from aiopravega.schema import (
 )
 from aiopravega.schema.codecs import NONE
 from aiopravega.schema.header import HEADER_BYTES
+from aiopravega.schema.open import GroupAddress, need_group
 from aiopravega.schema.serializers.format import EventFormat, Read
 from aiopravega.schema.serializers.generic import format_of
 
@@ -82,7 +82,7 @@ async def check_data(
     resolved = await client.resolve(wanted, stream)
     name = resolved.start.stream
     assert name is not None  # it is resolved
-    found = await need_group(registry, name, group, namespace)
+    found = await need_group(registry, GroupAddress.of_stream(name, group, namespace))
     history = await registry.history(found.name, found.namespace)
     claims = _Claims(
         registry,

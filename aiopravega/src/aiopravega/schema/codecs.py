@@ -6,10 +6,10 @@ event; formats have to bear that. What is written here is compressed exactly.
 
 import zlib
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Final, Protocol
 
 from aiopravega.errors import CodecNotRegisteredError, MalformedEventError
-from aiopravega.schema import snappy
 
 NONE: Final = ""
 GZIP: Final = "application/x-gzip"
@@ -69,20 +69,7 @@ class GzipCodec:
         return data
 
 
-@dataclass(frozen=True, slots=True)
-class SnappyCodec:
-    """Snappy's raw blocks."""
-
-    def compress(self, payload: bytes) -> bytes:
-        """A legal block, not a smaller one."""
-        return snappy.compress(payload)
-
-    def decompress(self, payload: bytes, limit: int = LARGEST_PAYLOAD) -> bytes:
-        """The content of a block."""
-        return snappy.decompress(payload, limit)
-
-
-_codecs: dict[str, Codec] = {NONE: NoCodec(), GZIP: GzipCodec(), SNAPPY: SnappyCodec()}
+_codecs: dict[str, Codec] = {NONE: NoCodec(), GZIP: GzipCodec()}
 
 
 def register_codec(name: str, codec: Codec) -> None:
@@ -96,10 +83,24 @@ def codec_named(name: str) -> Codec:
     Raises:
         CodecNotRegisteredError: none was registered.
     """
+    if name == SNAPPY and name not in _codecs:
+        _codecs[name] = _snappy()
     try:
         return _codecs[name]
     except KeyError:
         raise CodecNotRegisteredError(
-            f"no codec is known for {name!r}: known are {', '.join(sorted(_codecs, key=str) or '')!r}; "
+            f"no codec is known for {name!r}: known are {', '.join(sorted({*_codecs, SNAPPY} - {NONE}))}; "
             "register it with aiopravega.schema.register_codec"
         ) from None
+
+
+def _snappy() -> Codec:
+    """Arrow's codec, loaded when it is first needed: the client alone does without Arrow."""
+    try:
+        found: Codec = import_module("aiopravega.schema.formats.snappy").SnappyCodec()
+    except ModuleNotFoundError as error:
+        raise CodecNotRegisteredError(
+            f"the codec {SNAPPY!r} needs the package {error.name}: pip install 'aiopravega[arrow]', or register "
+            "another one under this name with aiopravega.schema.register_codec"
+        ) from None
+    return found

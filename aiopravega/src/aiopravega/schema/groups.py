@@ -47,12 +47,8 @@ class GroupCalls(Calls):
                 return
             token = found.continuation_token
 
-    async def create_group(self, group: str, properties: GroupProperties, namespace: str = "") -> bool:
-        """Make a group; returns False if it exists already, whatever its properties.
-
-        Raises:
-            PravegaError: the registry refuses.
-        """
+    async def _send_group(self, group: str, properties: GroupProperties, namespace: str) -> bool:
+        """Make a group, of a format other than Avro only with policy `AllowAny` or `DenyAll`; False if it exists."""
         body = {"groupName": group, "groupProperties": properties.to_json()}
         try:
             await self._http.ask("POST", "/v1/groups", f"making group {group}", query=inside(namespace), body=body)

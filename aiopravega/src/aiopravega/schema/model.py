@@ -6,7 +6,7 @@ Field names in JSON are the registry's; a format is an object in groups and sche
 import base64
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from pydantic import Base64Bytes, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -63,6 +63,12 @@ class Compatibility(_Model):
     advanced: dict[str, Any] | None = None
 
 
+# Readers of the newest schema read all that was ever written: what a log that is read again needs.
+_COMPARED_POLICY: Final = "BackwardTransitive"
+ALLOW_ANY: Final = "AllowAny"
+_COMPARABLE: Final = frozenset({SchemaFormat.AVRO, SchemaFormat.JSON, SchemaFormat.PROTOBUF})
+
+
 class GroupProperties(_Model):
     """How a group was made."""
 
@@ -75,15 +81,21 @@ class GroupProperties(_Model):
     def of(
         cls,
         kind: SchemaFormat | str,
-        policy: str = "AllowAny",
+        policy: str | None = None,
         *,
         multiple_types: bool = False,
         properties: Mapping[str, str] | None = None,
     ) -> Self:
-        """The properties of a group of one format, which is one of the registry's or the name of a custom one."""
+        """The properties of a group of one format, which is one of the registry's or the name of a custom one.
+
+        The default policy of every new group is `BackwardTransitive` for Avro, JSON and Protobuf, whose schemas this
+        package compares, and `AllowAny` for custom formats and for groups of format `Any`.
+        """
+        form = FormatName.of(kind)
+        default = _COMPARED_POLICY if form.serialization_format in _COMPARABLE else ALLOW_ANY
         return cls(
-            serialization_format=FormatName.of(kind),
-            compatibility=Compatibility(policy=policy),
+            serialization_format=form,
+            compatibility=Compatibility(policy=policy or default),
             allow_multiple_types=multiple_types,
             properties=dict(properties or {}),
         )

@@ -10,7 +10,7 @@ from typing import Self
 from aiopravega.schema.calls import each, parsed
 from aiopravega.schema.config import RegistryConfig
 from aiopravega.schema.encodings import EncodingCache
-from aiopravega.schema.model import CodecType, Encoding, VersionInfo
+from aiopravega.schema.model import CodecType, Encoding, GroupProperties, SchemaInfo, VersionInfo
 from aiopravega.schema.schemas import SchemaCalls
 
 
@@ -36,6 +36,44 @@ class SchemaRegistry(SchemaCalls):
     async def close(self) -> None:
         """Close all connections."""
         await self._http.close()
+
+    async def create_group(self, group: str, properties: GroupProperties, namespace: str = "") -> bool:
+        """Make a group; returns False if it exists already, whatever its properties.
+
+        The registry takes most policies of formats other than Avro in a second request only, which is sent here: see
+        `aiopravega.schema.open.groups`.
+
+        Raises:
+            ConfigurationError: there is no such policy.
+            PravegaError: the registry refuses; no group is left.
+        """
+        from aiopravega.schema.open.groups import make_group
+
+        return (await make_group(self, group, properties, namespace)).made
+
+    async def add_schema(
+        self, group: str, schema: SchemaInfo, namespace: str = "", *, declared_only: bool = False
+    ) -> VersionInfo:
+        """Add a schema to a group whose policy allows it; one that is there already keeps its version.
+
+        The schema is compared here, since the server compares Avro only: see `aiopravega.schema.open.register`, which
+        also makes groups. `declared_only` is for JSON: see `aiopravega.schema.open.Question`.
+
+        Raises:
+            GroupNotFoundError: there is no such group.
+            SchemaRefusedError: the group's policy, format or type does not allow it; the message lists the violations.
+            InvalidSchemaError: it cannot be parsed.
+            ConfigurationError: the extra of the schema's format is not installed.
+        """
+        from aiopravega.schema.open.compare import Question
+        from aiopravega.schema.open.groups import GroupAddress
+        from aiopravega.schema.open.register import offer_schema
+
+        question = Question(declared_only=declared_only)
+        address = GroupAddress(group, (namespace,))
+        report = (await offer_schema(self, address, schema, question=question)).require()
+        assert report.registered is not None
+        return report.registered
 
     async def codecs(self, group: str, namespace: str = "") -> list[CodecType]:
         """The codecs that a group allows, beside none at all.

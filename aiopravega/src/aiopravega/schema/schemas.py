@@ -2,7 +2,7 @@
 
 from urllib.parse import quote
 
-from aiopravega.errors import PermissionDeniedError, SchemaNotFoundError, SchemaRefusedError, ServerError
+from aiopravega.errors import SchemaNotFoundError, ServerError
 from aiopravega.schema.calls import each, inside, parsed, path
 from aiopravega.schema.groups import GroupCalls
 from aiopravega.schema.model import Compatibility, References, SchemaFormat, SchemaInfo, SchemaVersion, VersionInfo
@@ -11,32 +11,10 @@ from aiopravega.schema.model import Compatibility, References, SchemaFormat, Sch
 class SchemaCalls(GroupCalls):
     """Schemas."""
 
-    async def add_schema(self, group: str, schema: SchemaInfo, namespace: str = "") -> VersionInfo:
-        """Add a schema to a group; one that is there already keeps its version.
-
-        Raises:
-            GroupNotFoundError: there is no such group.
-            SchemaRefusedError: the group's policy, format or type does not allow it.
-            InvalidSchemaError: the registry cannot parse it.
-        """
-        await self._check_type_is_free(group, schema, namespace)
+    async def _send_schema(self, group: str, schema: SchemaInfo, namespace: str) -> VersionInfo:
+        """Add a schema, of a format other than Avro without any comparison; one that is there keeps its version."""
         answer = await self._change("POST", group, namespace, "/schemas", f"adding {schema.type}", schema.to_json())
         return parsed(VersionInfo, answer.json())
-
-    async def _check_type_is_free(self, group: str, schema: SchemaInfo, namespace: str) -> None:
-        """A type in a second format is never answered, and keeps the server busy until somebody starts it again."""
-        try:
-            if (await self.group(group, namespace)).format is not SchemaFormat.ANY:
-                return
-            found = await self.latest(group, namespace)
-        except PermissionDeniedError:  # who may add need not be allowed to look
-            return
-        for one in found:
-            if one.schema_info.type == schema.type and one.schema_info.format is not schema.format:
-                raise SchemaRefusedError(
-                    f"adding {schema.type} in group {group}: it has this type as {one.schema_info.format}, and the "
-                    f"Schema Registry cannot keep it as {schema.format}, too: give it another name"
-                )
 
     async def latest(self, group: str, namespace: str = "", type_name: str | None = None) -> list[SchemaVersion]:
         """The newest schema of each type in a group, or of one type.

@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from aiopravega.config import PravegaConfig
-from aiopravega.errors import ConfigurationError, GroupNotFoundError
+from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 from aiopravega.schema.formats.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
 from pyspark_pravega.decode.decode_options import DecodeOptions, Format, RegistryOptions
@@ -116,6 +116,7 @@ def _json_columns(text: str) -> pa.Schema:
 def _registered(options: DecodeOptions, config: PravegaConfig, streams: Collection[StreamName]) -> TypedPlan:
     """A plan for events with headers; their group's newest schema is the target, unless one is given."""
     from aiopravega.schema import GroupId
+    from aiopravega.schema.open import GroupAddress, need_group
     from pyspark_pravega.decode.registries import registry_of
 
     asked = options.registry or RegistryOptions()
@@ -124,11 +125,12 @@ def _registered(options: DecodeOptions, config: PravegaConfig, streams: Collecti
     groups: dict[StreamName, GroupId] = {}
     target, found = None, None
     for stream in streams:
-        group, namespace = _group(address, asked, stream)
-        history = registry.history(group, namespace)
-        groups[stream] = GroupId.of(group, namespace, history)
+        where = GroupAddress.of_stream(stream, asked.group, asked.namespace)
+        group = registry.run(need_group(registry.asynchronous, where))
+        history = registry.history(group.name, group.namespace)
+        groups[stream] = GroupId.of(group.name, group.namespace, history)
         if target is None:
-            chosen = _choose(registry.versions(group, namespace), options, group)
+            chosen = _choose(registry.versions(group.name, group.namespace), options, group.name)
             target, found = _target_of(chosen, options), chosen
     if target is None or found is None:
         raise ConfigurationError("a read needs a stream")
@@ -156,30 +158,6 @@ def registry_config(asked: RegistryOptions, config: PravegaConfig) -> "RegistryC
         token=asked.token if own else beside.token,
         ca_file=asked.ca_file or beside.ca_file,
         verify_hostname=beside.verify_hostname,
-    )
-
-
-def _group(address: "RegistryConfig", asked: RegistryOptions, stream: StreamName) -> tuple[str, str]:
-    """Name and namespace of a stream's group.
-
-    Pravega's Flink connector uses the scope as the namespace, while serializers use none unless they are told.
-    """
-    from pyspark_pravega.decode.registries import registry_of
-
-    name = asked.group or stream.stream
-    if asked.namespace is not None:
-        registry_of(address).group(name, asked.namespace)
-        return name, asked.namespace
-    for namespace in (stream.scope, ""):
-        try:
-            registry_of(address).group(name, namespace)
-        except GroupNotFoundError:
-            continue
-        return name, namespace
-    raise GroupNotFoundError(
-        f"the Schema Registry at {address.uri} has no group {name!r} for {stream}, neither in namespace "
-        f"{stream.scope!r} nor in the default one: say with options 'schema_registry_group' and "
-        "'schema_registry_namespace' where it is"
     )
 
 

@@ -9,8 +9,10 @@ from pyspark_pravega.decode.decode_options import ENCODE, SCHEMA_OPTIONS, Format
 from pyspark_pravega.option_texts import Options
 
 _REGISTER: Final = "schema_register"
+_NEW_POLICY: Final = "new_policy"
+_DECLARED_ONLY: Final = "declared_only"
 _CODEC: Final = "codec"
-ENCODE_OPTIONS: Final = (ENCODE, _REGISTER, _CODEC, *SCHEMA_OPTIONS)
+ENCODE_OPTIONS: Final = (ENCODE, _REGISTER, _NEW_POLICY, _DECLARED_ONLY, _CODEC, *SCHEMA_OPTIONS)
 # Short words for the registry's names; any other name is one of a codec that was registered.
 _CODECS: Final = {"none": NONE, "gzip": GZIP, "snappy": SNAPPY}
 
@@ -19,13 +21,16 @@ _CODECS: Final = {"none": NONE, "gzip": GZIP, "snappy": SNAPPY}
 class EncodeOptions:
     """How columns become events: not at all if `format` is raw.
 
-    `register` allows to add what the registry lacks; `codec` is the registry's name of one.
+    `register` allows to add what the registry lacks, `new_policy` is the policy of a new group (None: the default);
+    `declared_only` is for the comparison of JSON; `codec` is the registry's name of one.
     """
 
     format: Format = Format.RAW
     schema: SchemaOptions = field(default_factory=SchemaOptions)
     register: bool = True
     codec: str = NONE
+    new_policy: str | None = None
+    declared_only: bool = False
 
     @classmethod
     def parse(cls, given: Options, decodes: bool) -> Self:
@@ -53,4 +58,5 @@ class EncodeOptions:
                 f"option {_CODEC!r} is {name!r}, but nobody could read the events: that they are compressed stands in "
                 "the header of a Schema Registry; give option 'schema_registry_uri'"
             )
-        return cls(form, schema, given.flag(_REGISTER, True), codec)
+        register, declared_only = given.flag(_REGISTER, True), given.flag(_DECLARED_ONLY, False)
+        return cls(form, schema, register, codec, given.text(_NEW_POLICY), declared_only)

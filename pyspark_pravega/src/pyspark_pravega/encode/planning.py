@@ -5,25 +5,21 @@ either, for Avro one that follows from the columns.
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from aiopravega.config import PravegaConfig
-from aiopravega.errors import ConfigurationError, GroupNotFoundError
+from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
-from aiopravega.schema.codecs import NONE
 from pyspark_pravega.decode.decode_options import Format, RegistryOptions
 from pyspark_pravega.encode.encode_options import EncodeOptions
 from pyspark_pravega.encode.plan import EncodePlan
 
 if TYPE_CHECKING:
     from aiopravega.blocking.registry import SchemaRegistry
-    from aiopravega.schema import SchemaFormat, SchemaVersion, VersionInfo
-
-# What a group that is made here asks of new schemas. The registry's server can check it for Avro only.
-_AVRO_POLICY: Final = "BackwardTransitive"
-_POLICY: Final = "AllowAny"
+    from aiopravega.schema import SchemaInfo, SchemaVersion
+    from aiopravega.schema.open import Group
 
 
 def encode_plan(options: EncodeOptions, config: PravegaConfig, stream: StreamName, columns: pa.Schema) -> EncodePlan:
@@ -73,87 +69,55 @@ def _with_type(plan: EncodePlan) -> EncodePlan:
 
 def _registered(options: EncodeOptions, config: PravegaConfig, stream: StreamName, columns: pa.Schema) -> EncodePlan:
     """A plan for events with headers, whose schema the registry knows when this returns."""
-    from aiopravega.schema import GroupProperties, SchemaFormat, SchemaInfo
+    from aiopravega.schema.open import GroupAddress, NewGroup, Question, find_group
+    from aiopravega.schema.open.registration import Terms, settle
     from pyspark_pravega.decode.planning import registry_config
     from pyspark_pravega.decode.registries import registry_of
 
     asked = options.schema.registry or RegistryOptions()
     registry = registry_of(registry_config(asked, config))
-    form = SchemaFormat(options.format.capitalize())
-    group = asked.group or stream.stream
-    namespace = _namespace(registry, asked, group, stream)
-    found = [] if namespace is None else _fitting(registry.versions(group, namespace), options, form)
-    given = options.schema.schema
-    if given is None and found:
-        chosen = found[-1]
-        types = sorted({one.schema_info.type for one in found})
-        if len(types) > 1:
-            raise ConfigurationError(
-                f"the registry's group {group!r} has schemas of several types: {', '.join(types)}. Choose one with "
-                "option 'schema_type'"
-            )
-        info = chosen.schema_info
-        plan = EncodePlan(options.format, info.schema_data, info.type, columns, codec=options.codec)
-        plan.encoder()  # before a codec is added
-        return _with_header(plan, registry, options, group, namespace or "", chosen.version_info)
-    plan = _with_type(
-        EncodePlan(
-            options.format,
-            given or _derived(options, stream, columns),
-            options.schema.type,
-            columns,
-            codec=options.codec,
-        )
-    )
-    assert plan.schema is not None
+    where = GroupAddress.of_stream(stream, asked.group, asked.namespace)
+    plan = _chosen(options, registry, registry.run(find_group(registry.asynchronous, where)), stream, columns)
     plan.encoder()  # before anything is registered
-    name = plan.type or _name_of(plan, stream)
-    known = [one for one in found if one.schema_info.schema_data == plan.schema and one.schema_info.type == name]
-    if not known and not options.register:
-        raise ConfigurationError(
-            f"the registry's group {group!r} does not have this schema of type {name}, and schema_register is false: "
-            "register it, or leave the option out"
-        )
-    if namespace is None:
-        namespace = stream.scope if asked.namespace is None else asked.namespace
-        policy = _AVRO_POLICY if form is SchemaFormat.AVRO else _POLICY
-        registry.create_group(group, GroupProperties.of(form, policy), namespace)
-    version = known[-1].version_info if known else None
-    if version is None:
-        version = registry.add_schema(group, SchemaInfo.of(form, name, plan.schema), namespace)
-    return _with_header(plan, registry, options, group, namespace, version)
+    question = Question(declared_only=options.declared_only)
+    terms = Terms(options.codec, register=options.register, new=NewGroup(options.new_policy), question=question)
+    settled = registry.run(settle(registry.asynchronous, where, _info(plan), terms))
+    return replace(plan, header=settled.head)
 
 
-def _with_header(
-    plan: EncodePlan,
-    registry: "SchemaRegistry",
-    options: EncodeOptions,
-    group: str,
-    namespace: str,
-    version: "VersionInfo",
+def _chosen(
+    options: EncodeOptions, registry: "SchemaRegistry", group: "Group | None", stream: StreamName, columns: pa.Schema
 ) -> EncodePlan:
-    """The same with the header of the schema and the codec, which the group allows from now on."""
-    from aiopravega.schema import CodecType, header
-
-    if options.codec != NONE and options.register:
-        registry.add_codec(group, CodecType(name=options.codec), namespace)
-    return replace(plan, header=header(registry.encoding_id(group, version, options.codec, namespace)))
-
-
-def _namespace(registry: "SchemaRegistry", asked: RegistryOptions, group: str, stream: StreamName) -> str | None:
-    """Where the group is, None if there is none yet; looked for as by reads."""
-    for namespace in (stream.scope, "") if asked.namespace is None else (asked.namespace,):
-        try:
-            registry.group(group, namespace)
-        except GroupNotFoundError:
-            continue
-        return namespace
-    return None
+    """A plan by the schema that is given, or else by the group's newest, or else by one that follows from columns."""
+    found = [] if group is None else _fitting(registry.versions(group.name, group.namespace), options)
+    given = options.schema.schema
+    if given is not None or not found:
+        schema = _derived(options, stream, columns) if given is None else given
+        return _with_type(EncodePlan(options.format, schema, options.schema.type, columns, codec=options.codec))
+    types = sorted({one.schema_info.type for one in found})
+    if group is not None and len(types) > 1:
+        raise ConfigurationError(
+            f"the registry's group {group.name!r} has schemas of several types: {', '.join(types)}. Choose one with "
+            "option 'schema_type'"
+        )
+    info = found[-1].schema_info
+    return EncodePlan(options.format, info.schema_data, info.type, columns, codec=options.codec)
 
 
-def _fitting(versions: "list[SchemaVersion]", options: EncodeOptions, form: "SchemaFormat") -> "list[SchemaVersion]":
+def _info(plan: EncodePlan) -> "SchemaInfo":
+    """The schema of a plan; without a type, an Avro schema has its own name, and JSON gets the type of the group."""
+    from aiopravega.gates.candidates import text_schema
+    from aiopravega.schema import SchemaFormat, SchemaInfo
+
+    assert plan.schema is not None
+    if plan.format is Format.AVRO:
+        return text_schema(plan.schema, plan.type, "the schema for encode=avro", avro=True)
+    return SchemaInfo.of(SchemaFormat(plan.format.capitalize()), plan.type or "", plan.schema)
+
+
+def _fitting(versions: "list[SchemaVersion]", options: EncodeOptions) -> "list[SchemaVersion]":
     """The group's schemas of the wanted format, type and version, oldest first."""
-    asked = options.schema
+    asked, form = options.schema, options.format.capitalize()
     fitting = [
         one
         for one in versions
@@ -164,14 +128,3 @@ def _fitting(versions: "list[SchemaVersion]", options: EncodeOptions, form: "Sch
     if asked.version is not None and not fitting:
         raise ConfigurationError(f"the registry has no version {asked.version} of a schema for encode={options.format}")
     return sorted(fitting, key=lambda one: one.version_info.version)
-
-
-def _name_of(plan: EncodePlan, stream: StreamName) -> str:
-    """The type's name in the registry: an Avro record's own, and else the stream's."""
-    if plan.format is Format.AVRO and plan.schema is not None:
-        from aiopravega.schema.formats.avro.schema import Record, parse
-
-        record = parse(plan.schema.decode())
-        if isinstance(record, Record):
-            return record.name
-    return stream.stream

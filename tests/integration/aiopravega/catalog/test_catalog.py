@@ -19,8 +19,8 @@ from aiopravega.errors import (
     ScopeNotFoundError,
     StreamNotFoundError,
 )
-from aiopravega.gates import find_group
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry
+from aiopravega.schema.open import GroupAddress, find_group
 
 
 async def test_a_stream_is_made_with_its_schema_and_described(catalog, client, scope, order):
@@ -56,7 +56,7 @@ async def test_the_streams_of_a_scope_are_listed_with_and_without_schemas(catalo
 async def test_a_group_asks_for_what_the_registry_cannot_check_itself(catalog, registry, scope):
     schema = SchemaInfo.of(SchemaFormat.JSON, "", '{"type":"object","properties":{"id":{"type":"integer"}}}')
 
-    made = await catalog.create(f"{scope}/orders", schema, policy="Full")
+    made = await catalog.create(f"{scope}/orders", schema, new_policy="Full")
 
     assert made.group.policy == "Full"
     assert made.columns == (Column("id", "integer", nullable=True),)
@@ -70,7 +70,7 @@ async def test_nothing_is_made_if_one_part_cannot_be(catalog, registry, client, 
     with pytest.raises(InvalidSchemaError):
         await catalog.create(name, wrong)
     with pytest.raises(ConfigurationError, match="no compatibility policy 'Sideways'"):
-        await catalog.create(name, order, policy="Sideways")
+        await catalog.create(name, order, new_policy="Sideways")
     with pytest.raises(ConfigurationError, match="no Schema Registry"):
         await PravegaCatalog(client).create(name, order)
     with pytest.raises(ConfigurationError, match="tags"):
@@ -78,7 +78,7 @@ async def test_nothing_is_made_if_one_part_cannot_be(catalog, registry, client, 
     with pytest.raises(ScopeNotFoundError):
         await catalog.create(f"{scope}-missing/orders", order)
 
-    assert await find_group(registry, name) is None
+    assert await find_group(registry, GroupAddress.of_stream(name)) is None
     assert not await client.stream_exists(scope, "orders")
 
 
@@ -136,5 +136,5 @@ async def test_an_account_that_may_only_read_sees_tables_and_makes_none(pravega_
             await catalog.create(f"{scope}/more", order)
         with pytest.raises(PermissionDeniedError):
             await catalog.drop(f"{scope}/orders")
-        assert await find_group(registry, StreamName(scope, "more")) is None
+        assert await find_group(registry, GroupAddress.of_stream(StreamName(scope, "more"))) is None
         assert [table.stream.stream for table in await catalog.list_tables(scope)] == ["orders"]

@@ -8,9 +8,10 @@ import pytest
 
 from aiopravega import UNBOUNDED, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, GroupNotFoundError
-from aiopravega.gates import check_data, register_schema
+from aiopravega.gates import check_data
 from aiopravega.schema import CodecType, SchemaFormat, SchemaInfo, header
 from aiopravega.schema.codecs import GZIP, codec_named
+from aiopravega.schema.open import register_schema
 
 WHOLE = StreamCutRange(UNBOUNDED, UNBOUNDED)
 

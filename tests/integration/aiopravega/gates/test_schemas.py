@@ -8,9 +8,10 @@ import pytest
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError, GroupNotFoundError, InvalidSchemaError, SchemaRefusedError
-from aiopravega.gates import check_schema, find_group, register_schema
+from aiopravega.gates import check_schema
 from aiopravega.gates.candidates import resolve
 from aiopravega.schema import Compatibility, SchemaFormat, SchemaInfo, SchemaRegistry
+from aiopravega.schema.open import GroupAddress, find_group, register_schema
 
 ID = '{"type":"object","properties":{"id":{"type":"integer"}},"required":["id"],"additionalProperties":false}'
 OTHER_ID = ID.replace("integer", "string")
@@ -114,9 +115,9 @@ class Overtaken(SchemaRegistry):
 
     theirs: SchemaInfo
 
-    async def add_schema(self, group, schema, namespace=""):
-        await super().add_schema(group, self.theirs, namespace)
-        return await super().add_schema(group, schema, namespace)
+    async def _send_schema(self, group, schema, namespace):
+        await super()._send_schema(group, self.theirs, namespace)
+        return await super()._send_schema(group, schema, namespace)
 
 
 async def test_what_somebody_adds_in_the_meantime_counts(registry, stream):
@@ -153,7 +154,8 @@ async def test_columns_become_a_schema_of_the_groups_type(registry, stream, orde
     await register_schema(registry, stream, order())
     columns = pa.schema([("id", pa.int64()), ("note", pa.string())])
 
-    candidate = await resolve(registry, columns, stream, group=await find_group(registry, stream))
+    group = await find_group(registry, GroupAddress.of_stream(stream))
+    candidate = await resolve(registry, columns, stream, group=group)
     report = await check_schema(registry, "orders", candidate, namespace=stream.scope)
 
     assert (candidate.type, candidate.format) == ("Order", SchemaFormat.AVRO)

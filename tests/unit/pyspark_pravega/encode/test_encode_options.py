@@ -34,6 +34,13 @@ def test_a_codec_without_a_registry_is_refused():
         parse(codec="gzip")
 
 
+def test_the_policy_of_a_new_group_is_an_option_of_encoded_writes():
+    assert parse(**REGISTRY).new_policy is None
+    assert parse(**REGISTRY, new_policy="Full").new_policy == "Full"
+    with pytest.raises(ConfigurationError, match="option 'new_policy' is for events that are encoded"):
+        parse(new_policy="Full")
+
+
 @pytest.mark.parametrize("codec", [GZIP, SNAPPY])
 def test_payloads_are_compressed_and_headers_are_not(codec):
     plan = EncodePlan(Format.JSON, None, None, COLUMNS, header(3), codec)

@@ -7,9 +7,9 @@ from aiopravega.errors import ConfigurationError, SchemaNotFoundError
 from aiopravega.gates.candidates.classes import from_class, object_named
 from aiopravega.gates.candidates.columns import from_columns, is_columns
 from aiopravega.gates.candidates.files import SUFFIXES, from_file, protobuf_schema, text_schema
-from aiopravega.gates.groups import Group, need_group
 from aiopravega.names import StreamName
 from aiopravega.schema import SchemaFormat, SchemaInfo, SchemaRegistry
+from aiopravega.schema.open import Group, GroupAddress, need_group
 
 __all__ = ["from_class", "from_columns", "from_file", "from_stream", "protobuf_schema", "resolve", "text_schema"]
 
@@ -22,7 +22,7 @@ async def from_stream(registry: SchemaRegistry, stream: StreamName, type_name: s
         SchemaNotFoundError: the group has no schema, or none of this type.
         ConfigurationError: the group has schemas of several types.
     """
-    group = await need_group(registry, stream)
+    group = await need_group(registry, GroupAddress.of_stream(stream))
     latest = await registry.latest(group.name, group.namespace)
     found = [each.schema_info for each in latest if type_name in (None, each.schema_info.type)]
     if not found:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.compatibility.findings import Direction
-from aiopravega.schema.model import Compatibility, SchemaVersion, VersionInfo
+from aiopravega.schema.model import ALLOW_ANY, Compatibility, SchemaVersion, VersionInfo
 
 _DIRECTIONS: Final[Mapping[str, tuple[Direction, ...]]] = {
     "Backward": ("backward",),
@@ -20,7 +20,6 @@ _DIRECTIONS: Final[Mapping[str, tuple[Direction, ...]]] = {
 }
 _TRANSITIVE: Final = "Transitive"
 _TILL: Final = "Till"
-ALLOW_ANY: Final = "AllowAny"
 DENY_ALL: Final = "DenyAll"
 ADVANCED: Final = "Advanced"
 _NAMES: Final = (ALLOW_ANY, DENY_ALL, *_DIRECTIONS, *(f"{name}{_TRANSITIVE}" for name in _DIRECTIONS), ADVANCED)

@@ -11,35 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aiopravega.errors import MalformedEventError
-from aiopravega.schema.codecs import LARGEST_PAYLOAD, NONE, SNAPPY, Codec, codec_named
+from aiopravega.schema.codecs import LARGEST_PAYLOAD, NONE, Codec, codec_named
 from aiopravega.schema.formats.arrays import Numbers, borders_of, pick, values_of
 from aiopravega.schema.formats.block import Block, PayloadDecoder, good_rows
 from aiopravega.schema.header import HEADER_BYTES, PROTOCOL
-from aiopravega.schema.snappy import content_size
 
 # Without an explicit end, PyArrow 26 fails to cut ("Negative buffer resize").
 _TO_THE_END: Final = 2**31 - 1
 NO_HEADER: Final = -1
-
-
-class ArrowSnappy:
-    """Snappy's raw blocks by Arrow's library."""
-
-    def compress(self, payload: bytes) -> bytes:
-        """A block."""
-        packed: bytes = pa.compress(payload, codec="snappy", asbytes=True)
-        return packed
-
-    def decompress(self, payload: bytes, limit: int = LARGEST_PAYLOAD) -> bytes:
-        """The content of a block."""
-        size = content_size(payload)
-        if size > limit:
-            raise MalformedEventError(f"it unpacks to {size} bytes, which is more than the limit of {limit}")
-        try:
-            content: bytes = pa.decompress(payload, size, codec="snappy", asbytes=True)
-        except (pa.ArrowException, OSError):
-            raise MalformedEventError("it is not a Snappy block") from None
-        return content
 
 
 def codec_of(name: str) -> Codec | None:
@@ -48,9 +27,7 @@ def codec_of(name: str) -> Codec | None:
     Raises:
         CodecNotRegisteredError: it is not known.
     """
-    if name == NONE:
-        return None
-    return ArrowSnappy() if name == SNAPPY else codec_named(name)
+    return None if name == NONE else codec_named(name)
 
 
 def encoding_ids(events: pa.BinaryArray) -> Numbers:

@@ -14,8 +14,10 @@ from aiopravega.schema.formats.deserializer import BlockDeserializer
 from aiopravega.schema.formats.envelope import NO_HEADER, encoding_ids
 from aiopravega.schema.formats.serializer import BlockSerializer, row_encoder
 from aiopravega.schema.formats.targets import Target, target_of
-from aiopravega.schema.model import Encoding, GroupProperties, SchemaInfo
-from aiopravega.schema.serializers.registering import Terms, settle
+from aiopravega.schema.model import Encoding, SchemaInfo
+from aiopravega.schema.open.compare import Question
+from aiopravega.schema.open.groups import GroupAddress, NewGroup
+from aiopravega.schema.open.registration import Terms, settle
 
 if TYPE_CHECKING:
     from aiopravega.schema.encodings import GroupId
@@ -32,7 +34,8 @@ async def open_block_serializer(
     codec: str = NONE,
     header: bool = True,
     register: bool = True,
-    create: GroupProperties | None = None,
+    new_policy: str | None = None,
+    declared_only: bool = False,
 ) -> BlockSerializer:
     """What makes events of rows, by a schema that the registry knows.
 
@@ -44,15 +47,17 @@ async def open_block_serializer(
         namespace: in which the group is.
         codec: how payloads are compressed.
         header: begin each event with its encoding id.
-        register: add the schema, and allow the codec, if the group lacks them.
-        create: make the group with these properties if there is none.
+        register: make the group, add the schema, and allow the codec, as far as they are missing.
+        new_policy: of a new group; by default `BackwardTransitive`.
+        declared_only: as of `open_serializer`.
 
     Raises:
         ConfigurationError: a column does not fit the schema.
         PravegaError: as by `aiopravega.schema.serializers.open_serializer`.
     """
     rows = row_encoder(schema.format, schema.schema_data, schema.type, columns)  # before anything is registered
-    settled = await settle(registry, group, schema, Terms(namespace, codec, header, register, create))
+    terms = Terms(codec, header, register, NewGroup(new_policy), Question(declared_only=declared_only))
+    settled = await settle(registry, GroupAddress(group, (namespace,)), schema, terms)
     return BlockSerializer(rows, settled.head, settled.codec)
 
 

@@ -5,10 +5,12 @@ from typing import Any
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.codecs import NONE, codec_named
-from aiopravega.schema.model import GroupProperties
+from aiopravega.schema.model import SchemaFormat
+from aiopravega.schema.open.compare import Question
+from aiopravega.schema.open.groups import GroupAddress, NewGroup
+from aiopravega.schema.open.registration import Registration, Terms, settle
 from aiopravega.schema.registry import SchemaRegistry
 from aiopravega.schema.serializers.format import EventFormat, Write, WriteAll, all_by
-from aiopravega.schema.serializers.registering import Registration, Terms, settle
 
 
 class Serializer:
@@ -67,7 +69,8 @@ async def open_serializer(
     codec: str = NONE,
     header: bool = True,
     register: bool = True,
-    create: GroupProperties | None = None,
+    new_policy: str | None = None,
+    declared_only: bool = False,
 ) -> Serializer:
     """A serializer whose schema and codec the registry knows.
 
@@ -78,26 +81,24 @@ async def open_serializer(
         namespace: in which the group is.
         codec: how payloads are compressed: a name of `aiopravega.schema.codecs`, or one that was registered there.
         header: begin each event with its encoding id. Without it events have no codec, and Avro cannot be read.
-        register: add the schema, and allow the codec, if the group lacks them; False: they have to be there.
-        create: make the group with these properties if there is none.
+        register: make the group, add the schema, and allow the codec, as far as they are missing; False: they have to
+            be there.
+        new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
+        declared_only: of JSON, assume that nobody writes properties that a schema does not declare; then a property may
+            be added with a type of its own.
 
     Raises:
-        ConfigurationError: header, codec and format do not go together.
-        GroupNotFoundError: there is no such group.
+        ConfigurationError: header, codec and format do not go together, there is no such policy, or the extra of the
+            format is not installed.
+        GroupNotFoundError: there is no such group, and `register` is false.
         SchemaRefusedError: the group's format, policy or types do not allow the schema.
+        InvalidSchemaError: the schema cannot be parsed.
         SchemaNotFoundError: the group lacks the schema, and `register` is false.
         CodecNotRegisteredError: the codec is not known here, or the group lacks it, and `register` is false.
         PravegaError: the registry cannot be asked. Nothing is registered of what is refused.
     """
-    settled = await settle(registry, group, form.info, Terms(namespace, codec, header, register, create))
-    if codec == NONE:
-        return Serializer(form.writer(settled.head), form.list_writer(settled.head), settled)
-    head, write, compress = settled.head, form.writer(), codec_named(codec).compress
-
-    def serialize(value: Any) -> bytes:
-        return head + compress(write(value))
-
-    return Serializer(serialize, all_by(serialize), settled)
+    terms = Terms(codec, header, register, NewGroup(new_policy), Question(declared_only=declared_only))
+    return await _opened(registry, group, form, terms, namespace)
 
 
 async def open_multi_serializer(
@@ -108,12 +109,26 @@ async def open_multi_serializer(
     namespace: str = "",
     codec: str = NONE,
     register: bool = True,
-    create: GroupProperties | None = None,
+    new_policy: str | None = None,
+    declared_only: bool = False,
 ) -> MultiSerializer:
-    """Serializers of several types of one group, whose events all have headers; see `open_serializer`."""
-    opened = {}
-    for form in forms:
-        opened[form.info.type] = await open_serializer(
-            registry, group, form, namespace=namespace, codec=codec, register=register, create=create
-        )
-    return MultiSerializer(opened)
+    """Serializers of several types of one group, whose events all have headers; see `open_serializer`.
+
+    A new group takes several types, and if these are of several formats, it is of format `Any`.
+    """
+    formats = {form.info.name_of_format for form in forms}
+    new = NewGroup(new_policy, multiple_types=True, format=SchemaFormat.ANY if len(formats) > 1 else None)
+    terms = Terms(codec, register=register, new=new, question=Question(declared_only=declared_only))
+    return MultiSerializer({form.info.type: await _opened(registry, group, form, terms, namespace) for form in forms})
+
+
+async def _opened(registry: SchemaRegistry, group: str, form: EventFormat, terms: Terms, namespace: str) -> Serializer:
+    settled = await settle(registry, GroupAddress(group, (namespace,)), form.info, terms)
+    if terms.codec == NONE:
+        return Serializer(form.writer(settled.head), form.list_writer(settled.head), settled)
+    head, write, compress = settled.head, form.writer(), codec_named(terms.codec).compress
+
+    def serialize(value: Any) -> bytes:
+        return head + compress(write(value))
+
+    return Serializer(serialize, all_by(serialize), settled)

@@ -7,10 +7,11 @@ from airflow.sdk import BaseOperator, Context
 
 from aiopravega import PravegaConfig, StreamName
 from aiopravega.errors import ConfigurationError
-from aiopravega.gates import POLICY, GateReport, check_schema, find_group, need_group, register_schema
-from aiopravega.gates.candidates import from_class, resolve
+from aiopravega.gates import check_candidate
+from aiopravega.gates.candidates import from_class
 from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaRegistry
+from aiopravega.schema.open import POLICY, SchemaReport
 from airflow_pravega.gating import FAIL, GateOperator
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.task_failures import failing_for_good
@@ -35,7 +36,8 @@ class PravegaSchemaGateOperator(GateOperator):
         against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version. (templated)
         declared_only: of JSON, take it that nobody writes properties that a schema does not tell of; then a property
             may be added with a type of its own.
-        register: whether a schema that passes is added to the group.
+        register: whether a schema that passes is added to the group, which is made if there is none.
+        new_policy: of a group that is made to register; by default `BackwardTransitive`. (templated)
         on_violation: `fail`, `skip`, or the ids of tasks that directly follow and are to run instead of the others.
         pravega_conn_id: id of the connection, which names the registry in its extra `schema_registry_uri`. (templated)
     """
@@ -48,6 +50,7 @@ class PravegaSchemaGateOperator(GateOperator):
         "namespace",
         "policy",
         "against",
+        "new_policy",
     )
 
     def __init__(
@@ -63,6 +66,7 @@ class PravegaSchemaGateOperator(GateOperator):
         against: str | int = POLICY,
         declared_only: bool = False,
         register: bool = False,
+        new_policy: str | None = None,
         on_violation: str | Sequence[str] = FAIL,
         **kwargs: Any,
     ) -> None:
@@ -76,22 +80,24 @@ class PravegaSchemaGateOperator(GateOperator):
         self.against = against
         self.declared_only = declared_only
         self.register = register
+        self.new_policy = new_policy
 
-    async def look(self, config: PravegaConfig, registry: RegistryConfig) -> GateReport:
+    async def look(self, config: PravegaConfig, registry: RegistryConfig) -> SchemaReport:
         """Compare the candidate, and register it if that is wanted."""
-        stream = StreamName.parse(self.stream, config.scope)
-        kind = _format(self.schema_format)
         async with SchemaRegistry(registry) as client:
-            group = await need_group(client, stream, self.group, self.namespace)
-            return await check_schema(
+            return await check_candidate(
                 client,
-                group.name,
-                await resolve(client, self.candidate, stream, self.type_name, kind, group),
-                namespace=group.namespace,
+                StreamName.parse(self.stream, config.scope),
+                self.candidate,
+                type_name=self.type_name,
+                schema_format=_format(self.schema_format),
+                group=self.group,
+                namespace=self.namespace,
                 policy=self.policy or None,
                 against=self.against,
                 declared_only=self.declared_only,
                 register=self.register,
+                new_policy=self.new_policy or None,
             )
 
 
@@ -107,7 +113,8 @@ class PravegaRegisterSchemaOperator(BaseOperator):
         schema_format: what columns of Spark or Arrow become, `Avro` or `Json`; by default the group's format.
         group: name of the registry's group; by default the stream's. (templated)
         namespace: of the group; by default where it is, and for a new one the scope's name. (templated)
-        new_policy: of a new group; by default `BackwardTransitive`. (templated)
+        new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
+            (templated)
         declared_only: see `PravegaSchemaGateOperator`.
         pravega_conn_id: id of the connection, which names the registry in its extra `schema_registry_uri`. (templated)
     """
@@ -161,21 +168,21 @@ class PravegaRegisterSchemaOperator(BaseOperator):
         self.log.info("%s", report.summary())
         return report.to_json()
 
-    async def _register(self, config: PravegaConfig, registry: RegistryConfig) -> GateReport:
-        stream = StreamName.parse(self.stream, config.scope)
-        kind = _format(self.schema_format)
+    async def _register(self, config: PravegaConfig, registry: RegistryConfig) -> SchemaReport:
         async with SchemaRegistry(registry) as client:
-            found = await find_group(client, stream, self.group, self.namespace)
-            candidate = await resolve(client, self.candidate, stream, self.type_name, kind, found)
-            return await register_schema(
+            report = await check_candidate(
                 client,
-                stream,
-                candidate,
+                StreamName.parse(self.stream, config.scope),
+                self.candidate,
+                type_name=self.type_name,
+                schema_format=_format(self.schema_format),
                 group=self.group,
                 namespace=self.namespace,
-                new_policy=self.new_policy or None,
                 declared_only=self.declared_only,
+                register=True,
+                new_policy=self.new_policy or None,
             )
+        return report.require()
 
 
 def _format(name: str | None) -> SchemaFormat | None:

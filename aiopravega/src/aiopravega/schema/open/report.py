@@ -1,14 +1,15 @@
-"""What a gate for schemas says: the violations it found, and what became of the candidate."""
+"""The result of a comparison with a group: the violations, and what became of the candidate."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
-from aiopravega.schema import SchemaInfo, VersionInfo
+from aiopravega.errors import SchemaRefusedError
 from aiopravega.schema.compatibility import CompatibilityReport
+from aiopravega.schema.model import SchemaInfo, VersionInfo
 
 
 @dataclass(frozen=True, slots=True)
-class GateReport:
+class SchemaReport:
     """A candidate and a group of the registry.
 
     `known` is the version under which the group had this very schema before, `registered` the one that it has now, if
@@ -28,6 +29,16 @@ class GateReport:
     def passed(self) -> bool:
         """Whether the candidate may be used."""
         return self.compatibility.compatible
+
+    def require(self) -> Self:
+        """The same report if the candidate may be used.
+
+        Raises:
+            SchemaRefusedError: it may not; the message lists the violations.
+        """
+        if not self.passed:
+            raise SchemaRefusedError(self.table())
+        return self
 
     def summary(self) -> str:
         """One line."""

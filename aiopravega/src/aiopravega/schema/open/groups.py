@@ -1,0 +1,199 @@
+"""The groups of a registry: which one a stream has, and how one is made, with one policy, whoever else makes it too.
+
+The registry 0.6.0 makes a group in several steps. Of several programs that make a group at the same time, one or none
+is told that it made it, the others get status 500, and the policy may be that of any of them: so nobody's own policy
+counts, only the one that the group has afterwards.
+
+A new group of a format other than Avro may have the policies `AllowAny` and `DenyAll` only; the registry takes others
+later. Until then the group is closed (`DenyAll`), and its property `aiopravega.policy`, which nobody can change, holds
+the policy that it was made for. Whoever finds a closed and empty group with this property sets that policy.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Self
+
+from aiopravega.errors import GroupNotFoundError, PravegaError, SchemaRefusedError, ServerError
+from aiopravega.schema.compatibility import parse_policy, sides
+from aiopravega.schema.compatibility.policies import DENY_ALL
+from aiopravega.schema.model import ALLOW_ANY, Compatibility, FormatName, GroupProperties, SchemaFormat
+
+if TYPE_CHECKING:
+    from aiopravega.names import StreamName
+    from aiopravega.schema.registry import SchemaRegistry
+
+_MADE_FOR: Final = "aiopravega.policy"  # the property; its value is the JSON of a `Compatibility`
+# Policies that the registry lets every new group have; others only those of Avro, until they are changed.
+_OF_EVERY_FORMAT: Final = frozenset({ALLOW_ANY, DENY_ALL})
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group that the registry has. `made` says that the call that returned this made it."""
+
+    name: str
+    namespace: str
+    properties: GroupProperties
+    made: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAddress:
+    """A group's name, and the namespaces in which it may be, in the order of the search; a new group is in the first.
+
+    The namespace `""` is the registry's default one.
+    """
+
+    name: str
+    namespaces: tuple[str, ...] = ("",)
+
+    @classmethod
+    def of_stream(cls, stream: "StreamName", group: str | None = None, namespace: str | None = None) -> Self:
+        """The group of a stream: the answer for reads and writes, gates and catalogs.
+
+        Args:
+            stream: the stream.
+            group: the group's name; by default the stream's.
+            namespace: the only one to search; by default first the scope's name, as Pravega's Flink connector has it,
+                then the default namespace, which serializers of Java use unless they are given another.
+        """
+        return cls(group or stream.stream, (stream.scope, "") if namespace is None else (namespace,))
+
+    def __str__(self) -> str:
+        searched = " or ".join(f"namespace {each!r}" if each else "the default namespace" for each in self.namespaces)
+        return f"{self.name!r} in {searched}"
+
+
+@dataclass(frozen=True, slots=True)
+class NewGroup:
+    """How a group is made that does not exist yet; one that exists stays as it is.
+
+    `policy` is a name or text as for `parse_policy`, by default that of `GroupProperties.of`. `multiple_types` says
+    whether the group takes schemas of several types, `format` that its format is not that of its first schema.
+    """
+
+    policy: str | None = None
+    multiple_types: bool = False
+    format: SchemaFormat | None = None
+
+    def properties(self, first: FormatName) -> GroupProperties:
+        """The properties of a group whose first schema has this format.
+
+        Raises:
+            ConfigurationError: there is no such policy.
+        """
+        form = first if self.format is None else FormatName.of(self.format)
+        made = GroupProperties.of(form.full_type_name or form.serialization_format, multiple_types=self.multiple_types)
+        return made if self.policy is None else made.model_copy(update={"compatibility": parse_policy(self.policy)})
+
+
+async def find_group(registry: "SchemaRegistry", address: GroupAddress) -> Group | None:
+    """The group at an address; None if there is none.
+
+    Raises:
+        PravegaError: the registry cannot be asked.
+    """
+    for namespace in address.namespaces:
+        with suppress(GroupNotFoundError):
+            return Group(address.name, namespace, await registry.group(address.name, namespace))
+    return None
+
+
+async def need_group(registry: "SchemaRegistry", address: GroupAddress) -> Group:
+    """The group at an address.
+
+    Raises:
+        GroupNotFoundError: there is none.
+        PravegaError: the registry cannot be asked.
+    """
+    found = await find_group(registry, address)
+    if found is None:
+        raise GroupNotFoundError(
+            f"the Schema Registry at {registry.config.uri} has no group {address}: give the name and the namespace of "
+            "the group, or register the first schema, which makes it"
+        )
+    return found
+
+
+async def make_group(registry: "SchemaRegistry", name: str, properties: GroupProperties, namespace: str = "") -> Group:
+    """Make a group with any policy; one that exists, or that another program makes at the same time, is returned.
+
+    Raises:
+        ConfigurationError: there is no such policy; nothing is made.
+        PravegaError: the registry refuses; a group that was made for this is removed again.
+    """
+    wanted = properties.compatibility
+    sides(wanted)  # which complains about a policy that does not exist
+    sent = properties if properties.format is SchemaFormat.AVRO else _closed(properties)
+    try:
+        made = maybe_ours = await registry._send_group(name, sent, namespace)  # noqa: SLF001 - nobody else sends it
+    except ServerError:  # another program makes it at the same time, and either policy may be the one that is kept
+        if await find_group(registry, GroupAddress(name, (namespace,))) is None:
+            raise
+        made, maybe_ours = False, True
+    async with removed_if_refused(registry, name, namespace, made=made):
+        group = Group(name, namespace, await registry.group(name, namespace), made)
+        return await with_policy(registry, group, wanted if maybe_ours else None)
+
+
+def _closed(properties: GroupProperties) -> GroupProperties:
+    """The same, which the registry takes for a new group of any format, with the policy among the properties."""
+    wanted = properties.compatibility
+    return properties.model_copy(
+        update={
+            "compatibility": Compatibility(policy=wanted.policy if wanted.policy in _OF_EVERY_FORMAT else DENY_ALL),
+            "properties": {**properties.properties, _MADE_FOR: json.dumps(wanted.to_json())},
+        }
+    )
+
+
+async def with_policy(registry: "SchemaRegistry", group: Group, ours: Compatibility | None = None) -> Group:
+    """A group with the policy that it was made for, which is set here if its maker has not done so yet.
+
+    Args:
+        registry: a client of it.
+        group: as it was found.
+        ours: the policy of a group that lacks the property, but may be closed by the caller.
+
+    Raises:
+        PravegaError: the registry refuses.
+    """
+    closed = group.properties.compatibility
+    if group.properties.format is SchemaFormat.AVRO or closed.policy != DENY_ALL:
+        return group
+    told = group.properties.properties.get(_MADE_FOR)
+    wanted = ours if told is None else Compatibility.model_validate_json(told)
+    if wanted in (None, closed):
+        return group
+    assert wanted is not None
+    failure: PravegaError | None = None
+    # With a schema in it, others have opened the group by now, or somebody has closed it again on purpose.
+    if not await registry.versions(group.name, group.namespace):
+        try:
+            await registry.update_compatibility(group.name, wanted, closed, group.namespace)
+        except (SchemaRefusedError, ServerError) as error:  # others have changed the policy, or are doing so
+            failure = error
+    now = await registry.group(group.name, group.namespace)
+    if failure is not None and now.compatibility == closed:
+        raise failure
+    return replace(group, properties=now)
+
+
+@asynccontextmanager
+async def removed_if_refused(
+    registry: "SchemaRegistry", group: str, namespace: str, *, made: bool
+) -> AsyncIterator[None]:
+    """Run a block that adds the first schema to a group; if it fails, remove the group, if it was `made` for that.
+
+    A group in which somebody else has put a schema in the meantime stays.
+    """
+    try:
+        yield
+    except BaseException:
+        if made:
+            with suppress(PravegaError):  # the reported error is why the schema could not be added
+                if not await registry.versions(group, namespace):
+                    await registry.delete_group(group, namespace)
+        raise

@@ -1,0 +1,162 @@
+"""The door: the only way in which a schema gets into a group of the registry.
+
+The group is found or made, the candidate is compared by the group's policy on this side, because the server compares
+Avro only, and what passes is added. A candidate that is refused leaves no trace.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from aiopravega.errors import GroupNotFoundError, SchemaRefusedError
+from aiopravega.schema.compatibility import check
+from aiopravega.schema.model import ALLOW_ANY, Compatibility, SchemaInfo, SchemaVersion, VersionInfo
+from aiopravega.schema.open.compare import Comparison, Question, compare, typed
+from aiopravega.schema.open.groups import (
+    Group,
+    GroupAddress,
+    NewGroup,
+    find_group,
+    make_group,
+    need_group,
+    removed_if_refused,
+    with_policy,
+)
+from aiopravega.schema.open.report import SchemaReport
+
+if TYPE_CHECKING:
+    from aiopravega.names import StreamName
+    from aiopravega.schema.registry import SchemaRegistry
+
+# How often others may remove the group, whose first schema was refused, between finding it here and adding to it.
+_REMOVALS: Final = 2
+
+
+async def register_schema(
+    registry: "SchemaRegistry",
+    stream: "StreamName",
+    candidate: SchemaInfo,
+    *,
+    group: str | None = None,
+    namespace: str | None = None,
+    new_policy: str | None = None,
+    declared_only: bool = False,
+) -> SchemaReport:
+    """Put a schema into the group of a stream, which is made if there is none.
+
+    Args:
+        registry: a client of it.
+        stream: whose group it is; see `GroupAddress.of_stream`.
+        candidate: the schema. An empty type is the one that the group has, or else the group's name.
+        group: the group's name; by default the stream's.
+        namespace: of the group; by default where it is, and for a new one the scope's name.
+        new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
+        declared_only: see `Question`.
+
+    Raises:
+        SchemaRefusedError: the group does not take it; the message lists the violations.
+        InvalidSchemaError: a schema cannot be parsed; nothing is made.
+        ConfigurationError: there is no such policy; nothing is made.
+        PravegaError: the registry cannot be asked.
+    """
+    address = GroupAddress.of_stream(stream, group, namespace)
+    new, question = NewGroup(new_policy), Question(declared_only=declared_only)
+    return (await offer_schema(registry, address, candidate, new, question)).require()
+
+
+async def offer_schema(
+    registry: "SchemaRegistry",
+    address: GroupAddress,
+    candidate: SchemaInfo,
+    new: NewGroup | None = None,
+    question: Question | None = None,
+) -> SchemaReport:
+    """The same for a group at an address: the report says whether the schema was added, and if not, why.
+
+    Both the question's policy and the group's own must allow it. The registry's server then checks Avro once more;
+    every candidate is compared with what others have added in the meantime.
+
+    Args:
+        registry: a client of it.
+        address: of the group.
+        candidate: the schema.
+        new: how the group is made if there is none; None: it must exist.
+        question: with what the candidate is compared, besides what the group's policy names.
+
+    Raises:
+        GroupNotFoundError: there is no such group, and `new` is None.
+        SchemaRefusedError: the candidate is of another format than the group; or the server refuses what has passed.
+        InvalidSchemaError: a schema cannot be parsed; nothing is made.
+        ConfigurationError: there is no such policy or version, there is nothing to compare by, or the extra of the
+            format is not installed; nothing is made.
+        PravegaError: the registry cannot be asked.
+    """
+    for _ in range(0 if new is None else _REMOVALS):
+        with suppress(GroupNotFoundError):
+            return await _offered(registry, address, candidate, new, question or Question())
+    return await _offered(registry, address, candidate, new, question or Question())
+
+
+async def _offered(
+    registry: "SchemaRegistry", address: GroupAddress, candidate: SchemaInfo, new: NewGroup | None, question: Question
+) -> SchemaReport:
+    group = await _group(registry, address, candidate, new)
+    async with removed_if_refused(registry, group.name, group.namespace, made=group.made):
+        found = await compare(registry, group, candidate, question)
+        report, own = found.report, group.properties.compatibility
+        if report.passed and report.known is None and not question.is_the_group_s:
+            own_report = check(report.candidate, found.of_the_type, own, declared_only=question.declared_only)
+            report = report if own_report.compatible else replace(report, compatibility=own_report)
+        if report.passed:
+            report = await _added(registry, group, replace(found, report=report), question)
+    return replace(report, made_group=group.made)
+
+
+async def _group(
+    registry: "SchemaRegistry", address: GroupAddress, candidate: SchemaInfo, new: NewGroup | None
+) -> Group:
+    found = await (need_group if new is None else find_group)(registry, address)
+    if found is not None:
+        return await with_policy(registry, found)
+    new = new or NewGroup()
+    # What cannot be parsed makes no group.
+    check(typed(candidate, (), address.name), (), Compatibility(policy=ALLOW_ANY))
+    properties = new.properties(candidate.serialization_format)
+    return await make_group(registry, address.name, properties, address.namespaces[0])
+
+
+async def _added(registry: "SchemaRegistry", group: Group, found: Comparison, question: Question) -> SchemaReport:
+    """Add a candidate that has passed, and compare again: others may have added theirs since the comparison."""
+    report = found.report
+    if report.known is not None:
+        return replace(report, registered=report.known)
+    candidate = report.candidate
+    try:
+        version = await registry._send_schema(group.name, candidate, group.namespace)  # noqa: SLF001 - nobody else does
+    except SchemaRefusedError:
+        now = (await compare(registry, group, candidate, question)).report
+        if now.passed:
+            raise
+        return now
+    ids = {each.version_info.id for each in found.versions}
+    if version.id in ids:
+        return replace(report, registered=version)
+    meanwhile = _earlier(await registry.versions(group.name, group.namespace), ids, version)
+    for policy in (found.asked, group.properties.compatibility) if meanwhile else ():
+        second = check(candidate, meanwhile, policy, declared_only=question.declared_only)
+        if not second.compatible:
+            await registry.delete_schema(group.name, version, group.namespace)
+            return replace(report, compatibility=second)
+    return replace(report, registered=version)
+
+
+def _earlier(now: Sequence[SchemaVersion], before: set[int], ours: VersionInfo) -> list[SchemaVersion]:
+    """What others have added to our type since then, before ours."""
+    return [
+        each
+        for each in now
+        if each.version_info.id not in before
+        and each.version_info.type == ours.type
+        and each.version_info.version < ours.version
+    ]

@@ -1,0 +1,117 @@
+"""One list of schemas through every public way to register: what one way refuses, all refuse, with the same findings.
+
+Spark's way is its own plan of a write, and the data source itself for one schema of each format that passes and one
+that does not.
+"""
+
+import json
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import dagster as dg
+import pytest
+from airflow.sdk.exceptions import AirflowFailException
+from tests.integration.registering.cases import CASES, FOREIGN, TEXT_ID, Case
+from tests.integration.registering.ways import WAYS, Finding, Surroundings, Way, by_the_door, findings_in, told
+
+from aiopravega import StreamName
+from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega.errors import GroupNotFoundError, PravegaError, SchemaRefusedError
+from aiopravega.jobs.retries import error_in
+from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat
+
+pytestmark = pytest.mark.xdist_group("pyspark_pravega")
+
+Outcome = tuple[str, frozenset[Finding]]
+
+
+@pytest.fixture
+def around(client, pravega_config, pravega_emulator, tmp_path, capsys, monkeypatch) -> Iterator[Surroundings]:
+    uri = pravega_emulator.schema_registry_uri
+    address = pravega_config.controller_uri.removeprefix("tcp://").split(":")
+    connection = {"conn_type": "pravega", "host": address[0], "port": int(address[1])}
+    monkeypatch.setenv(
+        "AIRFLOW_CONN_PRAVEGA_DEFAULT", json.dumps({**connection, "extra": {"schema_registry_uri": uri}})
+    )
+    with SchemaRegistry(RegistryConfig(uri=uri)) as registry:
+        yield Surroundings(client, registry, uri, pravega_config, tmp_path, capsys)
+
+
+def outcome_of(way: Way, around: Surroundings, stream: StreamName, case: Case, policy: str | None) -> Outcome:
+    try:
+        way(around, stream, case, policy)
+    except (PravegaError, AirflowFailException, dg.Failure) as raised:
+        text = raised.description or "" if isinstance(raised, dg.Failure) else str(raised)
+        error = raised if isinstance(raised, PravegaError) else told(text)
+        return type(error).__name__, findings_in(str(error))
+    return "registered", frozenset()
+
+
+def outcomes_of(
+    way: Way, around: Surroundings, form: SchemaFormat, policy: str | None, exists: bool
+) -> tuple[dict[str, Outcome], Any]:
+    """What becomes of each schema, one after the other, and of the group."""
+    stream = StreamName(f"test-{uuid.uuid4().hex}", "orders")
+    asked = policy
+    if exists:
+        around.registry.create_group(stream.stream, GroupProperties.of(form, policy), stream.scope)
+        asked = "DenyAll"  # which is for a new group only
+    cases = [*CASES[form], Case("foreign", FOREIGN[form].schema, FOREIGN[form].columns), CASES[form][0]]
+    found = {f"{number} {case.name}": outcome_of(way, around, stream, case, asked) for number, case in enumerate(cases)}
+    with suppress(GroupNotFoundError):
+        group = around.registry.group(stream.stream, stream.scope)
+        kept = [each.schema_info.schema_data for each in around.registry.versions(stream.stream, stream.scope)]
+        return found, (group.format, group.compatibility, kept)
+    return found, None
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("exists", [False, True], ids=["new group", "existing group"])
+@pytest.mark.parametrize("form", CASES)
+def test_what_one_way_refuses_all_ways_refuse_with_the_same_findings(around, form, exists):
+    for policy in (None, "Forward", "AllowAny"):
+        expected = outcomes_of(by_the_door, around, form, policy, exists)
+        assert expected[1][1].policy == (policy or "BackwardTransitive")
+        refused = {name for name, (what, _) in expected[0].items() if what != "registered"}
+        assert any("foreign" in name for name in refused)
+        assert (len(refused) == 1) == (policy == "AllowAny")
+        for way in WAYS:
+            assert outcomes_of(way, around, form, policy, exists) == expected, (way.__name__, policy)
+
+
+@pytest.mark.parametrize("form", CASES)
+def test_the_data_source_of_spark_refuses_what_the_door_refuses(around, spark, make_orders, form):
+    first, *_, bad = CASES[form]
+    stream = make_orders
+    by_the_door(around, stream, first, "Full")
+
+    def write(case: Case) -> None:
+        kind = "string" if case.columns == (TEXT_ID,) else "bigint"
+        frame = spark.range(1, numPartitions=1).selectExpr(f"cast(id as {kind}) as id")
+        frame.write.format("pravega").mode("append").options(
+            controller=around.config.controller_uri,
+            scope=stream.scope,
+            stream=stream.stream,
+            encode=form.lower(),
+            schema_file=around.file(case),
+            schema_registry_uri=around.uri,
+            new_policy="AllowAny",
+        ).save()
+
+    write(first)
+    with pytest.raises(SchemaRefusedError) as expected:
+        by_the_door(around, stream, bad, None)
+    with pytest.raises(Exception, match="refused") as raised:
+        write(bad)
+
+    assert isinstance(error_in(raised.value), SchemaRefusedError)
+    assert findings_in(str(raised.value)) == findings_in(str(expected.value)) != frozenset()
+
+
+@pytest.fixture
+def make_orders(client, scope) -> StreamName:
+    """A stream of the test's own."""
+    assert client.create_stream(scope, "orders")
+    return StreamName(scope, "orders")
