@@ -58,7 +58,7 @@ INT64, STRING = FieldDescriptorProto.TYPE_INT64, FieldDescriptorProto.TYPE_STRIN
 CASES: Mapping[SchemaFormat, tuple[Case, ...]] = {
     SchemaFormat.AVRO: (
         avro("first", LONG),
-        avro("wider", LONG, NOTE),
+        avro("wider", LONG, NOTE, columns=(ID, ("note", pa.string()))),
         avro("field without default", LONG, AMOUNT, columns=(ID, ("amount", pa.float64()))),
         avro("other type of a field", TEXT, columns=(TEXT_ID,)),
     ),

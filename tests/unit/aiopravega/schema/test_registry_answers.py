@@ -153,3 +153,13 @@ async def test_a_type_in_a_second_format_is_refused_before_the_registry_hangs():
             await registry.add_schema("orders", SchemaInfo.of(SchemaFormat.JSON, "A", "{}"))
 
     assert not [request for request in got if request.startswith(b"POST")]
+
+
+async def test_a_schema_whose_answer_is_lost_is_sent_again_so_that_it_is_compared_with_the_others():
+    group, none = answer(200, GROUP), answer(200, b'{"schemas":[]}')
+    version = answer(201, b'{"type":"A","serializationFormat":"Avro","version":0,"id":0}')
+    schema = SchemaInfo.of(SchemaFormat.AVRO, "A", '{"type":"record","name":"A","fields":[]}')
+    async with saying(group, none, b"", version, none) as (registry, got):
+        assert (await registry.add_schema("orders", schema)).version == 0
+
+    assert [request.partition(b" ")[0] for request in got] == [b"GET", b"GET", b"POST", b"POST", b"GET"]

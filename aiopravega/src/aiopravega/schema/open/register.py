@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from aiopravega.errors import GroupNotFoundError, SchemaRefusedError
+from aiopravega.errors import GroupNotFoundError, PravegaConnectionError, SchemaRefusedError
 from aiopravega.schema.compatibility import check
 from aiopravega.schema.model import ALLOW_ANY, Compatibility, SchemaInfo, SchemaVersion, VersionInfo
 from aiopravega.schema.open.compare import Comparison, Question, compare, typed
@@ -133,7 +133,7 @@ async def _added(registry: "SchemaRegistry", group: Group, found: Comparison, qu
         return replace(report, registered=report.known)
     candidate = report.candidate
     try:
-        version = await registry._send_schema(group.name, candidate, group.namespace)  # noqa: SLF001 - nobody else does
+        version = await _sent(registry, group, candidate)
     except SchemaRefusedError:
         now = (await compare(registry, group, candidate, question)).report
         if now.passed:
@@ -149,6 +149,20 @@ async def _added(registry: "SchemaRegistry", group: Group, found: Comparison, qu
             await registry.delete_schema(group.name, version, group.namespace)
             return replace(report, compatibility=second)
     return replace(report, registered=version)
+
+
+async def _sent(registry: "SchemaRegistry", group: Group, candidate: SchemaInfo) -> VersionInfo:
+    """Add a schema, unseen by any policy; one that is there keeps its version, so the request may be repeated.
+
+    Without an answer the schema may be in the group all the same, where it must not stay without a comparison.
+    """
+    send = registry._send_schema  # noqa: SLF001 - nobody else sends it
+    try:
+        return await send(group.name, candidate, group.namespace)
+    except PravegaConnectionError as error:
+        if error.retryable:  # the client has tried again already, and nothing was sent
+            raise
+    return await send(group.name, candidate, group.namespace)
 
 
 def _earlier(now: Sequence[SchemaVersion], before: set[int], ours: VersionInfo) -> list[SchemaVersion]:
