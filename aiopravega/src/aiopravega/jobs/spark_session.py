@@ -92,11 +92,19 @@ def _running(master: str, package: str) -> "SparkSession | None":
             f"the job needs {what} where it runs, but the modules {', '.join(missing)} are not installed: "
             f"pip install '{'pyspark[connect]' if connect else f'{package}[spark]'}'"
         )
+    from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
-    if running is not None:
-        logger.info("Using the Spark session of this process; master %s and its settings are not used", master)
+    if running is None:
+        # Another thread may have made it: it would be taken for a new one, and stopped under whoever uses it.
+        try:
+            running = SparkSession.active()
+        except PySparkRuntimeError:
+            return None
+        # Makes it this thread's session, without which Spark finds no data sources in Python.
+        running.createDataFrame([], "id long")
+    logger.info("Using the Spark session of this process; master %s and its settings are not used", master)
     return running
 
 
