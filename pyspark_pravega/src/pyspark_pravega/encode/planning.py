@@ -48,7 +48,7 @@ def encode_plan(options: EncodeOptions, config: PravegaConfig, stream: StreamNam
 
 def _derived(options: EncodeOptions, stream: StreamName, columns: pa.Schema) -> bytes:
     if options.format is Format.AVRO:
-        from aiopravega.schema.formats.avro.derived import schema_of
+        from aiopravega.schema.avro.columns.derived import schema_of
 
         return schema_of(columns, options.schema.type or stream.stream).encode()
     if options.format is Format.PROTOBUF:
@@ -169,9 +169,10 @@ def _fitting(versions: "list[SchemaVersion]", options: EncodeOptions, form: "Sch
 def _name_of(plan: EncodePlan, stream: StreamName) -> str:
     """The type's name in the registry: an Avro record's own, and else the stream's."""
     if plan.format is Format.AVRO and plan.schema is not None:
-        from aiopravega.schema.formats.avro.schema import Record, parse
+        from aiopravega.schema.avro.model import Record
+        from aiopravega.schema.avro.parsing import parse
 
-        record = parse(plan.schema.decode())
+        record = parse(plan.schema)
         if isinstance(record, Record):
             return record.name
     return stream.stream

@@ -11,9 +11,9 @@ from aiopravega.schema.compatibility.report import CompatibilityReport, Violatio
 from aiopravega.schema.model import Compatibility, SchemaFormat, SchemaInfo, SchemaVersion, VersionInfo
 
 _ENGINES: Final[Mapping[SchemaFormat, str]] = {
-    SchemaFormat.AVRO: "avro",
-    SchemaFormat.JSON: "json_schema",
-    SchemaFormat.PROTOBUF: "protobuf",
+    SchemaFormat.AVRO: "aiopravega.schema.avro.compatibility",
+    SchemaFormat.JSON: "aiopravega.schema.compatibility.json_schema",
+    SchemaFormat.PROTOBUF: "aiopravega.schema.compatibility.protobuf",
 }
 
 
@@ -64,7 +64,7 @@ def _engine(kind: SchemaFormat) -> _Engine | None:
     if kind not in _ENGINES:
         return None
     try:
-        return cast(_Engine, import_module(f"aiopravega.schema.compatibility.{_ENGINES[kind]}"))
+        return cast(_Engine, import_module(_ENGINES[kind]))
     except ModuleNotFoundError as error:
         # JSON Schema's alone needs more than the client itself does.
         raise ConfigurationError(
