@@ -54,6 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="JSON: take it that writers write declared properties only, where additionalProperties is not given",
     )
+    checked.add_argument(
+        "--as-columns", action="store_true", help="Avro: refuse what column readers such as Spark cannot hold, too"
+    )
     checked.add_argument("--json", action="store_true", help="print JSON, with the whole texts")
     options = parser.parse_args(arguments)
     try:
@@ -72,7 +75,7 @@ async def _check(options: argparse.Namespace) -> int:
     else:
         existing = [_version(_read(path, options), number) for number, path in enumerate(options.old)]
         policy = parse_policy(options.policy or _OF_FILES, existing)
-    report = check(new, existing, policy, declared_only=options.declared_only)
+    report = check(new, existing, policy, declared_only=options.declared_only, as_columns=options.as_columns)
     print(json.dumps(report.to_json(), indent=2, ensure_ascii=False) if options.json else report.table())
     return 0 if report.compatible else 1
 

@@ -44,6 +44,7 @@ async def check_schema(
     policy: str | Compatibility | None = None,
     against: str | int = POLICY,
     declared_only: bool = False,
+    as_columns: bool = False,
     register: bool = False,
 ) -> GateReport:
     """Compare a candidate with a group's schemas of its type; register it, if that is wanted and nothing is wrong.
@@ -58,6 +59,7 @@ async def check_schema(
             the directions that the policy says.
         declared_only: of JSON, whose schemas admit properties that they do not tell of unless they say otherwise: take
             it that nobody writes such. Then a property may be added with a type of its own.
+        as_columns: of Avro: refuse what column readers such as Spark cannot hold, too.
         register: whether it is added to the group if it passes, and the group's own policy allows it, too. The
             registry's server then checks Avro once more; other formats are compared with what others have added in the
             meantime.
@@ -78,9 +80,11 @@ async def check_schema(
     asked = parse_policy(policy, existing) if isinstance(policy, str) else policy or properties.compatibility
     if known is not None and policy is None and against == POLICY:
         found = CompatibilityReport(candidate.format.value, asked, (), ())
+        if as_columns:
+            found = check(candidate, [], asked, as_columns=True)
     else:
         others = [each for each in existing if each.version_info != known]
-        found = _compare(candidate, others, asked, against, declared_only)
+        found = _compare(candidate, others, asked, against, declared_only, as_columns)
     if not properties.allow_multiple_types and everything and not existing:
         found = replace(found, violations=(*found.violations, _other_type(candidate, everything[-1])))
     report = GateReport(group, namespace, candidate, str(against), found, known)
@@ -166,9 +170,10 @@ def _compare(
     policy: Compatibility,
     against: str | int,
     declared_only: bool,
+    as_columns: bool,
 ) -> CompatibilityReport:
     if against == POLICY:
-        return check(candidate, existing, policy, declared_only=declared_only)
+        return check(candidate, existing, policy, declared_only=declared_only, as_columns=as_columns)
     directions = frozenset(side.direction for side in sides(policy))
     if not directions:
         raise ConfigurationError(
@@ -188,7 +193,8 @@ def _compare(
                 f"there is no version {against} of {candidate.type} to compare with: give {POLICY}, {LATEST}, {ALL}, "
                 f"or one of these: {known}"
             )
-    return check(candidate, compared, Compatibility(policy=base), declared_only=declared_only)
+    asked = Compatibility(policy=base)
+    return check(candidate, compared, asked, declared_only=declared_only, as_columns=as_columns)
 
 
 def _other_type(candidate: SchemaInfo, latest: SchemaVersion) -> Violation:
