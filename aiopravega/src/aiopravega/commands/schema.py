@@ -60,6 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         each.add_argument("--type", metavar="NAME", help="of the schema: in a group of several types, or a .proto file")
         each.add_argument("--declared-only", action="store_true", help=DECLARED_ONLY_HELP)
         each.add_argument("--json", action="store_true", help="print JSON, with the whole texts")
+    checked.add_argument(
+        "--as-columns", action="store_true", help="Avro: refuse what column readers such as Spark cannot hold, too"
+    )
     options = parser.parse_args(arguments)
     try:
         code: int = asyncio.run(options.action(options))
@@ -87,7 +90,7 @@ async def _check(options: argparse.Namespace) -> int:
     else:
         existing = [_version(_read(path, options), number) for number, path in enumerate(options.old)]
         policy = parse_policy(options.policy or _OF_FILES, existing)
-        found = check(new, existing, policy, declared_only=options.declared_only)
+        found = check(new, existing, policy, declared_only=options.declared_only, as_columns=options.as_columns)
     return _answer(found, found.compatible, options)
 
 

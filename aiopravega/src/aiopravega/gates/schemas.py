@@ -30,6 +30,7 @@ async def check_schema(
     policy: str | Compatibility | None = None,
     against: str | int = POLICY,
     declared_only: bool = False,
+    as_columns: bool = False,
     register: bool = False,
     new_policy: str | None = None,
 ) -> SchemaReport:
@@ -45,6 +46,7 @@ async def check_schema(
             the directions of the policy.
         declared_only: of JSON, whose schemas admit undeclared properties unless they say otherwise: assume that nobody
             writes such. Then a property may be added with a type of its own.
+        as_columns: of Avro: refuse what column readers such as Spark cannot hold, too.
         register: whether it is added to the group if it passes, and the group's own policy allows it, too; see
             `aiopravega.schema.open.offer_schema`.
         new_policy: of a group that is made to register; by default `BackwardTransitive`.
@@ -56,7 +58,7 @@ async def check_schema(
         ConfigurationError: there is no such policy or version, or there is nothing to compare by.
         PravegaError: the registry cannot be asked.
     """
-    question = Question(policy, against, declared_only)
+    question = Question(policy, against, declared_only, as_columns)
     return await _check(registry, GroupAddress(group, (namespace,)), candidate, question, register, new_policy)
 
 

@@ -50,6 +50,16 @@ def test_several_old_schemas_are_versions_from_0_on(check):
     ]
 
 
+def test_what_columns_cannot_hold_is_asked_for(check):
+    tree = OLD | {"fields": [*OLD["fields"], {"name": "next", "type": ["null", "User"], "default": None}]}
+    words = ["--old", "old.avsc", "--new", "new.avsc"]
+    assert check(*words, old_avsc=OLD, new_avsc=tree)[0] == 0
+    code, out, _ = check(*words, "--as-columns")
+    assert code == 1
+    assert "User.next" in out
+    assert "column-recursion" in out
+
+
 def test_json_schema_and_declared_properties(check):
     old, new = '{"properties": {"a": {}}}', '{"properties": {"a": {}, "b": {"type": "string"}}}'
     words = ["--old", "old.json", "--new", "new.json"]

@@ -11,9 +11,9 @@ from aiopravega.schema.compatibility.report import CompatibilityReport, Violatio
 from aiopravega.schema.model import Compatibility, SchemaFormat, SchemaInfo, SchemaVersion, VersionInfo
 
 _ENGINES: Final[Mapping[SchemaFormat, str]] = {
-    SchemaFormat.AVRO: "avro",
-    SchemaFormat.JSON: "json_schema",
-    SchemaFormat.PROTOBUF: "protobuf",
+    SchemaFormat.AVRO: "aiopravega.schema.avro.compatibility",
+    SchemaFormat.JSON: "aiopravega.schema.compatibility.json_schema",
+    SchemaFormat.PROTOBUF: "aiopravega.schema.compatibility.protobuf",
 }
 
 
@@ -30,6 +30,7 @@ def check(
     policy: Compatibility,
     *,
     declared_only: bool = False,
+    as_columns: bool = False,
 ) -> CompatibilityReport:
     """Compare a schema that is to be added with those of its type that are there, oldest first.
 
@@ -39,11 +40,18 @@ def check(
     A JSON Schema without additionalProperties admits any further properties, so that a property added to it narrows
     it. `declared_only` takes it that writers write no properties that their schema does not tell of.
 
+    What columns cannot hold of Avro (a type inside itself, decimals of more than 38 digits, arrays of items without
+    content) is no fault, since single events are read. With `as_columns` it is a violation, too, even of a first
+    schema; the rules begin with "column-".
+
     Raises:
         InvalidSchemaError: the candidate, or a version that it is compared with, cannot be parsed.
-        ConfigurationError: the policy is unknown or incomplete, or the format's extra is not installed.
+        ConfigurationError: the policy is unknown or incomplete, the format's extra is not installed, or `as_columns`
+            is asked of a format other than Avro.
     """
     wanted = sides(policy)
+    if as_columns and candidate.format is not SchemaFormat.AVRO:
+        raise ConfigurationError(f"as_columns is for Avro, but the schema {candidate.type} is {candidate.format}")
     engine = _engine(candidate.format)
     new = engine.parse(candidate) if engine else None
     compared: dict[int, VersionInfo] = {}
@@ -55,7 +63,10 @@ def check(
     for side in wanted:
         for each in side.of(existing):
             compared[each.version_info.version] = each.version_info
-            violations += _violations(candidate, new, each, Terms(side.direction, declared_only), engine)
+            violations += _violations(candidate, new, each, Terms(side.direction, declared_only, as_columns), engine)
+    if as_columns and engine and not compared:
+        found = engine.compare(new, new, Terms(as_columns=True))
+        violations += [Violation(f.path, f.rule, f.writer, f.reader, f.change_reader, None, "backward") for f in found]
     versions = tuple(compared[version] for version in sorted(compared))
     return CompatibilityReport(_format_name(candidate), policy, versions, tuple(violations))
 
@@ -64,7 +75,7 @@ def _engine(kind: SchemaFormat) -> _Engine | None:
     if kind not in _ENGINES:
         return None
     try:
-        return cast(_Engine, import_module(f"aiopravega.schema.compatibility.{_ENGINES[kind]}"))
+        return cast(_Engine, import_module(_ENGINES[kind]))
     except ModuleNotFoundError as error:
         # JSON Schema's alone needs more than the client itself does.
         raise ConfigurationError(

@@ -19,10 +19,12 @@ class Terms:
 
     `direction` says which is the new one: with "backward" it is the reader's. `declared_only` is for JSON: whether
     writers are taken to write no properties that their schema does not tell of, unless it has additionalProperties.
+    `as_columns` is for Avro: whether what columns cannot hold is found, too (rules that begin with "column-").
     """
 
     direction: Direction = "backward"
     declared_only: bool = False
+    as_columns: bool = False
 
 
 @dataclass(frozen=True, slots=True)

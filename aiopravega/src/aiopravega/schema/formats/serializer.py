@@ -38,10 +38,11 @@ def row_encoder(form: SchemaFormat, schema: bytes | None, message: str | None, c
         return JsonEncoder(columns.names)
     assert schema is not None
     if form is SchemaFormat.AVRO:
-        from aiopravega.schema.formats.avro.encoder import fields_of
-        from aiopravega.schema.formats.avro.schema import Record, parse
+        from aiopravega.schema.avro.columns.encoder import fields_of
+        from aiopravega.schema.avro.model import Record
+        from aiopravega.schema.avro.parsing import parse
 
-        record = parse(schema.decode())
+        record = parse(schema)
         if not isinstance(record, Record):
             raise ConfigurationError("the Avro schema is not a record: only a record has fields for columns")
         return fields_of(record, list(columns))

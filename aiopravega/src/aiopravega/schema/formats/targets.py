@@ -9,7 +9,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from aiopravega.errors import ConfigurationError
+from aiopravega.errors import ConfigurationError, InvalidSchemaError
 from aiopravega.schema.formats.block import PayloadDecoder, Undecodable
 from aiopravega.schema.model import SchemaFormat, SchemaInfo
 
@@ -42,24 +42,24 @@ class AvroTarget:
         """The columns of an Avro schema.
 
         Raises:
-            ConfigurationError: it is none, or has types that cannot be columns.
+            InvalidSchemaError: it is none.
+            ConfigurationError: it has types that cannot be columns.
         """
-        from aiopravega.schema.formats.avro.schema import parse
-        from aiopravega.schema.formats.avro.types import columns_of
+        from aiopravega.schema.avro.columns.types import columns_of
+        from aiopravega.schema.avro.parsing import parse
 
         return cls(text, columns_of(parse(text)))
 
     def decoder(self, written: bytes | None) -> PayloadDecoder:
         """Follows the writer's schema; what does not fit is found here, or event by event."""
-        from aiopravega.schema.formats.avro.decoder import AvroDecoder
-        from aiopravega.schema.formats.avro.resolve import top_node
-        from aiopravega.schema.formats.avro.schema import parse
+        from aiopravega.schema.avro.columns.decoder import decoder_of
+        from aiopravega.schema.avro.parsing import parse
 
         reader = parse(self.text)
         try:
-            writer = reader if written is None else parse(written.decode(), "the Avro schema of the events")
-            return AvroDecoder(top_node(writer, reader))
-        except ConfigurationError as error:
+            writer = reader if written is None else parse(written, "the Avro schema of the events")
+            return decoder_of(reader, writer)
+        except (ConfigurationError, InvalidSchemaError) as error:
             return Undecodable(str(error), tuple(self.schema.types))
 
 

@@ -45,16 +45,28 @@ class Question:
             the directions of the policy.
         declared_only: of JSON, whose schemas admit undeclared properties unless they say otherwise: assume that nobody
             writes such. Then a property may be added with a type of its own.
+        as_columns: of Avro: refuse what column readers such as Spark cannot hold, too.
     """
 
     policy: str | Compatibility | None = None
     against: str | int = POLICY
     declared_only: bool = False
+    as_columns: bool = False
 
     @property
     def is_the_group_s(self) -> bool:
         """Whether the group's own policy is the whole question."""
         return self.policy is None and self.against == POLICY
+
+    def checked(
+        self, candidate: SchemaInfo, existing: Sequence[SchemaVersion], policy: Compatibility
+    ) -> CompatibilityReport:
+        """Compare a candidate with schemas, as this question wants it compared.
+
+        Raises:
+            PravegaError: as `check` does.
+        """
+        return check(candidate, existing, policy, declared_only=self.declared_only, as_columns=self.as_columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +107,8 @@ async def compare(
     asked = parse_policy(policy, existing) if isinstance(policy, str) else policy or properties.compatibility
     if known is not None and question.is_the_group_s:
         found = CompatibilityReport(candidate.format.value, asked, (), ())
+        if question.as_columns:
+            found = check(candidate, (), asked, as_columns=True)
     else:
         others = [each for each in existing if each.version_info != known]
         found = _compared(candidate, others, asked, question)
@@ -171,9 +185,9 @@ def _same_json(one: SchemaInfo, other: SchemaInfo) -> bool:
 def _compared(
     candidate: SchemaInfo, existing: Sequence[SchemaVersion], policy: Compatibility, question: Question
 ) -> CompatibilityReport:
-    against, declared_only = question.against, question.declared_only
+    against, ask = question.against, question.checked
     if against == POLICY:
-        return check(candidate, existing, policy, declared_only=declared_only)
+        return ask(candidate, existing, policy)
     directions = frozenset(side.direction for side in sides(policy))
     if not directions:
         raise ConfigurationError(
@@ -193,7 +207,7 @@ def _compared(
                 f"there is no version {against} of {candidate.type} to compare with: give {POLICY}, {LATEST}, {ALL}, "
                 f"or one of these: {known}"
             )
-    return check(candidate, compared, Compatibility(policy=base), declared_only=declared_only)
+    return ask(candidate, compared, Compatibility(policy=base))
 
 
 def _refusals(

@@ -106,7 +106,7 @@ async def _offered(
         found = await compare(registry, group, candidate, question)
         report, own = found.report, group.properties.compatibility
         if report.passed and report.known is None and not question.is_the_group_s:
-            own_report = check(report.candidate, found.of_the_type, own, declared_only=question.declared_only)
+            own_report = question.checked(report.candidate, found.of_the_type, own)
             report = report if own_report.compatible else replace(report, compatibility=own_report)
         if report.passed:
             report = await _added(registry, group, replace(found, report=report), question)
@@ -144,7 +144,7 @@ async def _added(registry: "SchemaRegistry", group: Group, found: Comparison, qu
         return replace(report, registered=version)
     meanwhile = _earlier(await registry.versions(group.name, group.namespace), ids, version)
     for policy in (found.asked, group.properties.compatibility) if meanwhile else ():
-        second = check(candidate, meanwhile, policy, declared_only=question.declared_only)
+        second = question.checked(candidate, meanwhile, policy)
         if not second.compatible:
             await registry.delete_schema(group.name, version, group.namespace)
             return replace(report, compatibility=second)

@@ -5,6 +5,9 @@ from io import BytesIO
 from typing import Any
 
 from aiopravega.errors import ConfigurationError, MalformedEventError
+from aiopravega.schema.avro.model import Named, kind_of
+from aiopravega.schema.avro.parsing import parse
+from aiopravega.schema.avro.single_events import value_reader
 from aiopravega.schema.model import SchemaFormat, SchemaInfo
 from aiopravega.schema.serializers.format import Read, ReadAll, Write, WriteAll, all_by
 
@@ -20,33 +23,22 @@ class AvroFormat:
             writes an int beyond 32 bits as it is, for example, and Java then cannot read it.
 
     Raises:
-        ConfigurationError: it is no Avro schema, or fastavro is not installed.
+        InvalidSchemaError: it is no Avro schema.
+        ConfigurationError: fastavro is not installed.
     """
 
     def __init__(self, schema: str | dict[str, Any] | list[Any], *, validate: bool = False) -> None:
         self._validate = validate
         self._fastavro = _fastavro()
-        self._parsed = self._parse(schema)
         text = schema if isinstance(schema, str) else json.dumps(schema)
-        named = isinstance(self._parsed, dict) and "name" in self._parsed
-        name = self._parsed["name"] if named else _name_of(self._parsed)
+        self._schema = parse(text)
+        # What Java calls a schema without a name of its own is its kind.
+        name = self._schema.name if isinstance(self._schema, Named) else kind_of(self._schema)
         self.info = SchemaInfo.of(SchemaFormat.AVRO, name, text)
-
-    def _parse(self, schema: str | dict[str, Any] | list[Any], what: str = "the Avro schema") -> Any:
-        try:
-            document = json.loads(schema) if isinstance(schema, str) else schema
-        except ValueError as error:
-            raise ConfigurationError(f"{what} is not JSON: {error}") from None
-        try:
-            return self._fastavro.parse_schema(document)
-        except self._fastavro.schema.SchemaParseException as error:
-            raise ConfigurationError(f"{what} cannot be parsed: {error}") from None
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ConfigurationError(f"{what} cannot be parsed: {error!r}") from None
 
     def writer(self, head: bytes = b"") -> Write:
         """See `EventFormat`."""
-        write_datum, schema = self._fastavro.schemaless_writer, self._parsed
+        write_datum, schema = self._fastavro.schemaless_writer, self._for_writing()
         validate, wrong = self._fastavro.validation.validate, self._fastavro.validation.ValidationError
 
         def write(value: Any) -> bytes:
@@ -69,18 +61,16 @@ class AvroFormat:
 
     def reader(self, written: SchemaInfo | None = None, skip: int = 0) -> Read:
         """See `EventFormat`."""
-        read_datum, reads = self._fastavro.schemaless_reader, self._parsed
-        writes = reads if written is None else self._parse(written.text, "the Avro schema of the events")
-        wanted = None if written is None or writes == reads else reads
-        resolution = self._fastavro.read.SchemaResolutionError
+        writes = self._schema
+        if written is not None and written.schema_data != self.info.schema_data:
+            writes = parse(written.schema_data, "the Avro schema of the events")
+        read_value = value_reader(self._schema, writes, self._fastavro)
 
         def read(event: bytes) -> Any:
             source = BytesIO(event)
             source.seek(skip)
             try:
-                value = read_datum(source, writes, wanted)
-            except resolution as error:
-                raise MalformedEventError(f"its Avro schema does not fit the one that is read with: {error}") from None
+                value = read_value(source)
             except (EOFError, ValueError, IndexError, TypeError, KeyError, OverflowError, MemoryError) as error:
                 raise MalformedEventError(f"it is no datum of its Avro schema: {error!r}") from None
             if source.tell() != len(event) and source.read().strip(b"\0"):
@@ -97,18 +87,18 @@ class AvroFormat:
         """See `EventFormat`."""
         return all_by(self.reader(written, skip))
 
-
-def _name_of(schema: Any) -> str:
-    """What Java calls a schema without a name of its own."""
-    if isinstance(schema, list):
-        return "union"
-    return str(schema.get("type")) if isinstance(schema, dict) else str(schema)
+    def _for_writing(self) -> Any:
+        try:
+            return self._fastavro.parse_schema(json.loads(self.info.text))
+        except (self._fastavro.schema.SchemaParseException, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ConfigurationError(
+                f"fastavro cannot write with the Avro schema {self.info.type}: {error!r}"
+            ) from None
 
 
 def _fastavro() -> Any:
     try:
         import fastavro
-        import fastavro.read
         import fastavro.schema
         import fastavro.validation
     except ImportError:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiopravega.errors import ConfigurationError
-from aiopravega.schema.formats.avro.schema import parse
-from aiopravega.schema.formats.avro.types import columns_of
+from aiopravega.errors import ConfigurationError, InvalidSchemaError
+from aiopravega.schema.avro.columns.types import columns_of
+from aiopravega.schema.avro.parsing import parse
 from aiopravega.schema.formats.targets import AvroTarget
 
 
@@ -204,19 +204,32 @@ def test_what_is_not_a_record_is_one_column(encode, payloads):
 @pytest.mark.parametrize(
     ("schema", "said"),
     [
-        ("{", "is not JSON"),
-        ('{"type":"record","name":"R","fields":[{"name":"a","type":["null","R"]}]}', "at a: R contains itself"),
-        ('{"type":"record","name":"R","fields":[{"name":"a","type":"Nope"}]}', "no type is named 'Nope'"),
-        ('{"type":"record","name":"R","fields":[{"name":"a"}]}', "is not a field"),
+        ('{"type":"record","name":"R","fields":[{"name":"a","type":["null","R"]}]}', "a is a R, which contains itself"),
         ('{"type":"array","items":"null"}', "items without content"),
+        ('{"type":"array","items":{"type":"fixed","name":"F","size":0}}', "items without content"),
         ('{"type":"bytes","logicalType":"decimal","precision":50}', "38 at most"),
-        ('{"type":"bytes","logicalType":"decimal"}', "needs a precision"),
-        ('[["int"]]', "no union inside"),
-        ("3", "is not a type of Avro"),
     ],
 )
 def test_a_schema_that_cannot_be_columns_is_refused(schema, said):
     with pytest.raises(ConfigurationError, match=said):
+        AvroTarget.of(schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ("{", "is not JSON"),
+        ('{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":NaN}]}', "NaN is no number of JSON"),
+        ('{"type":"record","name":"R","fields":[{"name":"a","type":"Nope"}]}', "at a: unknown type 'Nope'"),
+        ('{"type":"record","name":"R","fields":[{"name":"a"}]}', "is no field"),
+        ('{"type":"bytes","logicalType":"decimal"}', "a decimal of precision None"),
+        ('{"type":"bytes","logicalType":"decimal","precision":0}', "a decimal of precision 0"),
+        ('[["int"]]', "a union directly inside a union"),
+        ("3", "3 is no Avro type"),
+    ],
+)
+def test_what_is_no_schema_is_refused(schema, said):
+    with pytest.raises(InvalidSchemaError, match=said):
         AvroTarget.of(schema)
 
 

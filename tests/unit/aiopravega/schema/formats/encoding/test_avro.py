@@ -8,9 +8,10 @@ import pyarrow as pa
 import pytest
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.formats.avro.derived import schema_of
-from aiopravega.schema.formats.avro.encoder import fields_of
-from aiopravega.schema.formats.avro.schema import Record, parse
+from aiopravega.schema.avro.columns.derived import schema_of
+from aiopravega.schema.avro.columns.encoder import fields_of
+from aiopravega.schema.avro.model import Record
+from aiopravega.schema.avro.parsing import parse
 from aiopravega.schema.formats.targets import AvroTarget
 
 

@@ -5,8 +5,9 @@ from typing import Final
 import pyarrow as pa
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.formats.arrays import list_of
-from aiopravega.schema.formats.avro.schema import (
+from aiopravega.schema.avro.limits import limits_of
+from aiopravega.schema.avro.model import (
+    NULL,
     AvroType,
     Enumeration,
     Fixed,
@@ -16,8 +17,8 @@ from aiopravega.schema.formats.avro.schema import (
     Sequence,
     Union,
 )
+from aiopravega.schema.formats.arrays import list_of
 
-MOST_DIGITS: Final = 38  # of Arrow's decimals of 128 bits, and of Spark's
 _MICROSECONDS: Final = "us"  # of all times; nanoseconds are cut to them
 _SIMPLE: Final[dict[str, pa.DataType]] = {
     "null": pa.null(),
@@ -48,23 +49,16 @@ def columns_of(schema: AvroType) -> pa.Schema:
     Raises:
         ConfigurationError: a type cannot be a column.
     """
-    if isinstance(schema, Record):
-        return pa.schema(_fields(schema, ""))
-    return pa.schema([("value", arrow_type(schema, "value"))])
+    is_record = isinstance(schema, Record)
+    for limit in limits_of(schema, "" if is_record else "value"):
+        raise ConfigurationError(f"the Avro schema cannot be columns: {limit.problem.lstrip('.')}: read it raw")
+    return pa.schema(list(arrow_type(schema)) if is_record else [("value", arrow_type(schema))])
 
 
-def arrow_type(schema: AvroType, path: str) -> pa.DataType:
-    """The Arrow type of an Avro type; everything may be null, since a malformed event is.
-
-    Raises:
-        ConfigurationError: there is none; `path` says where.
-    """
+def arrow_type(schema: AvroType) -> pa.DataType:
+    """The Arrow type of an Avro type without limits; everything may be null, since a malformed event is."""
     match schema:
-        case Primitive("bytes" | "string", "decimal", precision, scale) | Fixed(_, _, "decimal", precision, scale):
-            if precision > MOST_DIGITS:
-                raise ConfigurationError(
-                    f"{path} is a decimal of {precision} digits, and a column has {MOST_DIGITS} at most: read it raw"
-                )
+        case Primitive("bytes", "decimal", precision, scale) | Fixed(_, _, "decimal", precision, scale):
             return pa.decimal128(precision, scale)
         case Primitive(kind, logical):
             return _LOGICAL.get((kind, logical or ""), _SIMPLE[kind])
@@ -73,20 +67,18 @@ def arrow_type(schema: AvroType, path: str) -> pa.DataType:
         case Enumeration():
             return pa.string()
         case Sequence(items):
-            if _takes_no_bytes(items):
-                raise ConfigurationError(f"{path} is an array of items without content, which has no end: read it raw")
-            return list_of(arrow_type(items, f"{path}[]"))
+            return list_of(arrow_type(items))
         case Mapping(values):
-            return pa.map_(pa.string(), arrow_type(values, f"{path}{{}}"))
+            return pa.map_(pa.string(), arrow_type(values))
         case Union():
-            return _union(schema, path)
-        case Record():
-            return pa.struct(_fields(schema, path))
+            return _union(schema)
+        case Record(_, fields):
+            return pa.struct([pa.field(field.name, arrow_type(field.type)) for field in fields])
 
 
 def members(union: Union) -> list[int]:
     """The branches of a union that are not null, as positions."""
-    return [place for place, branch in enumerate(union.branches) if branch != Primitive("null")]
+    return [index for index, branch in enumerate(union.branches) if branch != NULL]
 
 
 def merged(union: Union) -> Primitive | None:
@@ -99,32 +91,13 @@ def merged(union: Union) -> Primitive | None:
     return None
 
 
-def _union(union: Union, path: str) -> pa.DataType:
+def _union(union: Union) -> pa.DataType:
     branches = members(union)
     if not branches:
         return pa.null()
     if len(branches) == 1:
-        return arrow_type(union.branches[branches[0]], path)
+        return arrow_type(union.branches[branches[0]])
     if one := merged(union):
-        return arrow_type(one, path)
+        return arrow_type(one)
     # As Spark does: a column for each, of which one has a value.
-    return pa.struct(
-        [
-            (f"member{number}", arrow_type(union.branches[place], f"{path}.member{number}"))
-            for number, place in enumerate(branches)
-        ]
-    )
-
-
-def _fields(record: Record, path: str) -> list[pa.Field]:
-    named = [(field, f"{path}.{field.name}" if path else field.name) for field in record.fields]
-    return [pa.field(field.name, arrow_type(field.type, at)) for field, at in named]
-
-
-def _takes_no_bytes(schema: AvroType) -> bool:
-    match schema:
-        case Primitive(kind):
-            return kind == "null"
-        case Record(_, fields):
-            return all(_takes_no_bytes(field.type) for field in fields)
-    return False
+    return pa.struct([(f"member{number}", arrow_type(union.branches[index])) for number, index in enumerate(branches)])

@@ -1,9 +1,12 @@
-"""Defaults of fields, as a schema's JSON has them, written as datums: what reads events then reads them too."""
+"""Defaults of fields, as a schema's JSON has them, written as datums: what reads events then reads them too.
+
+A default fits its type if it can be written as one. The parser asks here for that, too.
+"""
 
 import struct
 from typing import Any, Final
 
-from aiopravega.schema.formats.avro.schema import (
+from aiopravega.schema.avro.model import (
     AvroType,
     Enumeration,
     Fixed,
@@ -16,6 +19,10 @@ from aiopravega.schema.formats.avro.schema import (
 
 _MORE: Final = 0x80
 _END_OF_BLOCKS: Final = b"\0"
+_WHOLE: Final = {"int": range(-(2**31), 2**31), "long": range(-(2**63), 2**63)}
+_REAL: Final = {"float": "<f", "double": "<d"}
+# JSON has no such numbers; Avro's libraries write and read them as these texts.
+_NOT_FINITE: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 
 
 def datum(schema: AvroType, default: Any) -> bytes:
@@ -58,18 +65,25 @@ def _primitive(kind: str, default: Any) -> bytes:
             return b""
         case "boolean", bool():
             return bytes([default])
-        case "int" | "long", int() if not isinstance(default, bool):
+        case "int" | "long", int() if not isinstance(default, bool) and default in _WHOLE[kind]:
             return _long(default)
-        case "float", int() | float() if not isinstance(default, bool):
-            return struct.pack("<f", default)
-        case "double", int() | float() if not isinstance(default, bool):
-            return struct.pack("<d", default)
+        case "float" | "double", int() | float() if not isinstance(default, bool):
+            return _real(kind, default)
+        case "float" | "double", str() if default in _NOT_FINITE:
+            return _real(kind, float(default))
         case "bytes", str():
             return _long(len(default)) + default.encode("latin-1")
         case "string", str():
             text = default.encode()
             return _long(len(text)) + text
     raise _unfit(default)
+
+
+def _real(kind: str, default: float) -> bytes:
+    try:
+        return struct.pack(_REAL[kind], default)
+    except OverflowError:
+        raise _unfit(default) from None
 
 
 def _long(value: int) -> bytes:

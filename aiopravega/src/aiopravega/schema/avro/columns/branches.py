@@ -6,18 +6,16 @@ A column that fits one branch is written as that. A union of several types has a
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.formats.avro.schema import AvroType, Primitive, Union
-from aiopravega.schema.formats.avro.types import members, merged
+from aiopravega.schema.avro.columns.types import members, merged
+from aiopravega.schema.avro.model import NULL, AvroType, Union
 from aiopravega.schema.formats.pieces import constant, joined, missing, varints, zigzag
-
-_NULL: Final = Primitive("null")
 
 
 class Encoder(Protocol):
@@ -79,8 +77,8 @@ def union_encoder(union: Union, kind: pa.DataType, where: str, encoder_of: Encod
     Raises:
         ConfigurationError: it fits none of the branches.
     """
-    absent = number_of(union, _NULL) if _NULL in union.branches else None
-    branches = [union.branches[place] for place in members(union)]
+    absent = number_of(union, NULL) if NULL in union.branches else None
+    branches = [union.branches[index] for index in members(union)]
     wide = merged(union)
     if wide is not None:  # int and long, or float and double: the wider one holds all
         branches = [wide]

@@ -136,7 +136,7 @@ class Events:
     def fixed(self, width: int) -> npt.NDArray[np.uint8]:
         """The next `width` bytes of each, as rows of a table; zeros where there are not so many."""
         start = self._fixed_starts(width)
-        if len(self.data) < width:
+        if len(self.data) < width or not width:
             return np.zeros((len(start), width), np.uint8)
         windows = np.lib.stride_tricks.sliding_window_view(self.data, width)
         return windows[np.minimum(start, len(windows) - 1)]
@@ -152,9 +152,13 @@ class Events:
 
     def _fixed_starts(self, width: int) -> Numbers:
         start = self.at.copy()
+        self.skip(width)
+        return start
+
+    def skip(self, width: int) -> None:
+        """Pass over some bytes of each."""
         self.at += width
         self._check_end()
-        return start
 
     def lengths(self, what: str, least: int = 1) -> Numbers:
         """The next number of each, as a count of things of at least `least` bytes that follow."""

@@ -1,7 +1,6 @@
 """Readers of values without parts: each takes the next value of every event and gives an Arrow array.
 
-They are the leaves of a tree that follows the writer's schema and gives the reader's types; made by
-`aiopravega.schema.formats.avro.resolve`.
+They are the leaves of a tree that follows a plan of reading: from the writer's data to the reader's types.
 """
 
 from dataclasses import dataclass
@@ -10,8 +9,8 @@ from typing import Final, Protocol
 import numpy as np
 import pyarrow as pa
 
+from aiopravega.schema.avro.columns.cursors import Events
 from aiopravega.schema.formats.arrays import booleans, numbers, pick, strings
-from aiopravega.schema.formats.avro.events import Events
 
 _INT: Final = np.iinfo(np.int32)
 

@@ -1,4 +1,4 @@
-"""Readers of values with parts: records, arrays, maps and unions; see `aiopravega.schema.formats.avro.nodes`."""
+"""Readers of values with parts: records, arrays, maps and unions; see `aiopravega.schema.avro.columns.nodes`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from aiopravega.schema.avro.columns.cursors import Events, where
+from aiopravega.schema.avro.columns.nodes import Node, Null
 from aiopravega.schema.formats.arrays import Numbers, numbers, pick, spread
-from aiopravega.schema.formats.avro.events import Events, where
-from aiopravega.schema.formats.avro.nodes import Node, Null
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.formats.arrays import booleans
-from aiopravega.schema.formats.avro import schema as avro
-from aiopravega.schema.formats.avro.branches import Encoder, number_of, union_encoder
-from aiopravega.schema.formats.avro.schema import NO_DEFAULT, AvroType
-from aiopravega.schema.formats.avro.types import MOST_DIGITS
-from aiopravega.schema.formats.avro.values import (
+from aiopravega.schema.avro import model as avro
+from aiopravega.schema.avro.columns.branches import Encoder, number_of, union_encoder
+from aiopravega.schema.avro.columns.values import (
     Bytes,
     DecimalBytes,
     DecimalFixed,
@@ -22,6 +19,9 @@ from aiopravega.schema.formats.avro.values import (
     Truth,
     simple_of,
 )
+from aiopravega.schema.avro.limits import MOST_DIGITS
+from aiopravega.schema.avro.model import NO_DEFAULT, NULL, AvroType, kind_of
+from aiopravega.schema.formats.arrays import booleans
 from aiopravega.schema.formats.pieces import (
     concatenated,
     constant,
@@ -34,7 +34,6 @@ from aiopravega.schema.formats.pieces import (
     zigzag,
 )
 
-_NULL: Final = avro.Primitive("null")
 _END: Final = b"\0"  # of the blocks of an array or a map
 
 
@@ -136,7 +135,7 @@ def encoder_of(schema: AvroType, kind: pa.DataType, where: str) -> Encoder:
             if found_simple is not None:
                 return found_simple
             raise _misfit(where, kind, f"{wanted} ({logical})" if logical else wanted)
-    raise _misfit(where, kind, type(schema).__name__.lower())
+    raise _misfit(where, kind, kind_of(schema))
 
 
 def fields_of(record: avro.Record, columns: Sequence[pa.Field], path: str = "") -> Fields:
@@ -164,10 +163,10 @@ def fields_of(record: avro.Record, columns: Sequence[pa.Field], path: str = "") 
 
 def _absent(field: avro.Field, where: str) -> Encoder:
     """A field without a column is null, if it may be: what the default is for, readers know."""
-    if field.type == _NULL:
+    if field.type == NULL:
         return Always(b"")
-    if isinstance(field.type, avro.Union) and _NULL in field.type.branches and field.default in (None, NO_DEFAULT):
-        return Always(number_of(field.type, _NULL))
+    if isinstance(field.type, avro.Union) and NULL in field.type.branches and field.default in (None, NO_DEFAULT):
+        return Always(number_of(field.type, NULL))
     raise ConfigurationError(
         f"there is no column for the field {where} of the Avro schema, which may not be null: add the column, with the "
         "field's default if it is to have that"

@@ -1,0 +1,87 @@
+"""Readers that pass over what the reader's schema does not have, without looking at more than where it ends."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from aiopravega.schema.avro.columns.compound import Choice, Items
+from aiopravega.schema.avro.columns.cursors import Events
+from aiopravega.schema.avro.columns.nodes import Node
+from aiopravega.schema.avro.model import AvroType, Enumeration, Fixed, Mapping, Primitive, Record, Sequence, Union
+
+_WIDTHS: Final = {"null": 0, "boolean": 1, "float": 4, "double": 8}
+_NOTHING: Final = pa.null()
+_LISTS: Final = pa.list_(pa.null())
+
+
+@dataclass(frozen=True, slots=True)
+class SkipNumber:
+    """An int, a long, or the number of a symbol."""
+
+    type: pa.DataType = _NOTHING
+
+    def read(self, events: Events) -> pa.Array:
+        """See `Node`."""
+        events.longs()
+        return pa.nulls(len(events))
+
+
+@dataclass(frozen=True, slots=True)
+class SkipSpan:
+    """Bytes or a string."""
+
+    type: pa.DataType = _NOTHING
+
+    def read(self, events: Events) -> pa.Array:
+        """See `Node`."""
+        events.spans()
+        return pa.nulls(len(events))
+
+
+@dataclass(frozen=True, slots=True)
+class SkipWidth:
+    """So many bytes."""
+
+    width: int
+    type: pa.DataType = _NOTHING
+
+    def read(self, events: Events) -> pa.Array:
+        """See `Node`."""
+        events.skip(self.width)
+        return pa.nulls(len(events))
+
+
+@dataclass(frozen=True, slots=True)
+class SkipParts:
+    """One after the other."""
+
+    parts: tuple[Node, ...]
+    type: pa.DataType = _NOTHING
+
+    def read(self, events: Events) -> pa.Array:
+        """See `Node`."""
+        for part in self.parts:
+            part.read(events)
+        return pa.nulls(len(events))
+
+
+def skipping(schema: AvroType) -> Node:
+    """The node that passes over a value; the schema has no limits of columns."""
+    match schema:
+        case Primitive(kind) if kind in _WIDTHS:
+            return SkipWidth(_WIDTHS[kind])
+        case Primitive("bytes" | "string"):
+            return SkipSpan()
+        case Primitive() | Enumeration():
+            return SkipNumber()
+        case Fixed(_, size):
+            return SkipWidth(size)
+        case Sequence(items):
+            return SkipParts((Items(_LISTS, (skipping(items),)),))
+        case Mapping(values):
+            return SkipParts((Items(_LISTS, (SkipParts((SkipSpan(), skipping(values))),)),))
+        case Union(branches):
+            return Choice(pa.null(), tuple(map(skipping, branches)))
+        case Record(_, fields):
+            return SkipParts(tuple(skipping(field.type) for field in fields))

@@ -1,0 +1,23 @@
+"""The compatibility check of Avro schemas, as `aiopravega.schema.compatibility` wants every format's."""
+
+from aiopravega.schema.avro import parsing
+from aiopravega.schema.avro.limits import column_findings
+from aiopravega.schema.avro.model import AvroType
+from aiopravega.schema.avro.resolution import resolve
+from aiopravega.schema.compatibility.findings import Finding, Terms
+from aiopravega.schema.model import SchemaInfo
+
+
+def parse(schema: SchemaInfo) -> AvroType:
+    """The type that a schema's text describes.
+
+    Raises:
+        InvalidSchemaError: it is no JSON, or no Avro schema.
+    """
+    return parsing.parse(schema.schema_data, f"the Avro schema of {schema.type}", schema.type)
+
+
+def compare(reader: AvroType, writer: AvroType, terms: Terms) -> list[Finding]:
+    """Where data that was written with one type cannot be read with another; nothing if all of it can."""
+    found = resolve(reader, writer)
+    return [*found.findings, *(column_findings(reader, found.step) if terms.as_columns else ())]

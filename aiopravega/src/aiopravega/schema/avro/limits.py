@@ -1,0 +1,150 @@
+"""What column readers such as Spark cannot hold of Avro, although single events can be read.
+
+A limit is no fault of a schema and harms no other reader, so it is a finding of its own kind, for whoever asks: the
+rules begin with `column-`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from aiopravega.schema.avro.model import (
+    DECIMAL,
+    AvroType,
+    Fixed,
+    Mapping,
+    Primitive,
+    Record,
+    Sequence,
+    Union,
+    label_of,
+    source_of,
+)
+from aiopravega.schema.avro.plan import (
+    IntoBranch,
+    ReadBranches,
+    ReadEntries,
+    ReadField,
+    ReadFixed,
+    ReadItems,
+    ReadPrimitive,
+    ReadRecord,
+    SkipField,
+    Step,
+)
+from aiopravega.schema.compatibility.findings import ABSENT, Finding
+
+MOST_DIGITS: Final = 38  # of Arrow's decimals of 128 bits, and of Spark's
+_RAW: Final = "read the events raw or one by one"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One type that columns cannot hold; `remedy` says what helps if the schema can be changed."""
+
+    path: str
+    rule: str
+    type: AvroType
+    problem: str
+    remedy: str
+
+
+def limits_of(schema: AvroType, path: str) -> Iterator[Limit]:
+    """What cannot be a column in the schema that is read with."""
+    yield from _limits(schema, path, (), skipped=False)
+
+
+def written_limits(step: Step, path: str) -> Iterator[Limit]:
+    """What column readers cannot pass over in a writer's data, beside the limits of the reader's schema."""
+    yield from _written(step, path, set())
+
+
+def column_findings(reader: AvroType, step: Step) -> list[Finding]:
+    """The limits of a reader's schema, and of a plan that reads with it, as the compatibility check reports them."""
+    path = label_of(reader)
+    found = [_finding(limit, source_of(limit.type), ABSENT) for limit in limits_of(reader, path)]
+    return found + [_finding(limit, ABSENT, source_of(limit.type)) for limit in written_limits(step, path)]
+
+
+def _finding(limit: Limit, reader: str, writer: str) -> Finding:
+    remedy = f"{limit.problem}: {limit.remedy}, or {_RAW}"
+    return Finding(limit.path, limit.rule, reader, writer, remedy, remedy)
+
+
+def _limits(schema: AvroType, path: str, around: tuple[Record, ...], *, skipped: bool) -> Iterator[Limit]:
+    """Of a type inside some records; of one that is only passed over, digits do not count."""
+    match schema:
+        case Primitive(_, "decimal", precision) | Fixed(_, _, "decimal", precision) if not skipped:
+            if precision > MOST_DIGITS:
+                problem = f"{path} is a {DECIMAL} of {precision} digits, and a column has {MOST_DIGITS} at most"
+                yield Limit(path, "column-digits", schema, problem, f"give it {MOST_DIGITS} digits")
+        case Sequence(items):
+            if _takes_no_bytes(items, ()):
+                yield _endless(schema, path)
+            yield from _limits(items, f"{path}[]", around, skipped=skipped)
+        case Mapping(values):
+            yield from _limits(values, f"{path}{{}}", around, skipped=skipped)
+        case Union(branches):
+            for branch in branches:
+                yield from _limits(branch, path, around, skipped=skipped)
+        case Record(name, fields):
+            if schema in around:
+                problem = f"{path} is a {name}, which contains itself, and a column has an end"
+                yield Limit(path, "column-recursion", schema, problem, "spell out as many levels as there are")
+                return
+            for field in fields:
+                yield from _limits(field.type, f"{path}.{field.name}", (*around, schema), skipped=skipped)
+
+
+def _written(step: Step, path: str, seen: set[int]) -> Iterator[Limit]:
+    match step:
+        case ReadItems(reader, items):
+            if _reads_no_bytes(items, ()) and not _takes_no_bytes(reader.items, ()):
+                yield _endless(reader, path)
+            yield from _written(items, f"{path}[]", seen)
+        case ReadEntries(_, values):
+            yield from _written(values, f"{path}{{}}", seen)
+        case ReadBranches(_, branches):
+            for branch in branches:
+                yield from _written(branch, path, seen)
+        case IntoBranch(_, _, inner):
+            yield from _written(inner, path, seen)
+        case ReadRecord(writer) if id(step) not in seen:
+            seen.add(id(step))
+            for field, source in zip(step.written, writer.fields, strict=False):
+                at = f"{path}.{source.name}"
+                if isinstance(field, ReadField):
+                    yield from _written(field.step, at, seen)
+                else:
+                    yield from _limits(field.type, at, (), skipped=True)
+
+
+def _endless(schema: Sequence, path: str) -> Limit:
+    problem = f"{path} is an array of items without content, which has no end"
+    return Limit(path, "column-endless", schema, problem, "count them in a long")
+
+
+def _takes_no_bytes(schema: AvroType, around: tuple[Record, ...]) -> bool:
+    match schema:
+        case Primitive(kind):
+            return kind == "null"
+        case Fixed(_, size):
+            return size == 0
+        case Record(_, fields):
+            return schema in around or all(_takes_no_bytes(field.type, (*around, schema)) for field in fields)
+    return False
+
+
+def _reads_no_bytes(step: Step, around: tuple[ReadRecord, ...]) -> bool:
+    match step:
+        case ReadPrimitive(writer) | ReadFixed(writer):
+            return _takes_no_bytes(writer, ())
+        case IntoBranch(_, _, inner):
+            return _reads_no_bytes(inner, around)
+        case ReadRecord():
+            return step in around or all(_field_reads_no_bytes(field, (*around, step)) for field in step.written)
+    return False
+
+
+def _field_reads_no_bytes(field: ReadField | SkipField, around: tuple[ReadRecord, ...]) -> bool:
+    return _takes_no_bytes(field.type, ()) if isinstance(field, SkipField) else _reads_no_bytes(field.step, around)

@@ -1,0 +1,123 @@
+"""A plan of reading: what was written by one schema, step by step, as values of another.
+
+`aiopravega.schema.avro.resolution` makes it. Readers of columns and of single events follow it, and decide nothing
+about schemas themselves. A plan is a graph: a record that contains itself is a step that contains itself.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from aiopravega.schema.avro.model import AvroType, Enumeration, Fixed, Mapping, Primitive, Record, Sequence, Union
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPrimitive:
+    """A primitive value, read as another type perhaps."""
+
+    writer: Primitive
+    reader: Primitive
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFixed:
+    """A fixed number of bytes."""
+
+    writer: Fixed
+    reader: Fixed
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSymbol:
+    """An enumeration: for each symbol of the writer the reader's, None if it has none."""
+
+    reader: Enumeration
+    symbols: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadItems:
+    """An array."""
+
+    reader: Sequence
+    items: "Step"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEntries:
+    """A map."""
+
+    reader: Mapping
+    values: "Step"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadField:
+    """A field of the writer's record, which becomes the reader's field at an index."""
+
+    step: "Step"
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class SkipField:
+    """A field of the writer's record that the reader does not have."""
+
+    type: AvroType
+
+
+@dataclass(slots=True, eq=False)
+class ReadRecord:
+    """A record: the writer's fields in order, and the indices of the reader's fields that have their default.
+
+    `problem` says why no such record can be read; it is empty for all others.
+    """
+
+    writer: Record
+    reader: Record
+    written: tuple[ReadField | SkipField, ...] = ()
+    defaults: tuple[int, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBranches:
+    """A written union: a number says which of the steps follows."""
+
+    reader: AvroType
+    branches: tuple["Step", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IntoBranch:
+    """A value that becomes the branch of the reader's union at an index."""
+
+    reader: Union
+    index: int
+    step: "Step"
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A value that the reader's schema has no room for; the events that have one are malformed."""
+
+    writer: AvroType
+    reader: AvroType
+    problem: str
+
+
+Step: TypeAlias = (
+    ReadPrimitive
+    | ReadFixed
+    | ReadSymbol
+    | ReadItems
+    | ReadEntries
+    | ReadRecord
+    | ReadBranches
+    | IntoBranch
+    | Unreadable
+)
+
+
+def problem_of(step: Step) -> str:
+    """Why no value can be read by this step, whatever it is; empty if some can."""
+    return step.problem if isinstance(step, ReadRecord | Unreadable) else ""

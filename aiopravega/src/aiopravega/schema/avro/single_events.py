@@ -1,0 +1,260 @@
+"""Single events by a plan of reading, with fastavro.
+
+fastavro resolves schemas in its own way, so it is not asked to. It is given one schema: how the bytes lie, from the
+writer's, with the names and logical types of the reader's. What is left to do (fields to drop or fill in, numbers to
+widen) is done with the value afterwards; where nothing is left, nothing is called. fastavro itself is handed in.
+"""
+
+import struct
+from collections.abc import Callable
+from copy import deepcopy
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from typing import Any, Final, NoReturn
+
+from aiopravega.errors import MalformedEventError
+from aiopravega.schema.avro.defaults import datum
+from aiopravega.schema.avro.model import (
+    DECIMAL,
+    AvroType,
+    Enumeration,
+    Field,
+    Fixed,
+    Mapping,
+    Primitive,
+    Record,
+    Sequence,
+    Union,
+)
+from aiopravega.schema.avro.plan import (
+    IntoBranch,
+    ReadBranches,
+    ReadEntries,
+    ReadField,
+    ReadFixed,
+    ReadItems,
+    ReadPrimitive,
+    ReadRecord,
+    ReadSymbol,
+    Step,
+    Unreadable,
+    problem_of,
+)
+from aiopravega.schema.avro.resolution import resolve
+
+ReadValue = Callable[[BytesIO], Any]
+Adapt = Callable[[Any], Any]
+Shape = tuple[Any, Adapt | None]  # a schema for fastavro, and what is left to do with what it reads
+
+_PASSED: Final = {"int": "long", "string": "bytes"}  # what lies in the same way, and takes any bytes
+_UNDERSTOOD: Final = frozenset({DECIMAL, "uuid", "date", "time-millis", "time-micros"})  # besides timestamps
+_NANOSECONDS: Final = {"millis": 1_000_000, "micros": 1_000, "nanos": 1}
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SINGLE: Final = struct.Struct("<f")
+
+
+def value_reader(reader: AvroType, writer: AvroType, fastavro: Any) -> ReadValue:
+    """What reads the next value that was written with one schema as one of the other.
+
+    The function raises `MalformedEventError` for what the reader's schema has no room for, and fastavro's errors for
+    what is no datum.
+    """
+    step = resolve(reader, writer).step
+    if problem := problem_of(step):
+        return _refusing(f"its Avro schema does not fit the one that is read with: {problem}")
+    shape, adapt = _Shapes(fastavro, same=reader is writer).of(step)
+    is_record = isinstance(shape, dict) and shape["type"] == "record"
+    if not is_record:  # a record is parsed once, all else for each value
+        shape = {"type": "record", "name": "top", "fields": [{"name": "value", "type": shape}]}
+    parsed, read = fastavro.parse_schema(shape), fastavro.schemaless_reader
+    if is_record:
+        return (lambda source: read(source, parsed)) if adapt is None else lambda source: adapt(read(source, parsed))
+    if adapt is None:
+        return lambda source: read(source, parsed)["value"]
+    return lambda source: adapt(read(source, parsed)["value"])
+
+
+class _Shapes:
+    """Makes the schema of one plan: named types have names that stand nowhere else, fields have the reader's."""
+
+    def __init__(self, fastavro: Any, *, same: bool) -> None:
+        self._fastavro = fastavro
+        self._same = same  # read as it was written: nothing is left to do
+        self._count = 0
+        self._steps: dict[int, tuple[str, Adapt | None]] = {}
+        self._passed: dict[int, str] = {}
+
+    def of(self, step: Step) -> Shape:
+        match step:
+            case ReadPrimitive(writer, reader):
+                return _primitive(writer, reader)
+            case ReadFixed(_, reader):
+                return self._fixed(reader.size, _logical(reader)), None
+            case ReadSymbol(_, symbols):
+                return self._symbols(symbols)
+            case ReadItems(_, items):
+                shape, adapt = self.of(items)
+                return {"type": "array", "items": shape}, None if adapt is None else _each_item(adapt)
+            case ReadEntries(_, values):
+                shape, adapt = self.of(values)
+                return {"type": "map", "values": shape}, None if adapt is None else _each_value(adapt)
+            case ReadBranches(_, branches):
+                return self._branches(branches)
+            case IntoBranch(_, _, inner):
+                return self.of(inner)
+            case ReadRecord(writer) if step.problem:
+                return self.passed(writer), _refusing(step.problem)
+            case ReadRecord():
+                return self._record(step)
+            case Unreadable(writer, _, problem):
+                return self.passed(writer), _refusing(problem)
+
+    def passed(self, schema: AvroType) -> Any:
+        """The shape of a value that is not wanted: where it ends, without looking at it."""
+        match schema:
+            case Primitive(kind):
+                return _PASSED.get(kind, kind)
+            case Enumeration():
+                return "long"
+            case Fixed(_, size):
+                return self._fixed(size, {})
+            case Sequence(items):
+                return {"type": "array", "items": self.passed(items)}
+            case Mapping(values):
+                return {"type": "map", "values": self.passed(values)}
+            case Union(branches):
+                return [self.passed(branch) for branch in branches]
+            case Record(_, fields):
+                if id(schema) in self._passed:
+                    return self._passed[id(schema)]
+                self._passed[id(schema)] = name = self._name()
+                return _shape_of_record(name, [(f"f{at}", self.passed(each.type)) for at, each in enumerate(fields)])
+
+    def _name(self) -> str:
+        self._count += 1
+        return f"t{self._count}"
+
+    def _fixed(self, size: int, logical: dict[str, Any]) -> dict[str, Any]:
+        return {"type": "fixed", "name": self._name(), "size": size, **logical}
+
+    def _symbols(self, symbols: tuple[str | None, ...]) -> Shape:
+        if None not in symbols and len(set(symbols)) == len(symbols):
+            return {"type": "enum", "name": self._name(), "symbols": list(symbols)}, None
+
+        def symbol_of(index: int) -> str:
+            symbol = symbols[index] if 0 <= index < len(symbols) else None
+            if symbol is None:
+                raise MalformedEventError("a symbol of an enumeration is not in the schema that is read with")
+            return symbol
+
+        return "long", symbol_of  # which lies as the number of a symbol does
+
+    def _branches(self, branches: tuple[Step, ...]) -> Shape:
+        shapes = [self.of(branch) for branch in branches]
+        if all(adapt is None for _, adapt in shapes):
+            return [shape for shape, _ in shapes], None
+        # Which branch it was is told by the only field of a record around it, which adds no bytes.
+        around = [_shape_of_record(self._name(), [(f"f{at}", shape)]) for at, (shape, _) in enumerate(shapes)]
+        adapts = {f"f{at}": adapt for at, (_, adapt) in enumerate(shapes)}
+
+        def adapt_branch(value: dict[str, Any]) -> Any:
+            ((key, inner),) = value.items()
+            adapt = adapts[key]
+            return inner if adapt is None else adapt(inner)
+
+        return around, adapt_branch
+
+    def _record(self, step: ReadRecord) -> Shape:
+        if id(step) in self._steps:
+            return self._steps[id(step)]
+        name = self._name()
+        adapts: dict[str, Adapt] = {}
+        dropped: list[str] = []
+        added = {field.name: self._default(field) for field in (step.reader.fields[index] for index in step.defaults)}
+
+        def adapt_record(value: dict[str, Any]) -> dict[str, Any]:
+            for key in dropped:
+                del value[key]
+            for key, adapt in adapts.items():
+                value[key] = adapt(value[key])
+            for key, make in added.items():
+                value[key] = make()
+            return value
+
+        # A record inside itself is met again before it is known whether anything is left to do.
+        self._steps[id(step)] = name, None if self._same else adapt_record
+        names = {field.name for field in step.reader.fields}
+        shapes = []
+        for at, field in enumerate(step.written):
+            if isinstance(field, ReadField):
+                key = step.reader.fields[field.index].name
+                shape, adapt = self.of(field.step)
+                if adapt is not None:
+                    adapts[key] = adapt
+            else:
+                key, shape = f"dropped{at}", self.passed(field.type)
+                while key in names:
+                    key += "_"
+                dropped.append(key)
+            shapes.append((key, shape))
+        adapt = adapt_record if dropped or adapts or added else None
+        self._steps[id(step)] = name, adapt
+        return _shape_of_record(name, shapes), adapt
+
+    def _default(self, field: Field) -> Callable[[], Any]:
+        value = value_reader(field.type, field.type, self._fastavro)(BytesIO(datum(field.type, field.default)))
+        return (lambda: deepcopy(value)) if isinstance(value, list | dict) else lambda: value
+
+
+def _primitive(writer: Primitive, reader: Primitive) -> Shape:
+    if writer.kind in ("int", "long") and reader.kind in ("float", "double"):
+        return writer.kind, float if reader.kind == "double" else _single
+    if writer.kind == "float":
+        return "float", None
+    was, now = writer.logical or "", reader.logical or ""
+    if was != now and "timestamp-" in was and "timestamp-" in now:
+        if "-nanos" in was + now:  # which fastavro does not know
+            return "long", _from_nanoseconds(was, now)
+        return {"type": "long", "logicalType": was}, None
+    logical = _logical(reader)
+    return {"type": reader.kind, **logical} if logical else reader.kind, None
+
+
+def _logical(schema: Primitive | Fixed) -> dict[str, Any]:
+    name = schema.logical or ""
+    if name not in _UNDERSTOOD and "timestamp-" not in name:
+        return {}
+    digits = {"precision": schema.precision, "scale": schema.scale} if name == DECIMAL else {}
+    return {"logicalType": name, **digits}
+
+
+def _shape_of_record(name: str, fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {"type": "record", "name": name, "fields": [{"name": key, "type": shape} for key, shape in fields]}
+
+
+def _each_item(adapt: Adapt) -> Adapt:
+    return lambda values: [adapt(value) for value in values]
+
+
+def _each_value(adapt: Adapt) -> Adapt:
+    return lambda values: {key: adapt(value) for key, value in values.items()}
+
+
+def _refusing(problem: str) -> Adapt:
+    def refuse(_: Any) -> NoReturn:
+        raise MalformedEventError(problem)
+
+    return refuse
+
+
+def _single(value: int) -> float:
+    rounded: float = _SINGLE.unpack(_SINGLE.pack(value))[0]
+    return rounded
+
+
+def _from_nanoseconds(was: str, now: str) -> Adapt:
+    factor = _NANOSECONDS[was.rpartition("-")[2]]
+    if now.endswith("-nanos"):
+        return lambda value: value * factor
+    epoch = _EPOCH.replace(tzinfo=None) if now.startswith("local-") else _EPOCH
+    return lambda value: epoch + timedelta(microseconds=value * factor // _NANOSECONDS["micros"])
