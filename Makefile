@@ -60,6 +60,7 @@ check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, 
 	@echo "import contracts" && $(BIN)/lint-imports --no-logo --no-cache
 	@echo "sizes of modules" && $(BIN)/python tools/check_module_size.py
 	@echo "reasons" && $(BIN)/python tools/check_reasons.py
+	@echo "words" && $(BIN)/python tools/check_words.py
 	@echo "addresses" && $(BIN)/python tools/check_addresses.py
 	@echo "reference pages" && $(BIN)/python tools/write_reference.py --check
 	@echo "table of faults" && $(BIN)/python -m tests.faults.report --check

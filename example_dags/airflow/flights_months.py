@@ -26,7 +26,7 @@ OUTPUT = Param(f"{gettempdir()}/flights", type="string", description="folder of 
 
 with DAG(
     "flights_month",
-    # Not "@monthly": a run that Airflow makes of it has a data interval without length.
+    # Not "@monthly": a run that Airflow makes for it has a data interval without length.
     schedule=CronDataIntervalTimetable("@monthly", timezone="UTC"),
     start_date=datetime(2013, 1, 1, tzinfo=UTC),
     end_date=datetime(2013, 12, 1, tzinfo=UTC),

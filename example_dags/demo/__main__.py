@@ -33,7 +33,7 @@ OUTPUT = ROOT / "build" / "demo"
 SCHEMAS = ROOT / "example_dags" / "schemas"
 FLIGHTS, DELAYS = StreamName("examples", "flights"), StreamName("examples", "delays")
 FIRST_RUN, SECOND_RUN = datetime(2013, 1, 20, tzinfo=UTC), datetime(2013, 1, 31, tzinfo=UTC)
-# The first run starts while the first days are replayed; the second one takes what has come since.
+# The first run starts while the first days are replayed; the second one takes what arrived since.
 FIRST_DAYS, LAST_DAYS = (1, 20), (21, 31)
 SOME_BYTES = 500_000
 _LINE = 70  # characters of a value that is shown

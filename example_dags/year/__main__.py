@@ -72,7 +72,7 @@ class Year:
         deadline = time.monotonic() + _MARK_SECONDS
         while not any(self._client.watermarks(FLIGHTS.scope, FLIGHTS.stream, since=noted)):
             if time.monotonic() > deadline:
-                raise RuntimeError(f"no watermark has come for {noted}")
+                raise RuntimeError(f"no watermark arrived for {noted}")
             time.sleep(0.1)
 
     def plain_spark(self, picture: Path | None) -> None:

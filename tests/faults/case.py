@@ -15,7 +15,7 @@ PARTIAL: Ending = "PartialCommitError"
 class Case:
     """One write that meets one fault: at the `nth` time that any process of the job comes to a side of a point.
 
-    `rows_again` are those of the run after the fault, if they are others.
+    `rows_again` are those of the run after the fault, if they differ.
     """
 
     name: str

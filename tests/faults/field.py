@@ -144,7 +144,7 @@ class Field:
         }
 
     def wait_reached(self, job: Job, plan: Path) -> dict[str, int]:
-        """Wait until each case has come to its point; returns the process that is there."""
+        """Wait until each case has reached its point; returns the process that is there."""
 
         def missing() -> list[str]:
             return [name for name in self.streams if not (plan.parent / f"{name}.reached").exists()]

@@ -57,7 +57,7 @@ class Plan:
             self._strike(stream, self.faults[stream]["action"])
 
     def _times(self, stream: str) -> int:
-        """How often any process has come here, with this one; a file counts, as processes die."""
+        """How often any process was here, with this one; a file counts, as processes die."""
         file = os.open(self.folder / f"{stream}.times", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
             os.write(file, b".")

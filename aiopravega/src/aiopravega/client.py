@@ -181,7 +181,7 @@ class PravegaClient(RangeCalls, TimeCalls):
     def writer(self, scope: str, stream: str, *, writer_id: str | None = None) -> EventWriter:
         """A writer of single events; use it with `async with`. `writer_id`: under which it notes times (else its own).
 
-        A writer that comes back after a restart gives the same one, so that watermarks do not wait for the old one.
+        A writer that restarts gives the same one, so that watermarks do not wait for the old one.
         """
         return EventWriter(self.controller, self.store, StreamName(scope, stream), writer_id)
 

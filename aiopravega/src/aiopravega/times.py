@@ -37,7 +37,7 @@ class TimeUnit(IntEnum):
             return cls[text.upper()]
         except KeyError:
             units = ", ".join(unit.name.lower() for unit in cls)
-            raise ConfigurationError(f"{text!r} is no unit of event times: use one of {units}") from None
+            raise ConfigurationError(f"{text!r} is not a unit of event times: use one of {units}") from None
 
     def number(self, time: EventTime) -> int:
         """A time as the writers count it: rounded down, if their unit is coarser.
@@ -48,8 +48,8 @@ class TimeUnit(IntEnum):
         if isinstance(time, datetime):
             if time.utcoffset() is None:
                 raise ConfigurationError(
-                    f"the time {time.isoformat()} has no zone, so that it is another one on each machine: give it one, "
-                    "such as tzinfo=datetime.UTC"
+                    f"the time {time.isoformat()} has no zone, so that it differs from machine to machine: "
+                    "give it one, such as tzinfo=datetime.UTC"
                 )
             time = (time - _EPOCH) // _MICROSECOND * _NANOSECONDS // self
         if isinstance(time, bool) or not isinstance(time, int):
@@ -73,12 +73,12 @@ class TimeUnit(IntEnum):
         """A time of a writer as a datetime in UTC, rounded down to microseconds.
 
         Raises:
-            ConfigurationError: it is beyond what a datetime can be: the unit is another one.
+            ConfigurationError: it is beyond what a datetime can be: the unit differs.
         """
         try:
             return _EPOCH + number * self // _NANOSECONDS * _MICROSECOND
         except OverflowError:
             raise ConfigurationError(
-                f"the event time {number} is no date if it counts {self.name.lower()} since 1970: say what the "
+                f"the event time {number} is not a date if it counts {self.name.lower()} since 1970: say what the "
                 "stream's writers count in"
             ) from None

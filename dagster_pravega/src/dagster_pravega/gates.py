@@ -70,7 +70,7 @@ def build_schema_gate(
         namespace: of the group; by default the scope's name is looked in first, then the default one.
         policy: what to ask for, such as `BackwardTransitive`; by default what the group asks for.
         against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version.
-        declared_only: of JSON, take it that nobody writes properties that a schema does not tell of; then a property
+        declared_only: of JSON, assume that nobody writes properties that a schema does not declare; then a property
             may be added with a type of its own.
         register: whether a schema that passes is added to the group, which is made if there is none.
         new_policy: of a group that is made to register; by default `BackwardTransitive`.

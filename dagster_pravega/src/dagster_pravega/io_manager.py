@@ -86,7 +86,7 @@ class PravegaSparkIOManager(ConfigurableIOManager):
             given = read_options(context)
             options = {**self.options, **given, **split_options(context)}
             wanted = named_range(context)
-            # What this manager's own options say of event times is for the streams that it writes.
+            # What this manager's own options say about event times is for the streams that it writes.
             of_times = wanted is None and TIME_OPTION in given
             window = wanted_window(context, stream, options) if of_times else None
             if window is not None:
@@ -117,7 +117,7 @@ class PravegaSparkIOManager(ConfigurableIOManager):
         return taken, finish
 
     def _marks(self, cuts: StreamCutRange, window: Window) -> dict[str, str | None]:
-        """What the watermarks say of a range."""
+        """What the watermarks say about a range."""
         bounds = self.pravega.client.time_bounds(cuts)
         found = {"lower": bounds.lower, "upper": bounds.upper}
         return {name: None if time is None else window.unit.moment(time).isoformat() for name, time in found.items()}

@@ -1,4 +1,4 @@
-"""What a materialization tells of a range of a stream: its cuts, its size, how fast it went, its data version."""
+"""What a materialization reports about a range of a stream: its cuts, its size, how fast it went, its data version."""
 
 import hashlib
 from datetime import datetime

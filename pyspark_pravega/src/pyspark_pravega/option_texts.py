@@ -72,7 +72,7 @@ class Options:
         """What the stream's writers count event times in: milliseconds, as most writers do, unless it is said.
 
         Raises:
-            ConfigurationError: it is no unit.
+            ConfigurationError: it is not a unit.
         """
         try:
             return TimeUnit.parse(self.text(TIME_UNIT_OPTION) or TimeUnit.MS.name)

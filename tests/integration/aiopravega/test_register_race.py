@@ -29,7 +29,7 @@ def with_id(form: SchemaFormat, kind: str) -> SchemaInfo:
 
 
 async def in_processes(config: RegistryConfig, stream: StreamName, form: SchemaFormat) -> list[dict[str, Any]]:
-    """What each of two programs, with three clients each, tells of its own registrations."""
+    """What each of two programs, with three clients each, reports about its own registrations."""
     programs = [
         await asyncio.create_subprocess_exec(
             sys.executable, __file__, config.uri, str(stream), form, *policies, stdin=-1, stdout=-1

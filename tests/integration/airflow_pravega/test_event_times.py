@@ -151,7 +151,7 @@ def test_what_cannot_work_fails_for_good(timed, client, run_task, capsys):
         ({"since": day(1) - timedelta(days=9), "until": day(1) - timedelta(days=1)}, "BeforeHistoryError"),
         ({"stream": f"{timed.scope}/silent"}, "NoWatermarksError"),
         ({"stream": f"{timed.scope}/missing"}, "StreamNotFoundError"),
-        ({"unit": "h"}, "'h' is no unit of event times"),
+        ({"unit": "h"}, "'h' is not a unit of event times"),
     ):
         given: dict[str, Any] = {"stream": str(timed), "since": day(1), "until": day(2)} | wrong
         run = run_task(partial(PravegaEventTimeSensor, **given))

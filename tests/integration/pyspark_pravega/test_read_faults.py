@@ -1,4 +1,4 @@
-"""Amid a Spark read, the segment store is killed and comes back, and tokens run out: every event is read once."""
+"""Amid a Spark read, the segment store is killed and restarts, and tokens run out: every event is read once."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -34,7 +34,7 @@ def checkout(tmp_path: Path) -> Checkout:
     return Checkout(folder)
 
 
-@pytest.mark.parametrize("name", ["module_size", "reasons", "addresses"])
+@pytest.mark.parametrize("name", ["module_size", "reasons", "addresses", "words"])
 def test_the_checks_pass_on_themselves(checkout: Checkout, name: str) -> None:
     passed, said = checkout.check(name)
     assert passed, said
@@ -100,3 +100,15 @@ def test_no_file_names_a_folder_of_this_machine(checkout: Checkout) -> None:
 def test_other_addresses_are_fine(checkout: Checkout) -> None:
     checkout.write("notes.md", "See https://cncf.pravega.io, tcp://localhost:9090 and /tmp/events.\n")
     assert checkout.check("addresses")[0]
+
+
+def test_a_phrase_of_the_list_is_named_with_its_line_and_what_to_write(checkout: Checkout) -> None:
+    checkout.write("page.md", "Cuts are exact.\nA key is drawn By Chance.\n")
+    passed, said = checkout.check("words")
+    assert not passed
+    assert said == "page.md:2: 'by chance': write 'random'\n"
+
+
+def test_a_part_of_a_word_is_no_phrase(checkout: Checkout) -> None:
+    checkout.write("page.md", "He reminds us.\n")
+    assert checkout.check("words")[0]

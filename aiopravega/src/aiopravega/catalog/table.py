@@ -1,4 +1,4 @@
-"""What a catalog tells of a stream, as values."""
+"""What a catalog knows about a stream, as values."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any

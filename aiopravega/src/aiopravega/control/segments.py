@@ -144,7 +144,7 @@ class SegmentCalls:
         return answer.delegationToken
 
     async def note_time(self, stream: StreamName, writer_id: str, timestamp: int, cut: Mapping[SegmentId, int]) -> None:
-        """Tell how far a writer has come in event time: the source of watermarks.
+        """Tell how far a writer is in event time: the source of watermarks.
 
         An unknown segment in `cut` is accepted by Pravega, and then stops all watermarks of the stream.
 

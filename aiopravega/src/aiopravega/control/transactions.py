@@ -50,7 +50,7 @@ class TransactionCalls:
     ) -> None:
         """Decide that a transaction's events will be seen; safe to repeat. They are when its state is COMMITTED.
 
-        With `writer_id` and `timestamp` it also notes how far the writer has come in event time.
+        With `writer_id` and `timestamp` it also notes how far the writer is in event time.
 
         Raises:
             TransactionAbortedError: it is aborted, or its lease ran out.

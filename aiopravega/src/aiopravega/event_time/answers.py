@@ -8,7 +8,7 @@ before the mark of its time. It needs a bound that the writers keep, `ahead`: be
 nothing newer than that time and `ahead`. Then a mark is *passed* by a time if no event before its positions is so new:
 - what its writers had written when they noted is not newer than its upper time and `ahead`;
 - what they wrote after that, before another writer's position, they have covered by their next note. A mark is not
-  made before each writer has gone beyond the lower time of the mark before it. So when a mark's lower time has come to
+  made before each writer has gone beyond the lower time of the mark before it. So when a mark's lower time reaches
   the upper one of some earlier mark, all writers of that one have noted again by the following mark.
 All this holds of writers that note a time before they write, and often enough not to be dropped meanwhile (after the
 stream's timestamp aggregation timeout). It asks no server: marks come from a `MarkSearch`.
@@ -42,7 +42,7 @@ class Reach(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CutAt:
-    """What a stream's marks say of a time; numbers are in the writers' unit.
+    """What a stream's marks say about a time; numbers are in the writers' unit.
 
     COMPLETE: no event older than `time` lies behind `cut`, and no known cut before it has that. Events behind it are
     not older than `lower`; `upper` is how far the writers were when it was made, and bounds no event. Both are None at
@@ -83,7 +83,7 @@ class CutAt:
 
 
 def answer(time: int, before: Watermark | None, at: Watermark | None, end: StreamCut | None) -> CutAt:
-    """What to say of a time.
+    """What to answer about a time.
 
     Args:
         time: what was asked for.

@@ -1,4 +1,4 @@
-"""What a stream's marks say of the times in a range of it."""
+"""What a stream's marks say about the times in a range of it."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from aiopravega.store import SegmentStore
 
 @dataclass(frozen=True, slots=True)
 class TimeBounds:
-    """What the marks say of a range: see `time_bounds`. None: there is no such mark."""
+    """What the marks say about a range: see `time_bounds`. None: there is no such mark."""
 
     lower: int | None
     upper: int | None

@@ -145,7 +145,7 @@ class TimeCalls:
         return left
 
     async def time_bounds(self, wanted: StreamCutRange) -> TimeBounds:
-        """What the stream's watermarks say of the times in a range; see `aiopravega.event_time.bounds`."""
+        """What the stream's watermarks say about the times in a range; see `aiopravega.event_time.bounds`."""
         return await time_bounds(self.controller, self.store, await self._planner.resolve(wanted))
 
     async def _is_same(self, one: StreamCut, other: StreamCut) -> bool:

@@ -1,4 +1,4 @@
-"""Noting how far a writer has come in event time: what the controller makes a stream's watermarks of.
+"""Noting how far a writer is in event time: what the controller makes a stream's watermarks of.
 
 A note is honest if the writer writes nothing older than its time any more, and nothing that it wrote lies behind its
 cut. Pravega takes any note. It answers SUCCESS to one with a segment that the stream does not have, and then makes no

@@ -94,7 +94,7 @@ async def _size(client: PravegaClient, wanted: StreamCutRange) -> int | None:
 
 
 async def _unreadable(client: PravegaClient, waiting: Sequence[CutRecord]) -> list[Finding]:
-    """Open intervals of which retention has removed something, or whose stream is another one now."""
+    """Open intervals of which retention has removed something, or whose stream was deleted and made again."""
     stream = waiting[0].stream
     head, tail = await client.head(stream.scope, stream.stream), await client.tail(stream.scope, stream.stream)
     found = []

@@ -145,8 +145,8 @@ class CutRecord(BaseModel):
             return cls.model_validate_json(value)
         except ValidationError as error:
             raise LedgerError(
-                f"not a record of a cut ledger of version 2 ({error}): is it of another release, or the table used "
-                "for else?"
+                f"not a record of a cut ledger of version 2 ({error}): is it of another release, or is this table "
+                "used for something else?"
             ) from None
 
     def to_json(self) -> bytes:

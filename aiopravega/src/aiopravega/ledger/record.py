@@ -24,7 +24,7 @@ LARGEST_RECORD = 1024 * 1024 - 8192
 
 
 class CommitState(StrEnum):
-    """How far a write has come. Before the first state there is no record."""
+    """How far a write is. Before the first state there is no record."""
 
     PREPARED = "prepared"
     DONE = "done"
@@ -113,7 +113,9 @@ class CommitRecord(BaseModel):
         try:
             version = json.loads(value)["version"]
         except (ValueError, KeyError, TypeError):
-            raise LedgerError(f"not a record of a commit ledger: {value[:80]!r}; is the table used for else?") from None
+            raise LedgerError(
+                f"not a record of a commit ledger: {value[:80]!r}; is this table used for something else?"
+            ) from None
         if version != RECORD_VERSION:
             raise LedgerError(
                 f"a ledger record of version {version!r}, but this release reads {RECORD_VERSION}: use the release "

@@ -1,6 +1,6 @@
 """Removing old records from a ledger, a few at a time, so that no commit has to look through all of it.
 
-One write in eight looks at some records, from its own key on. Keys are hashes, so these are others each time, and all
+One write in eight looks at some records, from its own key on. Keys are hashes, so these differ each time, and all
 of them come in turn: five are looked at for each one that is added. A ledger so grows to little more than what is to
 be remembered, and what that costs does not depend on its size. Records that are not done are never removed.
 """

@@ -72,8 +72,9 @@ def describe_difference(record: CommitRecord, wanted: frozenset[int], difference
     shown = "; ".join(differences[:_LISTED]) + (f"; and {more} more" if more > 0 else "")
     return (
         f"{_origin(record)} is in the stream only in part: committed are the partitions {listed(there)}; lost are "
-        f"{listed(wanted)}. This run could have completed it, but its rows are others: {shown}. {_NOTHING_WRITTEN} "
-        f"If the job can give the same rows in the same partitions and order, run it so. Else: {_DECIDE}"
+        f"{listed(wanted)}. This run cannot complete it: its rows differ from the first attempt's: {shown}. "
+        f"{_NOTHING_WRITTEN} If the job can give the same rows in the same partitions and order, "
+        f"run it so. Else: {_DECIDE}"
     )
 
 

@@ -1,8 +1,8 @@
 """Cuts that somebody hands to the controller, checked first.
 
 Pravega keeps what it is told: a position beyond the tail or inside an event, one of a segment that the stream does not
-have, or those of a part of the key space only. What it makes of it later does harm: it truncates there, or stops the
-stream's watermarks.
+have, or those of a part of the key space only. What it derives from it later does harm: it truncates there, or stops
+the stream's watermarks.
 """
 
 import asyncio

@@ -51,7 +51,7 @@ _PASSWORD: Final = "schema_registry_password"
 _TOKEN: Final = "schema_registry_token"
 _CA_FILE: Final = "schema_registry_ca_file"
 _REGISTRY: Final = (_URI, _GROUP, _NAMESPACE, _USERNAME, _PASSWORD, _TOKEN, _CA_FILE)
-# What reads and writes say of schemas in the same words.
+# What the options of reads and writes have in common about schemas.
 SCHEMA_OPTIONS: Final = (_SCHEMA, _SCHEMA_FILE, _TYPE, _VERSION, *_REGISTRY)
 _LARGEST: Final = "largest_payload"
 DECODE_OPTIONS: Final = (_DECODE, _ON_ERROR, _LARGEST, *SCHEMA_OPTIONS)

@@ -68,7 +68,7 @@ class SegmentPartition(InputPartition):
     def __init__(self, part: SegmentRange, whole: SegmentRange) -> None:
         super().__init__(part)
         self.part = part
-        # What the watermarks say of the batch, in microseconds; see `pyspark_pravega.read.time_columns`.
+        # What the watermarks say about the batch, in microseconds; see `pyspark_pravega.read.time_columns`.
         self.times: tuple[int | None, int | None] = (None, None)
         self.whole = whole
 

@@ -7,7 +7,7 @@ from pyspark_pravega.read.offsets import Cuts
 
 
 class Subscription:
-    """Tells each stream how far the query has come, whenever that has changed."""
+    """Tells each stream how far the query is, whenever that changes."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""The columns `event_time_lower` and `event_time_upper`: what the watermarks of a stream say of a batch.
+"""The columns `event_time_lower` and `event_time_upper`: what the watermarks of a stream say about a batch.
 
 Pravega leaves the unit of times to the writers; here it is an option. What the bounds promise is said where they are
 found, in `aiopravega.event_time.bounds`.
@@ -22,15 +22,16 @@ def microseconds(unit: TimeUnit, time: int | None) -> int | None:
     """A time of a stream's writers as Spark counts it.
 
     Raises:
-        ConfigurationError: it is beyond what a timestamp can be: the unit is another one.
+        ConfigurationError: it is beyond what a timestamp can be: the unit differs.
     """
     if time is None:
         return None
     micros = time * unit // TimeUnit.US
     if not _EARLIEST <= micros <= _LATEST:
         raise ConfigurationError(
-            f"a watermark of the stream has the time {time}, which is no date if it counts {unit.name.lower()} since "
-            f"1970: say by option {TIME_UNIT_OPTION!r} what its writers count in, or leave out the columns event_time_…"
+            f"a watermark of the stream has the time {time}, which is not a date if it counts {unit.name.lower()} "
+            f"since 1970: say by option {TIME_UNIT_OPTION!r} what its writers count in, or leave "
+            "out the columns event_time_…"
         )
     return micros
 

@@ -123,7 +123,7 @@ class TimeOptions:
 class WriteOptions:
     """The settings of one write; times are in seconds.
 
-    `write_id` names the write: one that is done under that name is not done again. Without one, a name of chance
+    `write_id` names the write: one that is done under that name is not done again. Without one, a random name
     stands there: the tasks of a job may be retried, but a job that is run again writes again. The ledger of writes
     is the key-value table `ledger_table` of `ledger_scope`, which remembers a write for `ledger_retain` at least.
     """
@@ -156,7 +156,7 @@ class WriteOptions:
     def parse(cls, options: Mapping[str, str], *, streaming: bool = False) -> Self:
         """Read Spark's options; those of reads are accepted, so that one set can serve a read and a write.
 
-        The writes of a streaming query have names of their own: there `write_id` is one of chance, to be replaced.
+        The writes of a streaming query have names of their own: there `write_id` is random, to be replaced.
 
         Raises:
             ConfigurationError: one that is unknown, missing or cannot work.

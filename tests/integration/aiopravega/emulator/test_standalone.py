@@ -30,7 +30,7 @@ def emulator(tmp_path_factory):
 
 
 async def written_and_read(config: PravegaConfig) -> list[bytes]:
-    """What comes back of two events in a new stream of a new scope."""
+    """What is read of two events in a new stream of a new scope."""
     scope = f"s{uuid.uuid4().hex}"
     async with PravegaClient(config) as client:
         await client.create_scope(scope)

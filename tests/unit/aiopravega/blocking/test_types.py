@@ -45,7 +45,7 @@ def objects(registry: SchemaRegistry, form: EventFormat, ledger: CommitLedger, s
 
 
 def mistakes(client: PravegaClient, registry: SchemaRegistry, writer: EventWriter) -> None:
-    """What mypy must refuse: it tells of a comment that silences nothing."""
+    """What mypy must refuse: it reports a comment that silences nothing."""
     client.head("examples")  # type: ignore[call-arg]  # the stream is missing
     client.head("examples", 1)  # type: ignore[arg-type]  # a stream's name is a text
     client.split(client.head("a", "b"))  # type: ignore[arg-type]  # a cut is no range

@@ -1,4 +1,4 @@
-"""What a ZooKeeper that answers tells of itself and of bookies, over a real socket with answers of a real one."""
+"""What a ZooKeeper that answers reports about itself and bookies, over a real socket with answers of a real one."""
 
 import socketserver
 import threading

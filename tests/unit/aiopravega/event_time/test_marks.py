@@ -1,4 +1,4 @@
-"""Marks as a real controller wrote them, and what they say of cuts."""
+"""Marks as a real controller wrote them, and what they say about cuts."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Formats of single events, without a registry: what fits comes back, what does not is told as what it is."""
+"""Formats of single events, without a registry: what fits is read again, what does not is named in the error."""
 
 import json
 from pathlib import Path

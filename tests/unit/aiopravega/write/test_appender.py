@@ -1,6 +1,6 @@
 """Appends to a scripted segment store that loses connections and answers: each block gets in once, or it is said why.
 
-The scripted store keeps what it takes the way a real one does: a block counts when its end has come, and every set-up
+The scripted store keeps what it takes the way a real one does: a block counts when its end arrived, and every set-up
 is told the last event number.
 """
 

@@ -31,8 +31,8 @@ def test_a_lower_bound_is_rounded_down():
 def test_an_unknown_unit_and_a_time_in_another_one_are_refused():
     with pytest.raises(
         ConfigurationError,
-        match="'event_time_unit': 'hours' is no unit.*: use one of ns, us, ms, s",
+        match="'event_time_unit': 'hours' is not a unit.*: use one of ns, us, ms, s",
     ):
         ReadOptions.parse(OPTIONS | {"event_time_unit": "hours"})
-    with pytest.raises(ConfigurationError, match="the time 1700000000000000000, which is no date if it counts ms"):
+    with pytest.raises(ConfigurationError, match="the time 1700000000000000000, which is not a date if it counts ms"):
         microseconds(TimeUnit.MS, 1_700_000_000_000_000_000)

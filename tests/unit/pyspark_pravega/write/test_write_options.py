@@ -99,7 +99,7 @@ def test_options_of_a_typed_read_do_not_disturb_a_write() -> None:
         ({"encode": "auto"}, "a write has to say: json, avro or protobuf"),
         ({"schema_text": "{}"}, "'schema_text' is for events that are encoded"),
         ({"event_time_delay_ms": "5"}, "need option 'event_time'"),
-        ({"event_time": "at", "event_time_unit": "days"}, "'days' is no unit"),
+        ({"event_time": "at", "event_time_unit": "days"}, "'days' is not a unit"),
         ({"write_it": "x"}, "no option 'write_it': did you mean write_id"),
         ({"stream": ""}, "'stream' is missing"),
         ({"scope": ""}, "has no scope"),

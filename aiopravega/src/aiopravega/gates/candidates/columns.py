@@ -65,7 +65,7 @@ def from_columns(source: Any, type_name: str, kind: SchemaFormat = SchemaFormat.
         kind: Avro or JSON.
 
     Raises:
-        ConfigurationError: a column has a name or a type that the format has not, or the format is another one.
+        ConfigurationError: a column has a name or a type that the format does not have, or the format differs.
     """
     if kind not in (SchemaFormat.AVRO, SchemaFormat.JSON):
         raise ConfigurationError(f"columns cannot become a {kind} schema: they have no field numbers. Give a file")

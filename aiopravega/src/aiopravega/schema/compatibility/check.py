@@ -38,7 +38,7 @@ def check(
     decided is a violation (rule "cannot-decide"), so that "compatible" is never a guess.
 
     A JSON Schema without additionalProperties admits any further properties, so that a property added to it narrows
-    it. `declared_only` takes it that writers write no properties that their schema does not tell of.
+    it. `declared_only` assumes that writers write no properties that their schema does not declare.
 
     What columns cannot hold of Avro (a type inside itself, decimals of more than 38 digits, arrays of items without
     content) is no fault, since single events are read. With `as_columns` it is a violation, too, even of a first

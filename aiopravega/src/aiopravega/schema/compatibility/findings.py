@@ -18,7 +18,7 @@ class Terms:
     """What an engine is told besides the two schemas.
 
     `direction` says which is the new one: with "backward" it is the reader's. `declared_only` is for JSON: whether
-    writers are taken to write no properties that their schema does not tell of, unless it has additionalProperties.
+    writers are assumed to write no properties that their schema does not declare, unless it has additionalProperties.
     `as_columns` is for Avro: whether what columns cannot hold is found, too (rules that begin with "column-").
     """
 

@@ -18,7 +18,7 @@ class AvroFormat:
     As a deserializer's, it is the reader's schema, to which Avro's rules lead from the writer's.
 
     Args:
-        schema: as text, or as what `json.loads` makes of it.
+        schema: as text, or parsed by `json.loads`.
         validate: hold each value against the schema before it is written, which takes longer than writing it: fastavro
             writes an int beyond 32 bits as it is, for example, and Java then cannot read it.
 

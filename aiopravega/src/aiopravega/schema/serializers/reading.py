@@ -79,7 +79,7 @@ class Readers:
         return MalformedEventError(f"an event of group {self._group.group}{inside} cannot be read: {reason}")
 
     async def made_again(self) -> bool:
-        """Whether the group is another one than it was: then all that was known of it is forgotten.
+        """Whether the group was deleted and made again: then all that was known about it is forgotten.
 
         Raises:
             PravegaError: the registry cannot be asked.

@@ -52,7 +52,7 @@ class MultiSerializer:
         if type_name is None:
             descriptor = getattr(value, "DESCRIPTOR", None)
             if descriptor is None:
-                raise ConfigurationError(f"say of which type the value is: {', '.join(self.serializers)}")
+                raise ConfigurationError(f"name the type of the value: {', '.join(self.serializers)}")
             type_name = str(descriptor.full_name)
         serializer = self.serializers.get(type_name)
         if serializer is None:

@@ -34,7 +34,7 @@ class PravegaSchemaGateOperator(GateOperator):
         namespace: of the group; by default the scope's name is looked in first, then the default one. (templated)
         policy: what to ask for, such as `BackwardTransitive`; by default what the group asks for. (templated)
         against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version. (templated)
-        declared_only: of JSON, take it that nobody writes properties that a schema does not tell of; then a property
+        declared_only: of JSON, assume that nobody writes properties that a schema does not declare; then a property
             may be added with a type of its own.
         register: whether a schema that passes is added to the group, which is made if there is none.
         new_policy: of a group that is made to register; by default `BackwardTransitive`. (templated)

@@ -75,7 +75,7 @@ def _contains(reader: Node, case: Case, path: str, covers: Covers) -> list[Findi
     keywords = reader.keywords
     wanted, least = reader.at(keywords["contains"]), keywords.get("minContains", 1)
     most = keywords.get("maxContains", math.inf)
-    # Of the items after the places that the writer tells of singly, all are alike.
+    # Of the items after the places that the writer declares one by one, all are alike.
     known = max(len(_split(node)[0]) for node in case.nodes)
     lower = not least or (case.least("minItems") - known >= least and not covers(wanted, _item(case, known), path))
     upper = most == math.inf

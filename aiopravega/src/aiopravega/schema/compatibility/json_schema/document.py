@@ -82,7 +82,7 @@ class Node:
             return {"$ref": self.schema["$ref"]}
         found = {key: value for key, value in self.schema.items() if key not in ANNOTATIONS}
         if "unevaluatedProperties" in found and not found.keys() & _EVALUATING:
-            # Where nothing else tells of properties, it is additionalProperties.
+            # Where nothing else declares properties, it is additionalProperties.
             value = found.pop("unevaluatedProperties")
             found.setdefault("additionalProperties", value)
         return found

@@ -26,7 +26,7 @@ _MOST_OPTIONS = 64
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """The objects of a case. With `declared_only`, they have no properties that no schema tells of."""
+    """The objects of a case. With `declared_only`, they have no properties that no schema declares."""
 
     case: Case
     declared_only: bool
