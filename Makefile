@@ -18,6 +18,8 @@ WORKERS ?= 2
 # Spark starts its Python workers by this name, whatever `python3` is on the path.
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 export PYTHON
+# Tests and demo start many processes: without compiled code, which some machines do not keep, each compiles ours anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## List what make can do
@@ -30,7 +32,7 @@ demo: setup ## Run the main job from end to end on an embedded Pravega
 .PHONY: test
 test: setup ## Run all tests (some: make test ARGS='tests/unit -k cut')
 	@echo "Running the tests in $(WORKERS) processes"
-	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 .PHONY: cpu-tests
 cpu-tests: setup ## Measure the seconds of CPU of each file of tests, and of all they start
