@@ -57,5 +57,21 @@ class JavaSerializers(Child):
         return answer
 
 
+class JavaSchemaJudge(Child):
+    """Avro's own check of two schemas; use it with `with`. It needs no server.
+
+    Args:
+        folder: for what Java complains about.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        command = [find_java(), "-Xmx256m", "-cp", f"{ensure_jars()}/*", str(HERE / "SchemaJudge.java")]
+        super().__init__(command, folder / "judge.log")
+
+    def verdict(self, reader: str, writer: str) -> dict[str, Any]:
+        """Whether it is `compatible` and what the `problem` is; `refused` says which one is no schema."""
+        return self.answer_to(json.dumps({"reader": reader, "writer": writer}))
+
+
 if __name__ == "__main__":
     print(serializer_jars())

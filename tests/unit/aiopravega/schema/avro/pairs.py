@@ -149,7 +149,7 @@ class Maker:
             case "int" | "long":
                 return rng.choice([0, -7, 86_399_999])
             case "float" | "double":
-                return rng.choice([0, 1.5, -2])
+                return rng.choice([0, 1.5, -2, 7, 0.1, "NaN" if rng.random() < 0.1 else 1])
             case "string" if isinstance(kind, dict) and kind.get("logicalType") == "uuid":
                 return "12345678-1234-5678-1234-567812345678"
             case "string":
@@ -250,9 +250,13 @@ def _change_record(rng: Random, maker: Maker, record: Json) -> None:
     fields = record["fields"]
     names = [name for name in (*FIELDS, "e", "f") if name not in {field["name"] for field in fields}]
     field = rng.choice(fields)
-    match rng.choice(["add", "drop", "rename", "alias", "default", "turn", "name", "name with alias"]):
+    match rng.choice(["add", "drop", "rename", "alias", "default", "turn", "name", "name with alias", "twin"]):
         case "add" if names:
             fields.insert(rng.randint(0, len(fields)), maker.field(rng.choice(names), 1))
+        case "twin" if names:
+            twin = copy.deepcopy(field) | {"name": rng.choice(names), "aliases": [field["name"]]}
+            maker.give_default(twin)
+            fields.append(twin)
         case "drop" if len(fields) > 1:
             fields.remove(field)
         case "rename" if names:
