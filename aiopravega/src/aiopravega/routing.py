@@ -13,14 +13,16 @@ from typing import Final, Protocol
 import mmh3
 
 from aiopravega.errors import ProtocolError
+from aiopravega.murmur import first_half
 from aiopravega.names import SegmentId
 
 
 def _java_hash_code(text: str) -> int:
+    """A signed number of 32 bits."""
     value = 0
     for character in text:
         value = (31 * value + ord(character)) & 0xFFFF_FFFF
-    return value
+    return value - (1 << 32) if value >> 31 else value
 
 
 EVENT_ROUTER_SEED: Final = _java_hash_code("EventRouter")
@@ -29,20 +31,20 @@ _MANTISSA_BITS = 52
 _FIRST_HALF = struct.Struct("<Q")
 
 
-def _fraction(data: bytes, seed: int) -> float:
-    (half,) = _FIRST_HALF.unpack_from(mmh3.mmh3_x64_128_digest(data, seed))
+def _fraction(half: int) -> float:
     fraction: float = (half >> (64 - _MANTISSA_BITS)) / (1 << _MANTISSA_BITS)
     return fraction
 
 
 def key_position(key: str) -> float:
     """The place of a routing key in [0, 1)."""
-    return _fraction(key.encode("utf-16-le", "surrogatepass"), EVENT_ROUTER_SEED)
+    digest = mmh3.mmh3_x64_128_digest(key.encode("utf-16-le", "surrogatepass"), EVENT_ROUTER_SEED)
+    return _fraction(*_FIRST_HALF.unpack_from(digest))
 
 
 def table_key_position(key: bytes) -> float:
     """The place of a key-value table's key in [0, 1), which decides its partition."""
-    return _fraction(key, TABLE_ROUTER_SEED)
+    return _fraction(first_half(key, TABLE_ROUTER_SEED))
 
 
 class KeyRangeLike(Protocol):

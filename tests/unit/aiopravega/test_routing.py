@@ -3,14 +3,20 @@
 import json
 from pathlib import Path
 
+import mmh3
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aiopravega import SegmentId, StreamName
 from aiopravega.control import KeyRange
 from aiopravega.errors import ProtocolError
-from aiopravega.routing import SegmentMap, key_position
+from aiopravega.murmur import first_half
+from aiopravega.routing import SegmentMap, key_position, table_key_position
 
-VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "java-client.json").read_text())
+FOLDER = Path(__file__).parents[2] / "vectors"
+VECTORS = json.loads((FOLDER / "java-client.json").read_text())
+TABLE_KEYS = json.loads((FOLDER / "java-table-keys.json").read_text())
 STREAM = StreamName("examples", "orders")
 
 
@@ -21,6 +27,17 @@ def key_range(number: int, low: float, high: float) -> KeyRange:
 @pytest.mark.parametrize("vector", VECTORS["routing_key_hash"], ids=lambda vector: vector["key"][:20])
 def test_keys_have_the_java_clients_positions(vector):
     assert key_position(vector["key"]) == vector["position"]
+
+
+def test_keys_of_tables_have_the_java_clients_positions():
+    positions = {entry["key"]: entry["position"] for entry in TABLE_KEYS}
+    assert {key: table_key_position(bytes.fromhex(key)) for key in positions} == positions
+    assert len(positions) == 200
+
+
+@given(st.binary(max_size=80), st.integers(0, 2**31 - 1))
+def test_the_hash_is_that_of_the_library_where_the_seed_is_not_negative(data, seed):
+    assert first_half(data, seed) == int.from_bytes(mmh3.mmh3_x64_128_digest(data, seed)[:8], "little")
 
 
 def test_a_position_belongs_to_the_segment_whose_range_holds_it():
