@@ -25,7 +25,8 @@ for module in pkgutil.walk_packages(package.__path__, package.__name__ + ".", on
 """
 # What needs the extra `schema`, and says so, or the extras `arrow` and `json`.
 OF_JSON = "aiopravega.schema.compatibility.json_schema"
-OF_EXTRAS = ("aiopravega.schema.http", "aiopravega.schema.formats", OF_JSON)
+OF_ARROW = ("aiopravega.schema.formats", "aiopravega.schema.avro.columns", "aiopravega.blocking.blocks")
+OF_EXTRAS = ("aiopravega.schema.http", *OF_ARROW, OF_JSON)
 
 
 def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:

@@ -73,11 +73,11 @@ async def test_what_the_registry_refuses_is_an_error_of_ours(registry, group):
     await registry.create_group(group, AVRO)
     version = await registry.add_schema(group, user(FIRST))
 
-    with pytest.raises(SchemaRefusedError, match="status 409"):
+    with pytest.raises(SchemaRefusedError, match="type-changed"):
         await registry.add_schema(group, user(OTHER))
-    with pytest.raises(SchemaRefusedError, match="status 417"):
+    with pytest.raises(SchemaRefusedError, match="has schemas of format Avro, but the candidate is Json"):
         await registry.add_schema(group, SchemaInfo.of(SchemaFormat.JSON, "User", '{"type":"object"}'))
-    with pytest.raises(InvalidSchemaError, match="Unable to parse"):
+    with pytest.raises(InvalidSchemaError, match="is not JSON"):
         await registry.add_schema(group, user("{"))
     with pytest.raises(CodecNotRegisteredError, match="not registered"):
         await registry.encoding_id(group, version, "application/x-unknown")

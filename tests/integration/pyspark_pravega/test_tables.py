@@ -186,7 +186,9 @@ def test_streams_with_a_schema_in_the_registry_become_typed_tables(
         registry.create_group("users", GroupProperties.of(SchemaFormat.JSON), scope)
 
         def write(schema: Mapping[str, Any], event: Mapping[str, Any]) -> None:
-            version = registry.add_schema("users", SchemaInfo.of(SchemaFormat.JSON, "User", json.dumps(schema)), scope)
+            version = registry.add_schema(
+                "users", SchemaInfo.of(SchemaFormat.JSON, "User", json.dumps(schema)), scope, declared_only=True
+            )
             head = header(registry.encoding_id("users", version, "", scope))
             with client.writer(scope, "users") as writer:
                 writer.write(head + json.dumps(event).encode())

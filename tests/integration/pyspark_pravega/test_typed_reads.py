@@ -241,7 +241,7 @@ def test_events_of_an_unknown_encoding_are_malformed(typed, write, make_stream, 
 def test_reads_whose_schema_is_not_found_are_refused(typed, read, make_stream, register):
     stream = make_stream(1)
 
-    with pytest.raises(AnalysisException, match=f"no group 'stream' for {stream}, neither in namespace"):
+    with pytest.raises(AnalysisException, match=f"no group 'stream' in namespace '{stream.scope}'"):
         typed(stream)
     register(stream.stream, SchemaFormat.AVRO, [AVRO_FIRST], namespace=stream.scope)
     with pytest.raises(AnalysisException, match=r"no schema for decode=json; it has demo.User \(Avro\)"):

@@ -146,7 +146,7 @@ async def test_a_candidate_can_be_the_schema_of_another_stream(registry, stream,
     await register_schema(registry, stream, order("good"))
     for source in (stream, f"pravega://{stream}"):
         assert (await resolve(registry, source, StreamName("a", "b"))).text == order("good").text
-    with pytest.raises(GroupNotFoundError, match="neither in namespace 'a'"):
+    with pytest.raises(GroupNotFoundError, match="in namespace 'a' or the default namespace"):
         await resolve(registry, "pravega://a/missing", stream)
 
 

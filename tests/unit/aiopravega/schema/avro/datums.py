@@ -18,6 +18,7 @@ from aiopravega.schema.avro.model import (
 )
 
 DEEPEST = 6
+_DAY_MICROS = 24 * 3600 * 1_000_000
 TEXTS = (b"", b"text", "größer".encode())
 UUID = b"12345678-1234-5678-1234-567812345678"
 LONGS = (0, 1, 7, 86_399)  # which are dates, times of day and timestamps, too
@@ -133,5 +134,7 @@ def _is_same_primitive(schema: Primitive, single: Any, column: Any) -> bool:
     if isinstance(single, time):
         seconds = single.hour * 3600 + single.minute * 60 + single.second
         micros = seconds * 1_000_000 + single.microsecond
-        return bool(column == (micros // 1000 if schema.logical == "time-millis" else micros))
+        unit = 1_000 if schema.logical == "time-millis" else 1
+        # A plain int need not be a time of day: fastavro then returns some time, and a column the number.
+        return bool(column == micros // unit or not 0 <= column * unit < _DAY_MICROS)
     return bool(type(single)(column) == single if schema.logical == "uuid" else single == column)

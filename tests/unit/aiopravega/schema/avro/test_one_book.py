@@ -54,7 +54,8 @@ def read_both_ways(writer: str, reader: str, events: list[bytes]) -> str:
     return "single events and columns"
 
 
-@settings(max_examples=300, deadline=None)
+# The same examples in every run: who changes the rules runs more of them, by another seed.
+@settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_what_passes_is_read_both_ways_and_what_is_refused_is_explained(seed):
     writer, reader = map(json.dumps, pair(seed))
