@@ -48,8 +48,9 @@ from aiopravega.schema.avro.plan import (
 )
 from aiopravega.schema.compatibility.findings import ABSENT, Finding
 
-# A logical type that is no other view of every value of its type: not every text is a UUID.
-_DEMANDING: Final = frozenset({"uuid", DECIMAL, "big-decimal"})
+# A logical type that is no other view of every value of its type: not every text is a UUID, nor every number a time of
+# day.
+_DEMANDING: Final = frozenset({"uuid", DECIMAL, "big-decimal", "time-millis", "time-micros"})
 _BINARY: Final = frozenset({DECIMAL, "big-decimal"})  # whose bytes are no text
 
 

@@ -8,7 +8,7 @@ widen) is done with the value afterwards; where nothing is left, nothing is call
 import struct
 from collections.abc import Callable
 from copy import deepcopy
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from io import BytesIO
 from typing import Any, Final, NoReturn
 
@@ -49,6 +49,9 @@ Shape = tuple[Any, Adapt | None]  # a schema for fastavro, and what is left to d
 _PASSED: Final = {"int": "long", "string": "bytes"}  # what lies in the same way, and takes any bytes
 _UNDERSTOOD: Final = frozenset({DECIMAL, "uuid", "date", "time-millis", "time-micros"})  # besides timestamps
 _NANOSECONDS: Final = {"millis": 1_000_000, "micros": 1_000, "nanos": 1}
+# Plain numbers that are read as times of day: how many microseconds one is.
+_TIMES_OF_DAY: Final = {"time-millis": 1_000, "time-micros": 1}
+_DAY: Final = timedelta(days=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SINGLE: Final = struct.Struct("<f")
 
@@ -216,6 +219,8 @@ def _primitive(writer: Primitive, reader: Primitive) -> Shape:
         if "-nanos" in was + now:  # which fastavro does not know
             return "long", _from_nanoseconds(was, now)
         return {"type": "long", "logicalType": was}, None
+    if now in _TIMES_OF_DAY and not was:  # fastavro would make some time of a number that is none
+        return writer.kind, _time_of_day(_TIMES_OF_DAY[now])
     logical = _logical(reader)
     return {"type": reader.kind, **logical} if logical else reader.kind, None
 
@@ -250,6 +255,16 @@ def _refusing(problem: str) -> Adapt:
 def _single(value: int) -> float:
     rounded: float = _SINGLE.unpack(_SINGLE.pack(value))[0]
     return rounded
+
+
+def _time_of_day(factor: int) -> Adapt:
+    def convert(value: int) -> time:
+        since_midnight = timedelta(microseconds=value * factor)
+        if not timedelta() <= since_midnight < _DAY:
+            raise MalformedEventError(f"the number {value} is read as a time of day, but is not within one day")
+        return (_EPOCH + since_midnight).time()
+
+    return convert
 
 
 def _from_nanoseconds(was: str, now: str) -> Adapt:

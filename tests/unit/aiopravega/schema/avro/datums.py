@@ -135,6 +135,6 @@ def _is_same_primitive(schema: Primitive, single: Any, column: Any) -> bool:
         seconds = single.hour * 3600 + single.minute * 60 + single.second
         micros = seconds * 1_000_000 + single.microsecond
         unit = 1_000 if schema.logical == "time-millis" else 1
-        # A plain int need not be a time of day: fastavro then returns some time, and a column the number.
+        # A default may be a number that is no time of day: fastavro then gives some time, and a column the number.
         return bool(column == micros // unit or not 0 <= column * unit < _DAY_MICROS)
     return bool(type(single)(column) == single if schema.logical == "uuid" else single == column)
