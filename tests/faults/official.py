@@ -50,6 +50,8 @@ if sys.version_info < (3, 12):  # the official client has no wheels beyond 3.11
         given = parser.parse_args()
         sizes = json.loads(given.sizes.read_text())
         given.out.write_bytes(pickle.dumps(asyncio.run(_read_all(given.controller, given.scope, sizes))))
+        # The client's own threads outlive its readers, and one that answers while Python ends aborts the process.
+        os._exit(0)
 
     if __name__ == "__main__":
         main()

@@ -163,5 +163,5 @@ def error_for(reply: Reply, segment: str) -> errors.PravegaError | None:
         case SegmentAlreadyExists():
             return errors.AlreadyExistsError(f"{segment} exists already")
         case TableSegmentNotEmpty():
-            return errors.ProtocolError(f"{segment} is not empty")
+            return errors.ProtocolError(f"{segment} still has entries, and is removed only without any")
     return None
