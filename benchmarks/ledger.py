@@ -19,7 +19,7 @@ from aiopravega import PravegaClient, PravegaConfig, StreamName, wire
 from aiopravega.control import ScalingPolicy, StreamConfiguration
 from aiopravega.emulator import PravegaEmulator
 from aiopravega.ledger import CommitProtocol, PartitionCommit, WriteJob
-from aiopravega.ledger.transactions import TransactionSet
+from aiopravega.ledger.commits.transactions import TransactionSet
 
 _EVENT: Final = b"x" * 100
 _LEASE: Final = 60.0

@@ -48,9 +48,11 @@ def _of_last_acknowledgement(arguments: Arguments) -> str | None:
     return str(appender.segment.stream.stream) if whole else None
 
 
+_COMMITS = "aiopravega.ledger.commits"
+
 POINTS = {
-    "begin": Point("aiopravega.ledger.protocol", "CommitProtocol", "begin", "the driver's look at the past", _named),
-    "lookup": Point("aiopravega.ledger.commit_ledger", "CommitLedger", "lookup", "the ledger's record is read", _named),
+    "begin": Point(f"{_COMMITS}.protocol", "CommitProtocol", "begin", "the driver's look at the past", _named),
+    "lookup": Point(f"{_COMMITS}.commit_ledger", "CommitLedger", "lookup", "the ledger's record is read", _named),
     "open": Point(
         "aiopravega.control.transactions", "TransactionCalls", "create_transaction", "a transaction is opened", _named
     ),
@@ -70,21 +72,25 @@ POINTS = {
         "aiopravega.write.transaction", "Transaction", "detach", "a task leaves its transaction", _of_transaction
     ),
     "hold": Point(
-        "aiopravega.ledger.transactions", "TransactionSet", "hold", "the driver renews all leases", _of_all_transactions
+        f"{_COMMITS}.transactions",
+        "TransactionSet",
+        "hold",
+        "the driver renews all leases",
+        _of_all_transactions,
     ),
-    "prepared": Point("aiopravega.ledger.commit_ledger", "CommitLedger", "prepare", "`prepared` is put", _of_record),
+    "prepared": Point(f"{_COMMITS}.commit_ledger", "CommitLedger", "prepare", "`prepared` is put", _of_record),
     "commit": Point(
         "aiopravega.control.transactions", "TransactionCalls", "commit_transaction", "a commit is asked for", _named
     ),
     "visible": Point(
-        "aiopravega.ledger.transactions",
+        f"{_COMMITS}.transactions",
         "TransactionSet",
         "wait_visible",
         "all commits are visible",
         _of_all_transactions,
     ),
     "done": Point(
-        "aiopravega.ledger.commit_ledger",
+        f"{_COMMITS}.commit_ledger",
         "CommitLedger",
         "finish",
         "`done` is put",

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from aiopravega.bounded import each
 from aiopravega.catalog.table import StreamGroup, StreamTable
 from aiopravega.client import PravegaClient
 from aiopravega.control import RetentionPolicy, ScalingPolicy
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import AlreadyExistsError, ConfigurationError, ScopeNotFoundError, StreamNotFoundError
-from aiopravega.ledger.bounded import each
 from aiopravega.names import StreamName, check_name
 
 if TYPE_CHECKING:

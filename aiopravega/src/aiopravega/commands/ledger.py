@@ -5,12 +5,12 @@ import json
 import sys
 from collections.abc import Sequence
 
+from aiopravega.bounded import each
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_controller, run, table
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import DEFAULT_TABLE, CommitLedger, CommitState, StoredCommit
-from aiopravega.ledger.bounded import each
-from aiopravega.ledger.inspection import ADVICE, Inspection, Resolution, Standing, inspect, resolve
+from aiopravega.ledger.commits.inspection import ADVICE, Inspection, Resolution, Standing, inspect, resolve
 
 # Writes that are looked at together; each asks for the states of all its transactions.
 _AT_ONCE = 4

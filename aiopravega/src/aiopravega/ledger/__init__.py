@@ -1,13 +1,13 @@
 """Ledgers on key-value tables: which transactions make up which write (exactly once), which range which interval."""
 
-from aiopravega.ledger.commit_ledger import DEFAULT_TABLE, CommitLedger, ledger_name
-from aiopravega.ledger.cut_ledger import CUT_TABLE, CutLedger, StoredRange
-from aiopravega.ledger.cut_record import CutRecord, Interval, IntervalState
-from aiopravega.ledger.job import WriteJob
-from aiopravega.ledger.keeper import Keepers, LeaseKeeper
-from aiopravega.ledger.notes import LeaseNotes
-from aiopravega.ledger.protocol import CommitProtocol
-from aiopravega.ledger.record import CommitRecord, CommitState, PartitionCommit, StoredCommit
+from aiopravega.ledger.commits.commit_ledger import DEFAULT_TABLE, CommitLedger, ledger_name
+from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit
+from aiopravega.ledger.commits.job import WriteJob
+from aiopravega.ledger.commits.keeper import Keepers, LeaseKeeper
+from aiopravega.ledger.commits.notes import LeaseNotes
+from aiopravega.ledger.commits.protocol import CommitProtocol
+from aiopravega.ledger.intervals.cut_ledger import CUT_TABLE, CutLedger, StoredRange
+from aiopravega.ledger.intervals.cut_record import CutRecord, Interval, IntervalState
 
 __all__ = [
     "CUT_TABLE",

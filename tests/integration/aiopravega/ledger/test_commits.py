@@ -17,8 +17,8 @@ from aiopravega.errors import (
     WriteSupersededError,
 )
 from aiopravega.ledger import CommitRecord, CommitState, WriteJob
-from aiopravega.ledger.record import record_key
-from aiopravega.ledger.transactions import TransactionSet
+from aiopravega.ledger.commits.commit_record import record_key
+from aiopravega.ledger.commits.transactions import TransactionSet
 
 
 async def test_a_write_is_committed_and_recorded_as_done(driver, events_in):

@@ -8,7 +8,7 @@ import pytest
 
 from aiopravega.errors import PartialCommitError, TransactionAbortedError, WriteSupersededError
 from aiopravega.ledger import CommitLedger, CommitState, WriteJob
-from aiopravega.ledger.completion import completed
+from aiopravega.ledger.commits.completion import completed
 
 
 async def test_lost_partitions_are_taken_from_the_next_attempt(driver, events_in):

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from aiopravega.ledger import CommitRecord, CommitState, WriteJob
-from aiopravega.ledger.notes import NOTES_FROM
-from aiopravega.ledger.record import record_key
+from aiopravega.ledger.commits.commit_record import record_key
+from aiopravega.ledger.commits.notes import NOTES_FROM
 
 DAY = 24 * 3600.0
 

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from aiopravega.ledger.bounded import each
+from aiopravega.bounded import each
 
 TASKS = 200
 # An epoch of the scaling itself, and two for each time that the controller takes commits of the old one.

@@ -8,8 +8,8 @@ other partitions of the new one hold.
 from collections.abc import Iterable, Mapping
 
 from aiopravega.errors import PartialCommitError
-from aiopravega.ledger.record import CommitRecord, PartitionCommit
-from aiopravega.ledger.verdict import describe_difference
+from aiopravega.ledger.commits.commit_record import CommitRecord, PartitionCommit
+from aiopravega.ledger.commits.verdict import describe_difference
 
 
 def completed(

@@ -1,7 +1,7 @@
 """What a person sees of writes, and decides about them: how records and transactions stand, and what can be done.
 
-The protocol goes on by itself wherever that is safe (`aiopravega.ledger.protocol`). This is for the rest, and for those
-who want to know.
+The protocol continues by itself wherever that is safe (`aiopravega.ledger.commits.protocol`). This is for the rest,
+and for those who want to know.
 """
 
 from collections import Counter
@@ -11,10 +11,10 @@ from enum import StrEnum
 
 from aiopravega.control import Controller, TransactionState
 from aiopravega.errors import LedgerError, NotFoundError
-from aiopravega.ledger.commit_ledger import CommitLedger
-from aiopravega.ledger.record import CommitRecord, CommitState, StoredCommit
-from aiopravega.ledger.transactions import TransactionSet
-from aiopravega.ledger.verdict import Verdict, inside, judge, opened
+from aiopravega.ledger.commits.commit_ledger import CommitLedger
+from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, StoredCommit
+from aiopravega.ledger.commits.transactions import TransactionSet
+from aiopravega.ledger.commits.verdict import Verdict, inside, judge, opened
 
 
 class Standing(StrEnum):

@@ -20,16 +20,16 @@ from aiopravega.errors import (
     TransactionAbortedError,
     TransactionError,
 )
-from aiopravega.ledger.completion import completed
-from aiopravega.ledger.job import WriteJob
-from aiopravega.ledger.keeper import NOTE_AFTER
-from aiopravega.ledger.record import CommitRecord, CommitState, PartitionCommit, StoredCommit, record_key
-from aiopravega.ledger.transactions import TransactionSet
-from aiopravega.ledger.verdict import Verdict, describe_forgotten, judge, listed, lost, opened
+from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit, record_key
+from aiopravega.ledger.commits.completion import completed
+from aiopravega.ledger.commits.job import WriteJob
+from aiopravega.ledger.commits.keeper import NOTE_AFTER
+from aiopravega.ledger.commits.transactions import TransactionSet
+from aiopravega.ledger.commits.verdict import Verdict, describe_forgotten, judge, listed, lost, opened
 from aiopravega.names import StreamName
 
 if TYPE_CHECKING:
-    from aiopravega.ledger.commit_ledger import CommitLedger
+    from aiopravega.ledger.commits.commit_ledger import CommitLedger
 
 logger = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import TypeVar
 from uuid import UUID
 
+from aiopravega.bounded import each
 from aiopravega.control import Controller, TransactionState, hold_transaction
 from aiopravega.errors import TransactionError
-from aiopravega.ledger.bounded import each
 from aiopravega.names import StreamName
 
 logger = logging.getLogger(__name__)

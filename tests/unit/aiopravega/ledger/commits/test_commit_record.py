@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from aiopravega.errors import LedgerError
 from aiopravega.ledger import CommitRecord, CommitState, PartitionCommit
-from aiopravega.ledger.record import KEY_LENGTH, record_key
+from aiopravega.ledger.commits.commit_record import KEY_LENGTH, record_key
 from aiopravega.names import StreamName
 
 SINK = StreamName("examples", "delays")

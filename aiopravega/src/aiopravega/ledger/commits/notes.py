@@ -2,7 +2,7 @@
 
 A note says which transaction, how long a lease it was given and when. It is nobody's: whoever finds it due takes it by
 a conditional update, and renews the lease. Which ones are due, and when notes are made, is
-`aiopravega.ledger.keeper`'s.
+`aiopravega.ledger.commits.keeper`'s.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aiopravega.errors import LedgerError, TableConflictError
-from aiopravega.ledger.record import KEY_LENGTH
+from aiopravega.ledger.commits.commit_record import KEY_LENGTH
 from aiopravega.tables import KeyValueTable, TableEntry
 
 # Keys are as long as those of records, which are hashes: one in 2**64 of these begins like this, or comes behind it, so

@@ -9,10 +9,10 @@ import logging
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from aiopravega.bounded import each
 from aiopravega.errors import TableConflictError
-from aiopravega.ledger.bounded import each
-from aiopravega.ledger.notes import NOTES_FROM, is_dead, is_note
-from aiopravega.ledger.record import CommitRecord, CommitState
+from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState
+from aiopravega.ledger.commits.notes import NOTES_FROM, is_dead, is_note
 from aiopravega.tables import KeyValueTable, TableEntry
 
 logger = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ import pytest
 
 from aiopravega.control import TransactionState
 from aiopravega.ledger import CommitRecord, CommitState
-from aiopravega.ledger.verdict import Verdict, describe_difference, describe_forgotten, judge
+from aiopravega.ledger.commits.verdict import Verdict, describe_difference, describe_forgotten, judge
 from aiopravega.names import StreamName
 
 OPEN, COMMITTING, COMMITTED = TransactionState.OPEN, TransactionState.COMMITTING, TransactionState.COMMITTED

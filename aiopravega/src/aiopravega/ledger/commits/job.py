@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
-from aiopravega.ledger.record import StoredCommit
+from aiopravega.ledger.commits.commit_record import StoredCommit
 from aiopravega.names import StreamName
 
 # A write that has run for so many seconds may go on for long.

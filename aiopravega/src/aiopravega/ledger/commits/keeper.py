@@ -17,10 +17,10 @@ from types import TracebackType
 from typing import Final, Self
 from uuid import UUID
 
+from aiopravega.bounded import each
 from aiopravega.control import LONGEST_LEASE, Controller, hold_transaction
 from aiopravega.errors import PravegaError, TransactionError
-from aiopravega.ledger.bounded import each
-from aiopravega.ledger.notes import LeaseNote, LeaseNotes
+from aiopravega.ledger.commits.notes import LeaseNote, LeaseNotes
 from aiopravega.names import StreamName
 
 logger = logging.getLogger(__name__)

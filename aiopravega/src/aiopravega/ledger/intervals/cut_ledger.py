@@ -16,7 +16,7 @@ from typing import Final
 from aiopravega.control import Controller
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import LedgerError, TableConflictError
-from aiopravega.ledger.cut_record import KEY_LENGTH, CutRecord, Interval, first_key, last_key
+from aiopravega.ledger.intervals.cut_record import KEY_LENGTH, CutRecord, Interval, first_key, last_key
 from aiopravega.names import StreamName
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable

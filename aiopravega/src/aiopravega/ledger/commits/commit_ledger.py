@@ -1,7 +1,7 @@
 """The commit ledger: one record per write, in a key-value table whose conditional updates decide races.
 
 It stores and finds records. What they mean, and the transactions in them, is the business of
-`aiopravega.ledger.protocol`.
+`aiopravega.ledger.commits.protocol`.
 """
 
 from collections.abc import AsyncIterator
@@ -10,11 +10,11 @@ from uuid import UUID
 
 from aiopravega.control import Controller
 from aiopravega.errors import ConfigurationError, TableConflictError, WriteSupersededError
-from aiopravega.ledger.keeper import Keepers, LeaseKeeper
-from aiopravega.ledger.notes import LeaseNotes, is_note
-from aiopravega.ledger.protocol import DEFAULT_POLL, DEFAULT_RETAIN, DEFAULT_VISIBLE_WITHIN, CommitProtocol
-from aiopravega.ledger.record import KEY_LENGTH, CommitRecord, StoredCommit, record_key
-from aiopravega.ledger.sweeper import Sweeper
+from aiopravega.ledger.commits.commit_record import KEY_LENGTH, CommitRecord, StoredCommit, record_key
+from aiopravega.ledger.commits.keeper import Keepers, LeaseKeeper
+from aiopravega.ledger.commits.notes import LeaseNotes, is_note
+from aiopravega.ledger.commits.protocol import DEFAULT_POLL, DEFAULT_RETAIN, DEFAULT_VISIBLE_WITHIN, CommitProtocol
+from aiopravega.ledger.commits.sweeper import Sweeper
 from aiopravega.names import StreamName, check_name
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable

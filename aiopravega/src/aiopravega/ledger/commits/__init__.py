@@ -1,0 +1,1 @@
+"""The commit ledger: what was written once, under which write id, by which transactions."""

@@ -1,0 +1,1 @@
+"""The cut ledger: which range of a stream belongs to which interval of a consumer."""
