@@ -26,6 +26,17 @@ class InvalidRangeError(InvalidStreamCutError):
     """A range whose end lies before its start, or whose ends belong to two streams."""
 
 
+class StreamMadeAgainError(InvalidStreamCutError):
+    """A StreamCut of a stream that was deleted: another stream has its name now.
+
+    `fact` is what became of the stream, as a main clause.
+    """
+
+    def __init__(self, message: str, fact: str = "") -> None:
+        super().__init__(message)
+        self.fact = fact
+
+
 class EventTooLargeError(PravegaError, ValueError):
     """An event of more than 8 MiB; nothing of it was sent."""
 

@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from aiopravega import wire
@@ -163,3 +164,17 @@ class SegmentStore:
         if not reply.exists or reply.is_deleted:
             raise SegmentNotFoundError(f"{segment} does not exist")
         return SegmentInfo(str(segment), reply.is_sealed, reply.start_offset, reply.write_offset)
+
+    async def made_at(self, segment: SegmentId) -> datetime | None:
+        """When a segment was made, by the clock of its segment store; None: the store has not kept it.
+
+        Raises:
+            SegmentNotFoundError: it does not exist, or was truncated as a whole.
+        """
+        reply = await self.request(
+            segment,
+            Access.READ,
+            lambda request_id, token: wire.GetSegmentAttribute(request_id, str(segment), wire.CREATION_TIME, token),
+            wire.SegmentAttribute,
+        )
+        return None if reply.value == wire.NO_ATTRIBUTE else datetime.fromtimestamp(reply.value / 1000, UTC)

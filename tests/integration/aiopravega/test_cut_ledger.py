@@ -1,6 +1,7 @@
 """The cut ledger on a real key-value table: what is recorded, found again, and refused."""
 
 import asyncio
+import json
 import uuid
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -10,7 +11,7 @@ import pytest
 from aiopravega import PravegaClient, PravegaConfig, SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient as BlockingClient
 from aiopravega.errors import ConfigurationError, LedgerError, TableConflictError, TableNotFoundError
-from aiopravega.ledger import CUT_TABLE, Interval
+from aiopravega.ledger import CUT_TABLE, Interval, IntervalState
 from aiopravega.ledger.intervals.cut_record import myself
 
 
@@ -97,13 +98,31 @@ async def test_a_ledger_that_is_not_there_is_an_error(client, stream):
         await client.cut_ledger(stream.scope, "nowhere").last(Interval("c", stream, "i"))
 
 
-async def test_a_record_of_another_release_stops_the_reader(client, ledger, stream):
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (b'{"version": 1}', "version 1 of a cut ledger.*reads version 3"),
+        (b'{"version": 4, "consumer": "consumer"}', "version 4 of a cut ledger.*another release has made"),
+        (b'{"consumer": "consumer", "stream": "a/b"}', "version 2 of a cut ledger"),
+        (b'{"version": 3, "consumer": "consumer"}', "not a record of a cut ledger of version 3"),
+        (b'["a table of somebody else"]', "used for something else"),
+        (bytes(16), "used for something else"),
+    ],
+)
+async def test_a_record_of_another_release_stops_the_reader(client, ledger, stream, value, message):
     monday = Interval("consumer", stream, "monday")
-    await client.table(stream.scope, CUT_TABLE).put(monday.last_key, b'{"version": 1}')
-    with pytest.raises(LedgerError, match="another release"):
+    await client.table(stream.scope, CUT_TABLE).put(monday.last_key, value)
+    with pytest.raises(LedgerError, match=message):
         await ledger.last(monday)
-    with pytest.raises(LedgerError, match="another release"):
+    with pytest.raises(LedgerError, match=message):
         await ledger.records("consumer", stream)
+
+
+async def test_every_record_says_its_version(client, ledger, stream, taken):
+    monday = Interval("consumer", stream, "monday")
+    await ledger.record(monday, taken(0, 5), after=None)
+    stored = [json.loads(entry.value) async for entry in client.table(stream.scope, CUT_TABLE).entries()]
+    assert [value["version"] for value in stored] == [3, 3]
 
 
 async def test_records_say_who_took_what_when_and_come_in_order(ledger, stream, taken):
@@ -121,8 +140,8 @@ async def test_records_say_who_took_what_when_and_come_in_order(ledger, stream, 
     assert [record.follows for record in records] == [False, True, True, True, True]
     assert [record.is_done for record in records] == [False, True, False, False, True]
     assert {record.recorded_by for record in records} == {"ada"}
-    assert (records[1].done_by, records[4].done_by) == ("bob", myself())
-    assert all(begin <= record.recorded_at <= (record.done_at or datetime.now(UTC)) for record in records)
+    assert (records[1].changed_by, records[4].changed_by) == ("bob", myself())
+    assert all(begin <= record.recorded_at <= (record.changed_at or datetime.now(UTC)) for record in records)
     assert {name: len(found) for (_, name), found in (await ledger.consumers()).items()} == {"consumer": 5, "other": 1}
 
 
@@ -181,6 +200,78 @@ async def test_claims_that_race_get_the_range_of_the_first(ledger, stream, taken
     claims = await asyncio.gather(*(ledger.claim(interval, taken(0, end)) for end in range(1, 9)))
     assert len({claim.range for claim in claims}) == 1
     assert await ledger.find(interval) == claims[0]
+
+
+async def test_a_failed_interval_says_why_until_it_is_done(ledger, stream, taken):
+    monday = Interval("consumer", stream, "monday")
+    await ledger.record(monday, taken(0, 5), after=None)
+    await ledger.fail(monday, "no space left", by="try 1")
+    [failed] = await ledger.records("consumer", stream)
+    assert (failed.state, failed.reason, failed.changed_by) == (IntervalState.FAILED, "no space left", "try 1")
+    assert failed.is_waiting
+    await ledger.finish(monday, taken(0, 5))
+    assert (await ledger.fail(monday, "a late one")).is_done
+    assert (await ledger.last(monday)).record.is_done
+
+
+async def test_a_skipped_interval_cannot_be_done_before_it_is_reopened(ledger, stream, taken):
+    monday = Interval("consumer", stream, "monday")
+    await ledger.record(monday, taken(0, 5), after=None)
+    await ledger.skip(monday, "broken rows", by="ada")
+    with pytest.raises(LedgerError, match="is skipped, by ada: broken rows"):
+        await ledger.finish(monday)
+    assert (await ledger.reopen(monday, "the rows are mended")).state is IntervalState.OPEN
+    assert (await ledger.finish(monday)).is_done
+    with pytest.raises(LedgerError, match="is done since"):
+        await ledger.skip(monday, "too late")
+    assert [record.state for record in await ledger.records("consumer", stream)] == [IntervalState.DONE]
+    assert (await ledger.reopen(monday, "the code was mended")).is_waiting
+
+
+async def test_a_range_that_was_given_back_is_the_next_ones(ledger, stream, taken):
+    monday, tuesday = (Interval("consumer", stream, day) for day in ("monday", "tuesday"))
+    await ledger.record(monday, taken(0, 5), after=None)
+    stale = await ledger.last(tuesday)
+    await ledger.give_back(monday, "tuesday has it", by="tuesday")
+    with pytest.raises(TableConflictError):  # whoever looked before does not start behind it
+        await ledger.record(tuesday, taken(5, 9), after=stale, chained=True)
+    last = await ledger.last(tuesday)
+    assert last.end == taken(0, 5).start
+    await ledger.record(tuesday, taken(0, 9), after=last, chained=True)
+    with pytest.raises(LedgerError, match="given back, by tuesday"):
+        await ledger.finish(monday, taken(0, 5))
+    with pytest.raises(LedgerError, match="belongs to another one"):
+        await ledger.reopen(monday, "anyway")
+    with pytest.raises(LedgerError, match="not the last one of a chain"):
+        await ledger.give_back(monday, "again")
+
+
+async def test_an_interval_is_done_or_given_back_and_never_both(ledger, stream, taken):
+    for number in range(20):
+        day = Interval(f"consumer {number}", stream, "monday")
+        await ledger.record(day, taken(0, 5), after=None)
+        outcomes = await asyncio.gather(
+            ledger.finish(day, taken(0, 5)), ledger.give_back(day, "late"), return_exceptions=True
+        )
+        assert sum(isinstance(outcome, LedgerError) for outcome in outcomes) == 1
+        last = await ledger.last(day)
+        assert last.end == (taken(0, 5).end if last.record.is_done else taken(0, 5).start)
+
+
+async def test_a_forgotten_consumer_begins_anew_and_others_stay(ledger, stream, taken):
+    monday, tuesday = (Interval("consumer", stream, day) for day in ("monday", "tuesday"))
+    await ledger.record(monday, taken(0, 5), after=None)
+    await ledger.record(tuesday, taken(5, 9), after=await ledger.last(tuesday))
+    await ledger.record(Interval("other", stream, "monday"), taken(0, 5), after=None)
+    with pytest.raises(LedgerError, match="last one of a chain"):
+        await ledger.forget("consumer", stream, "tuesday")
+    assert [record.interval for record in await ledger.forget("consumer", stream)] == ["monday", "tuesday"]
+    assert await ledger.last(monday) is None
+    assert await ledger.records("consumer", stream) == []
+    assert len(await ledger.records("other", stream)) == 1
+    await ledger.claim(Interval("claims", stream, "monday"), taken(0, 5))
+    assert [record.interval for record in await ledger.forget("claims", stream, "monday")] == ["monday"]
+    assert await ledger.find(Interval("claims", stream, "monday")) is None
 
 
 def test_a_blocking_ledger_has_the_same_calls(pravega_config, stream, taken):

@@ -4,14 +4,13 @@ import argparse
 import asyncio
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_cluster, ledger_of, run, table
+from aiopravega.commands.common import add_cluster, duration, ledger_of, number_with_unit, run, table
 from aiopravega.cuts import UNBOUNDED
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.intervals.backfill import BackfillPlan, PlannedInterval, run_backfill
@@ -23,7 +22,6 @@ from aiopravega.times import TimeUnit
 
 T = TypeVar("T")
 _SIZES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
-_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,25 +55,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         each.add_argument("--to", type=_time, dest="until", metavar="TIME", help="the end, not included")
         step, unit = _argument(Step.parse), _argument(TimeUnit.parse)
         each.add_argument("--every", type=step, metavar="DURATION", help="length of an interval: 15m, 1d, 1mo")
-        each.add_argument("--ahead", type=_duration, help="how much newer than the time noted next events may be")
+        each.add_argument("--ahead", type=duration, help="how much newer than the time noted next events may be")
         each.add_argument("--unit", type=unit, default=TimeUnit.MS, help="of event times: ns, us, ms, s (ms)")
         each.add_argument("--clip", action="store_true", help="take what retention has left of the times")
     return run(parser.parse_args(words[:at]))
 
 
-def _parsed(text: str, pattern: str, units: Mapping[str, int]) -> int:
-    found = re.fullmatch(pattern, text.strip().lower())
-    if found is None or found[2] not in units:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a number and one of {', '.join(filter(None, units))}")
-    return int(found[1]) * units[found[2]]
-
-
 def _size(text: str) -> int:
-    return _parsed(text, r"(\d+) ?([kmg]?i?)b?", _SIZES)
-
-
-def _duration(text: str) -> timedelta:
-    return timedelta(seconds=_parsed(text, r"(\d+) ?([a-z])", _SECONDS))
+    return number_with_unit(text, r"(\d+) ?([kmg]?i?)b?", _SIZES)
 
 
 def _argument(parse: Callable[[str], T]) -> Callable[[str], T]:

@@ -2,8 +2,11 @@
 
 import argparse
 import asyncio
+import re
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import Final
 
 from aiopravega.client import PravegaClient
 from aiopravega.config import PravegaConfig
@@ -36,6 +39,22 @@ def ledger_of(client: PravegaClient, options: argparse.Namespace, scope: str) ->
     """The cut ledger that the options name, or that of a scope."""
     named = StreamName.parse(options.ledger, client.config.scope) if options.ledger else StreamName(scope, CUT_TABLE)
     return client.cut_ledger(named.scope, named.stream)
+
+
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def number_with_unit(text: str, pattern: str, units: Mapping[str, int]) -> int:
+    """A number times what its unit stands for; `pattern` has a group for each of them."""
+    found = re.fullmatch(pattern, text.strip().lower())
+    if found is None or found[2] not in units:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number and one of {', '.join(filter(None, units))}")
+    return int(found[1]) * units[found[2]]
+
+
+def duration(text: str) -> timedelta:
+    """A length of time, such as `90s`, `15m`, `6h` or `1d`."""
+    return timedelta(seconds=number_with_unit(text, r"(\d+) ?([a-z])", _SECONDS))
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,16 +1,22 @@
-"""The command `pravega cuts`: what a cut ledger has, whether it is whole, and a picture of it."""
+"""The command `pravega cuts`: what a cut ledger has, whether it is whole, and a picture of it.
+
+What a person decides about it is in `decisions`.
+"""
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_cluster, ledger_of, run, table
+from aiopravega.commands.common import add_cluster, duration, ledger_of, run, table
+from aiopravega.commands.decisions import add_decisions
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.picture import draw_png, draw_text
 from aiopravega.intervals.verify import verify
-from aiopravega.ledger import CutRecord
+from aiopravega.ledger import CutRecord, IntervalState
 from aiopravega.names import StreamName
 
 
@@ -22,7 +28,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     shown = commands.add_parser("list", help="show consumers, or the intervals of one")
     shown.set_defaults(action=_list)
-    checked = commands.add_parser("verify", help="look for gaps, overlaps, and open intervals that cannot be read")
+    checked = commands.add_parser(
+        "verify", help="look for gaps, overlaps, intervals that are not done, and those that cannot be read"
+    )
+    checked.add_argument(
+        "--allow-open",
+        type=duration,
+        default=timedelta(),
+        metavar="DURATION",
+        help="somebody may be at work on an interval for so long: 90s, 15m, 6h, 1d (0s)",
+    )
     checked.set_defaults(action=_verify)
     for each in (shown, checked):
         each.add_argument("--json", action="store_true", help="print JSON")
@@ -33,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         add_cluster(each)
         each.add_argument("stream", help="scope/stream")
         each.add_argument("--consumer", help="only this consumer of the stream")
+    add_decisions(commands)
     return run(parser.parse_args(arguments))
 
 
@@ -47,52 +63,65 @@ async def _found(client: PravegaClient, options: argparse.Namespace) -> dict[str
     return {options.consumer: records}
 
 
+def _counts(records: Sequence[CutRecord]) -> dict[IntervalState, int]:
+    """How many intervals are in each state, of those states that always matter and those that there are."""
+    counted = Counter(record.state for record in records)
+    always = (IntervalState.DONE, IntervalState.OPEN, IntervalState.FAILED)
+    return {state: counted[state] for state in (*always, *sorted(counted.keys() - set(always)))}
+
+
 async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
     found = await _found(client, options)
     if options.json:
-        records = [record.model_dump(mode="json") for records in found.values() for record in records]
-        print(json.dumps(records, indent=2))
+        print(json.dumps([each.model_dump(mode="json") for records in found.values() for each in records], indent=2))
     elif options.consumer is None:
-        rows = [
-            (name, len(records), sum(record.is_done for record in records), records[-1].interval)
-            for name, records in found.items()
-        ]
-        print(table(("consumer", "intervals", "done", "last"), rows))
+        rows = [_summary(name, records) for name, records in found.items()]
+        print(table(("consumer", "intervals", "done", "open", "failed", "last"), rows))
     else:
-        print(table(("interval", "state", "taken", "by", "done", "by"), [_row(r) for r in found[options.consumer]]))
+        print(
+            table(
+                ("interval", "state", "taken", "by", "since", "by", "why"),
+                [_row(record) for record in found[options.consumer]],
+            )
+        )
     return 0
 
 
+def _summary(name: str, records: Sequence[CutRecord]) -> tuple[object, ...]:
+    counts = _counts(records)
+    of_state = (counts[state] for state in (IntervalState.DONE, IntervalState.OPEN, IntervalState.FAILED))
+    return name, len(records), *of_state, records[-1].interval
+
+
 def _row(record: CutRecord) -> tuple[str, ...]:
-    done = f"{record.done_at:%Y-%m-%d %H:%M:%S}" if record.done_at else ""
+    changed = f"{record.changed_at:%Y-%m-%d %H:%M:%S}" if record.changed_at else ""
     taken = f"{record.recorded_at:%Y-%m-%d %H:%M:%S}"
-    return record.interval, record.state.value, taken, record.recorded_by, done, record.done_by or ""
+    why = record.reason or record.skipped_because or ""
+    return record.interval, record.state.value, taken, record.recorded_by, changed, record.changed_by or "", why
 
 
 async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
     found = await _found(client, options)
-    findings = {name: await verify(client, records) for name, records in found.items()}
+    findings = {name: await verify(client, records, allow_open=options.allow_open) for name, records in found.items()}
     if options.json:
-        print(
-            json.dumps(
-                [
-                    {
-                        "consumer": name,
-                        "kind": each.kind,
-                        "intervals": each.intervals,
-                        "bytes": each.size,
-                        "text": each.text,
-                    }
-                    for name, all_of_it in findings.items()
-                    for each in all_of_it
+        shown = [
+            {
+                "consumer": name,
+                "intervals": {state.value: count for state, count in _counts(found[name]).items()},
+                "findings": [
+                    {"kind": each.kind, "intervals": each.intervals, "bytes": each.size, "text": each.text}
+                    for each in wrong
                 ],
-                indent=2,
-            )
-        )
+            }
+            for name, wrong in findings.items()
+        ]
+        print(json.dumps(shown, indent=2))
     else:
         for name, records in found.items():
             wrong = findings[name]
-            print(f"{name}: {len(records)} intervals, " + (f"{len(wrong)} findings" if wrong else "no gap, no overlap"))
+            counts = ", ".join(f"{count} {state.value}" for state, count in _counts(records).items())
+            summary = f"{len(wrong)} findings" if wrong else "no gap, no overlap"
+            print(f"{name}: {len(records)} intervals ({counts}): {summary}")
             for each in wrong:
                 size = "" if each.size is None else f" ({each.size:,} bytes)"
                 print(f"  {each.kind} at {' and '.join(map(repr, each.intervals))}{size}: {each.text}")

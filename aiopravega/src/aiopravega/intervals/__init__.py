@@ -1,7 +1,10 @@
 """Work with the intervals of a cut ledger: whether they leave gaps, what they look like, and backfills of them."""
 
 from aiopravega.intervals.backfill import BackfillPlan, PlannedInterval, run_backfill
+from aiopravega.intervals.chain import NextStart, OnOpen, next_start
+from aiopravega.intervals.losses import Left, OnTruncated, what_is_left
 from aiopravega.intervals.planning import plan_parts, plan_times
+from aiopravega.intervals.skips import Skips, find_skips, skip
 from aiopravega.intervals.times import claim_times, interval_name
 from aiopravega.intervals.verify import Finding, FindingKind, verify
 
@@ -9,11 +12,20 @@ __all__ = [
     "BackfillPlan",
     "Finding",
     "FindingKind",
+    "Left",
+    "NextStart",
+    "OnOpen",
+    "OnTruncated",
     "PlannedInterval",
+    "Skips",
     "claim_times",
+    "find_skips",
     "interval_name",
+    "next_start",
     "plan_parts",
     "plan_times",
     "run_backfill",
+    "skip",
     "verify",
+    "what_is_left",
 ]

@@ -14,7 +14,7 @@ from typing import Final
 
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCutRange
-from aiopravega.errors import ConfigurationError, TableConflictError
+from aiopravega.errors import ConfigurationError, PravegaError, TableConflictError
 from aiopravega.ledger import CutLedger, CutRecord, Interval
 from aiopravega.names import StreamName
 
@@ -167,7 +167,9 @@ async def run_backfill(
             except Exception as error:  # noqa: BLE001 - the caller's work may raise anything, and others go on
                 _LOG.warning("%s failed: %s", plan.interval(planned.name), error)
                 failures[planned.name] = error
+                with contextlib.suppress(PravegaError):  # the error that matters is the other one
+                    await ledger.fail(plan.interval(planned.name), f"{type(error).__name__}: {error}", by=by)
 
     pairs = zip(plan.intervals, records, strict=True)
-    await asyncio.gather(*(process(planned, record) for planned, record in pairs if not record.is_done))
+    await asyncio.gather(*(process(planned, record) for planned, record in pairs if record.is_waiting))
     return failures

@@ -26,7 +26,7 @@ _MOMENT: Final = timedelta(milliseconds=1)
 
 
 def draw_text(records: Sequence[CutRecord], now: datetime | None = None) -> str:
-    """The picture in characters: `█` from taken to done, `░` from taken on and not done, `·` nothing.
+    """The picture in characters: `█` from taken to done, `░` from taken on and not done, failed ones too, `·` nothing.
 
     Where there are many intervals, a line stands for several; it has an open one if one of them is open.
     """
@@ -40,7 +40,7 @@ def draw_text(records: Sequence[CutRecord], now: datetime | None = None) -> str:
     lines = [f"{'':{width}}  {first:%Y-%m-%d %H:%M:%S} to {last:%Y-%m-%d %H:%M:%S} UTC"]
     step = (last - first) / _COLUMNS
     for label, group in zip(labels, groups, strict=True):
-        done = sum(record.is_done for record in group)
+        done = sum(not record.is_waiting for record in group)
         bar = "".join(_cell(group, first + column * step, first + (column + 1) * step) for column in range(_COLUMNS))
         lines.append(f"{label:{width}}  {bar}  {done} of {len(group)} done" if size > 1 else f"{label:{width}}  {bar}")
     return "\n".join(lines) + "\n"
@@ -66,11 +66,11 @@ def draw_png(records: Sequence[CutRecord], path: Path, now: datetime | None = No
     figure, axes = plt.subplots(figsize=_INCHES)
     keys = []
     for state, colour in (("open", "tab:orange"), ("done", "tab:green")):
-        lines = [(place, record) for place, record in enumerate(records) if record.is_done == (state == "done")]
+        lines = [(place, record) for place, record in enumerate(records) if record.is_waiting == (state == "open")]
         axes.hlines(
             [place for place, _ in lines],
             [_days(record.recorded_at) for _, record in lines],
-            [_days(record.done_at or last) for _, record in lines],
+            [_days(_over_at(record) or last) for _, record in lines],
             colors=colour,
             linewidth=min(max(_LINE_POINTS / len(records), 1.0), _THICKEST_POINTS),
         )
@@ -97,11 +97,16 @@ def _days(time: datetime) -> float:
 
 
 def _span(records: Sequence[CutRecord], now: datetime | None) -> tuple[datetime, datetime]:
-    ends = [record.done_at for record in records if record.done_at is not None]
+    ends = [over for record in records if (over := _over_at(record)) is not None]
     if len(ends) < len(records):
         ends.append(now or datetime.now(UTC))
     first = min(record.recorded_at for record in records)
     return first, max(*ends, first + _MOMENT)
+
+
+def _over_at(record: CutRecord) -> datetime | None:
+    """When an interval was done, or nobody had to process it any more."""
+    return None if record.is_waiting else record.changed_at
 
 
 def _name(record: CutRecord) -> str:
@@ -120,7 +125,7 @@ def _label(group: Sequence[CutRecord]) -> str:
 
 
 def _cell(group: Sequence[CutRecord], begin: datetime, end: datetime) -> str:
-    there = [each for each in group if each.recorded_at <= end and (each.done_at is None or each.done_at >= begin)]
+    there = [each for each in group if each.recorded_at <= end and ((over := _over_at(each)) is None or over >= begin)]
     if not there:
         return _NEVER
-    return _DONE if all(record.is_done for record in there) else _OPEN
+    return _OPEN if any(record.is_waiting for record in there) else _DONE

@@ -17,6 +17,7 @@ from aiopravega.client import PravegaClient
 from aiopravega.cuts import END_OF_SEGMENT, UNBOUNDED, SegmentRange, StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError, StreamTruncatedError, TableNotFoundError
 from aiopravega.intervals.backfill import BackfillPlan, PlannedInterval
+from aiopravega.intervals.losses import is_passage
 from aiopravega.intervals.times import interval_name
 from aiopravega.ledger import CutLedger, CutRecord, Interval
 from aiopravega.names import StreamName
@@ -55,7 +56,8 @@ async def plan_parts(
         LedgerError: the consumer has intervals of another backfill.
         PravegaError: the range does not fit the stream, or cannot be read.
     """
-    known = _by_number(await _records(ledger or client.cut_ledger(stream.scope), consumer, stream))
+    records = await _records(ledger or client.cut_ledger(stream.scope), consumer, stream)
+    known = _by_number([record for record in records if not is_passage(record)])
     # A plan that is recorded keeps its ends: head and tail of another day are not asked for.
     ends = [
         UNBOUNDED if known and isinstance(position, NamedCut) else await find_cut(client, stream, position)
@@ -173,7 +175,7 @@ async def _from_records(client: PravegaClient, records: Sequence[CutRecord]) -> 
     ranges = [record.range for record in records]
     sizes = await _sizes(client, ranges)
     return [
-        PlannedInterval(r.interval, taken, size, r.since, r.until, r.is_done, is_recorded=True)
+        PlannedInterval(r.interval, taken, size, r.since, r.until, not r.is_waiting, is_recorded=True)
         for r, taken, size in zip(records, ranges, sizes, strict=True)
     ]
 

@@ -6,7 +6,8 @@ Schedulers come with one interval at a time, and come again. Many at once are pl
 from datetime import datetime, timedelta
 
 from aiopravega.client import PravegaClient
-from aiopravega.errors import ConfigurationError, InvalidStreamCutError, TableNotFoundError
+from aiopravega.errors import ConfigurationError, TableNotFoundError
+from aiopravega.intervals.losses import OnTruncated, check_not_skipped, what_is_left
 from aiopravega.ledger import CutLedger, CutRecord, Interval
 from aiopravega.names import StreamName
 from aiopravega.times import TimeUnit
@@ -34,6 +35,7 @@ async def claim_times(
     unit: TimeUnit = TimeUnit.MS,
     ledger: CutLedger | None = None,
     by: str | None = None,
+    on_truncated: OnTruncated = OnTruncated.FAIL,
 ) -> CutRecord:
     """What the cut ledger has of an interval of event times; if it has nothing, its range is looked for and recorded.
 
@@ -50,10 +52,14 @@ async def claim_times(
         unit: what the stream's writers count times in.
         ledger: where intervals are recorded; None: the cut ledger in the stream's scope, which is made if need be.
         by: who asks; None: the user and the host of this process.
+        on_truncated: what to do if a part of a recorded range is gone: end with an error, or take what is left. Of a
+            stream that was made again, a new range is taken, unless the interval is done.
 
     Raises:
         NotYetError: events of the interval may still be written.
-        InvalidStreamCutError: the recorded range is of a stream of this name that was deleted.
+        StreamTruncatedError: a part of the recorded range is gone, and must not be passed over.
+        StreamMadeAgainError: the recorded range is of a stream of this name that was deleted.
+        LedgerError: somebody has decided that the interval is skipped.
         ConfigurationError: a time has no zone, or the interval is empty.
         PravegaError: the range is not known, as `PravegaClient.range_for` says, or the ledger cannot be read.
     """
@@ -66,15 +72,16 @@ async def claim_times(
         taken = await client.range_for(stream.scope, stream.stream, times, ahead=ahead, clip=clip, unit=unit)
         await ledger.create()
         found = await ledger.claim(interval, taken, times=times, by=by)
-    if not found.is_done:
-        try:
-            await client.plan(found.range)
-        except InvalidStreamCutError as error:
-            raise InvalidStreamCutError(
-                f"{interval} was recorded with a range that the stream does not have ({error}): it was deleted and "
-                "made again since, so name another consumer"
-            ) from error
-    return found
+    check_not_skipped(found)
+    left = await what_is_left(client, found.range.start, found.range.end if found.is_waiting else None)
+    if left.gone is None or (not found.is_waiting and left.made_again is None):
+        return found
+    if not found.is_waiting or on_truncated is OnTruncated.FAIL:
+        raise left.refusal(interval)
+    taken = left.range
+    if left.made_again is not None:
+        taken = await client.range_for(stream.scope, stream.stream, times, ahead=ahead, clip=clip, unit=unit)
+    return await ledger.replace(found, taken, left.gone, by=by)
 
 
 async def _recorded(ledger: CutLedger, interval: Interval) -> CutRecord | None:

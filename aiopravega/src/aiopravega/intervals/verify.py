@@ -1,4 +1,4 @@
-"""Do the intervals of a consumer chain without gap or overlap, and can those that are open still be read?
+"""Do the intervals of a consumer chain without gap or overlap, are they done, and can those that are not be read?
 
 Intervals of event times are compared by their times: their ranges overlap on purpose, and who reads them keeps the
 events of the interval. All others are compared by their cuts.
@@ -6,13 +6,15 @@ events of the interval. All others are compared by their cuts.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
 
 from aiopravega.client import PravegaClient
-from aiopravega.cuts import StreamCut, StreamCutRange
-from aiopravega.errors import InvalidStreamCutError, StreamTruncatedError
-from aiopravega.ledger import CutRecord
+from aiopravega.cuts import StreamCutRange
+from aiopravega.errors import InvalidStreamCutError, StreamMadeAgainError
+from aiopravega.intervals.losses import bytes_between, what_is_left
+from aiopravega.ledger import CutRecord, IntervalState
 from aiopravega.read import Order
 
 
@@ -23,6 +25,8 @@ class FindingKind(StrEnum):
     OVERLAP = "overlap"
     LOST = "lost"
     FOREIGN = "foreign"
+    OPEN = "open"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,24 +39,41 @@ class Finding:
     size: int | None = None
 
 
-async def verify(client: PravegaClient, records: Sequence[CutRecord]) -> list[Finding]:
+async def verify(
+    client: PravegaClient, records: Sequence[CutRecord], *, allow_open: timedelta = timedelta()
+) -> list[Finding]:
     """Everything that is wrong with the intervals of one consumer of a stream, in their order.
 
     Args:
         client: a connected client.
         records: the records of the consumer, as `CutLedger.records` gives them.
+        allow_open: how long an interval may be open: somebody is at work.
 
     Raises:
         PravegaError: the cluster cannot be asked.
     """
     findings: list[Finding] = []
-    for one, other in pairwise(records):
+    for one, other in pairwise(record for record in records if record.state is not IntervalState.GIVEN_BACK):
         if one.since is not None and other.since is not None:
             findings += _compare_times(one, other)
-        elif one.end != other.start:  # equal texts are equal cuts
+        elif one.end != (other.skipped_from or other.start):  # equal texts are equal cuts
             findings += await _compare_cuts(client, one, other)
-    waiting = [record for record in records if not record.is_done]
-    return findings + (await _unreadable(client, waiting) if waiting else [])
+    waiting = [record for record in records if record.is_waiting]
+    now = datetime.now(UTC)
+    return [
+        *findings,
+        *(finding for record in waiting if (finding := _not_done(record, now - allow_open))),
+        *(await _unreadable(client, waiting) if waiting else []),
+    ]
+
+
+def _not_done(record: CutRecord, before: datetime) -> Finding | None:
+    since = record.state_since.isoformat(timespec="seconds")
+    if record.state is IntervalState.FAILED:
+        return Finding(FindingKind.FAILED, (record.interval,), f"failed at {since}: {record.reason}")
+    if record.state_since > before:
+        return None
+    return Finding(FindingKind.OPEN, (record.interval,), f"handed out at {since}, and not done: {record.recorded_by}")
 
 
 def _compare_times(one: CutRecord, other: CutRecord) -> list[Finding]:
@@ -71,48 +92,41 @@ async def _compare_cuts(client: PravegaClient, one: CutRecord, other: CutRecord)
     try:
         history = await client.arithmetic.history([end, start])
         order = history.compare(end, start)
+    except StreamMadeAgainError as error:
+        text = f"{error.fact}; the range of {one.identity} belongs to the deleted one"
+        return [Finding(FindingKind.FOREIGN, names, text)]
     except InvalidStreamCutError as error:
         return [Finding(FindingKind.FOREIGN, names, str(error))]
     found = []
     if order in (Order.BEFORE, Order.INCOMPARABLE):
         skipped = StreamCutRange(history.earliest([end, start]), start)
-        size = await _size(client, skipped)
+        size = await bytes_between(client, skipped)
         found.append(Finding(FindingKind.GAP, names, f"nobody has taken what lies from {end} to {start}", size))
     if order in (Order.AFTER, Order.INCOMPARABLE):
         shared = await client.intersection(one.range, other.range)
         if shared is not None:
-            size = await _size(client, shared)
+            size = await bytes_between(client, shared)
             found.append(Finding(FindingKind.OVERLAP, names, f"both have what lies from {start} to {end}", size))
     return found
 
 
-async def _size(client: PravegaClient, wanted: StreamCutRange) -> int | None:
-    try:
-        return (await client.arithmetic.history([wanted.start, wanted.end])).size(wanted.start, wanted.end)
-    except StreamTruncatedError:
-        return None
-
-
 async def _unreadable(client: PravegaClient, waiting: Sequence[CutRecord]) -> list[Finding]:
-    """Open intervals of which retention has removed something, or whose stream was deleted and made again."""
+    """Intervals that are not done of which something is gone, or whose stream was deleted and made again."""
     stream = waiting[0].stream
-    head, tail = await client.head(stream.scope, stream.stream), await client.tail(stream.scope, stream.stream)
+    tail = await client.tail(stream.scope, stream.stream)
     found = []
     for record in waiting:
-        name = (record.interval,)
+        name, wanted = (record.interval,), record.range
         try:
-            wanted = record.range
-            start = await client.compare(wanted.start, head)
-            if start is not Order.SAME and start is not Order.AFTER and wanted.start != wanted.end:
-                lost = await _lost(client, wanted, head)
-                found.append(Finding(FindingKind.LOST, name, f"it is open, but {stream} starts at {head}", lost))
+            left = await what_is_left(client, wanted.start, wanted.end)
+            if left.made_again is not None:
+                text = f"{left.made_again}; the range of {record.identity} belongs to the deleted one"
+                found.append(Finding(FindingKind.FOREIGN, name, text))
+            elif left.gone is not None:
+                text = f"{left.text} of it are gone: {left.gone.reason}"
+                found.append(Finding(FindingKind.LOST, name, text, left.gone.size))
             elif await client.compare(wanted.end, tail) not in (Order.BEFORE, Order.SAME):
                 found.append(Finding(FindingKind.FOREIGN, name, f"it ends behind the tail of {stream}, {tail}"))
         except InvalidStreamCutError as error:
             found.append(Finding(FindingKind.FOREIGN, name, str(error)))
     return found
-
-
-async def _lost(client: PravegaClient, wanted: StreamCutRange, head: StreamCut) -> int | None:
-    history = await client.arithmetic.history([wanted.start, wanted.end, head])
-    return await _size(client, StreamCutRange(wanted.start, history.earliest([wanted.end, head])))

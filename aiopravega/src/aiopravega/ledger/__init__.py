@@ -6,8 +6,9 @@ from aiopravega.ledger.commits.job import WriteJob
 from aiopravega.ledger.commits.keeper import Keepers, LeaseKeeper
 from aiopravega.ledger.commits.notes import LeaseNotes
 from aiopravega.ledger.commits.protocol import CommitProtocol
-from aiopravega.ledger.intervals.cut_ledger import CUT_TABLE, CutLedger, StoredRange
-from aiopravega.ledger.intervals.cut_record import CutRecord, Interval, IntervalState
+from aiopravega.ledger.intervals.cut_entries import StoredRange
+from aiopravega.ledger.intervals.cut_ledger import CUT_TABLE, CutLedger
+from aiopravega.ledger.intervals.cut_record import CutRecord, Interval, IntervalState, SkippedPart
 
 __all__ = [
     "CUT_TABLE",
@@ -24,6 +25,7 @@ __all__ = [
     "LeaseKeeper",
     "LeaseNotes",
     "PartitionCommit",
+    "SkippedPart",
     "StoredCommit",
     "StoredRange",
     "WriteJob",

@@ -1,12 +1,14 @@
 """Why a segment that somebody names is not in its stream: one answer for cuts and for pointers."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 
 from aiopravega.control import Controller
 from aiopravega.cuts import StreamCut
-from aiopravega.errors import SecurityError
+from aiopravega.errors import SecurityError, SegmentNotFoundError, StreamMadeAgainError
 from aiopravega.names import SegmentId, StreamName
+from aiopravega.store import SegmentStore
 
 
 class Reason(Enum):
@@ -25,23 +27,20 @@ class Absence:
     text: str
 
 
-async def why_absent(controller: Controller, segment: SegmentId) -> Absence:
+async def why_absent(controller: Controller, store: SegmentStore, segment: SegmentId) -> Absence:
     """Why a segment is not in its stream.
 
     Raises:
         StreamNotFoundError: the stream was deleted.
     """
     stream = segment.stream
-    first_number = await _first_number(controller, stream)
-    if first_number is not None and segment.number < first_number:
-        return Absence(
-            Reason.MADE_AGAIN,
-            f"{segment} is of a stream of this name that was deleted: the segments of the one that was made since have "
-            f"numbers from {first_number} on",
-        )
+    first = await _first_segment(controller, stream)
+    if first is not None and segment.number < first.number:
+        made = await _made_again(store, first)
+        return Absence(Reason.MADE_AGAIN, f"{made}; segment {segment} belongs to the deleted one")
     head = await controller.head_segments(stream)
-    if any(segment.epoch < first.epoch or segment.number < first.number for first in head):
-        doubt = "" if first_number is not None else ", or it is of a stream of this name that was deleted"
+    if any(segment.epoch < each.epoch or segment.number < each.number for each in head):
+        doubt = "" if first is not None else ", or it is of a stream of this name that was deleted"
         return Absence(
             Reason.REMOVED,
             f"{stream} starts at {StreamCut(stream, head)}: retention or a truncation removed segment {segment}{doubt}",
@@ -49,9 +48,38 @@ async def why_absent(controller: Controller, segment: SegmentId) -> Absence:
     return Absence(Reason.NEVER_WAS, f"{stream} has no segment {segment}")
 
 
-async def _first_number(controller: Controller, stream: StreamName) -> int | None:
-    """The number of the stream's first segment: numbers go on when a stream is made again. None: we may not ask."""
+async def check_not_made_again(controller: Controller, store: SegmentStore, cuts: Iterable[StreamCut]) -> None:
+    """Check that cuts are not of an earlier stream of the name; an account that may not ask finds nothing.
+
+    Raises:
+        StreamMadeAgainError: one is.
+        StreamNotFoundError: the stream was deleted.
+    """
+    for cut in cuts:
+        if cut.stream is None:
+            continue
+        first = await _first_segment(controller, cut.stream)
+        if first is not None and any(segment.number < first.number for segment in cut.positions):
+            fact = await _made_again(store, first)
+            raise StreamMadeAgainError(
+                f"{fact}; the StreamCut {cut} belongs to the deleted one. Take cuts of the stream as it is now", fact
+            )
+
+
+async def _made_again(store: SegmentStore, first: SegmentId) -> str:
+    """That a stream was made again, and when, from its first segment now."""
     try:
-        return min(entry.segment.number for entry in await controller.epoch_segments(stream, 0))
+        made = await store.made_at(first)
+    except SegmentNotFoundError:  # it has been truncated since
+        made = None
+    when = "" if made is None else f" on {made.isoformat(timespec='seconds')}"
+    return f"stream {first.stream} was deleted and made again{when}"
+
+
+async def _first_segment(controller: Controller, stream: StreamName) -> SegmentId | None:
+    """The stream's first segment: numbers go on when a stream is made again. None: we may not ask."""
+    try:
+        segments = [entry.segment for entry in await controller.epoch_segments(stream, 0)]
     except SecurityError:
         return None
+    return min(segments, key=lambda segment: segment.number)

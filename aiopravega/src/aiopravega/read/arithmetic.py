@@ -18,6 +18,7 @@ from aiopravega.errors import (
     SegmentNotFoundError,
 )
 from aiopravega.names import SegmentId, StreamName
+from aiopravega.read.absence import check_not_made_again
 from aiopravega.read.history import History, Order
 from aiopravega.read.plan import Planner
 from aiopravega.store import SegmentStore
@@ -41,6 +42,7 @@ class Arithmetic:
 
         Raises:
             ConfigurationError: one of them is unbounded.
+            StreamMadeAgainError: one is of a stream of this name that was deleted.
             InvalidStreamCutError: they are of two streams, or not of the stream as it is now.
         """
         return (await self.history([one, other])).compare(one, other)
@@ -100,7 +102,11 @@ class Arithmetic:
         if all(len(cut.positions) == len(segments) for cut in all_cuts):
             replaced: dict[SegmentId, tuple[SegmentId, ...]] = dict.fromkeys(segments, ())
         else:
-            await asyncio.gather(*(self._check_is_of_stream(segment) for segment in segments))
+            try:
+                await asyncio.gather(*(self._check_is_of_stream(segment) for segment in segments))
+            except InvalidStreamCutError:
+                await check_not_made_again(self._controller, self._store, all_cuts)
+                raise
             replaced = await self._follow(segments)
         # A position at the end of a segment that was replaced is where its successors begin.
         sealed = at_end | {before for each in replaced.values() for before in each if before in replaced}

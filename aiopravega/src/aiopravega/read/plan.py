@@ -18,7 +18,7 @@ from aiopravega.errors import (
     StreamTruncatedError,
 )
 from aiopravega.names import SegmentId, StreamName
-from aiopravega.read.absence import Reason, why_absent
+from aiopravega.read.absence import Reason, check_not_made_again, why_absent
 from aiopravega.store import SegmentInfo, SegmentStore
 
 # A deletion takes about a second, in which the controller still names a stream whose segments are gone.
@@ -99,6 +99,7 @@ class Planner:
 
         Raises:
             StreamTruncatedError: retention or a truncation removed a part of the range.
+            StreamMadeAgainError: the stream was deleted and made again since.
             InvalidRangeError: the end lies before the start, or beyond the tail.
             InvalidStreamCutError: a cut does not fit the stream's segments.
         """
@@ -120,7 +121,11 @@ class Planner:
         stream = wanted.start.stream
         if stream is None or wanted.start.positions.keys() == wanted.end.positions.keys():
             return list(wanted.start.positions)
-        return await self._controller.segments_between(stream, wanted.start.positions, wanted.end.positions)
+        try:
+            return await self._controller.segments_between(stream, wanted.start.positions, wanted.end.positions)
+        except InvalidStreamCutError:
+            await check_not_made_again(self._controller, self._store, (wanted.start, wanted.end))
+            raise
 
     async def segment_range(self, segment: SegmentId, wanted: StreamCutRange) -> SegmentRange:
         """The part of one segment that lies between two cuts, if the segment does; see `ranges`."""
@@ -138,15 +143,14 @@ class Planner:
 
     async def _missing(self, segment: SegmentId, wanted: StreamCutRange) -> Exception:
         """The error for a range with a segment that is not there."""
-        absence = await why_absent(self._controller, segment)
+        await check_not_made_again(self._controller, self._store, (wanted.start, wanted.end))
+        absence = await why_absent(self._controller, self._store, segment)
         match absence.reason:
-            case Reason.MADE_AGAIN:
-                return InvalidStreamCutError(f"{absence.text}. Take cuts of the stream as it is now")
             case Reason.REMOVED:
                 return StreamTruncatedError(
                     f"the range cannot be read: {absence.text}. Start from the head, or keep the data longer."
                 )
-            case Reason.NEVER_WAS:
+            case Reason.MADE_AGAIN | Reason.NEVER_WAS:
                 return InvalidStreamCutError(f"{absence.text}: {wanted.start} to {wanted.end}")
 
 

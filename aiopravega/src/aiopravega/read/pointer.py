@@ -88,7 +88,7 @@ async def fetch_event(controller: Controller, store: SegmentStore, pointer: Even
             raise _no_event(pointer, f"the segment ends at offset {info.write_offset}")
         frame = b"".join(await read_bytes(store, segment, start, end))
     except SegmentNotFoundError as error:
-        raise await _missing(controller, pointer) from error
+        raise await _missing(controller, store, pointer) from error
     header, data = frame[: wire.EVENT_HEADER], frame[wire.EVENT_HEADER :]
     if header != wire.event_header(len(data)):
         raise _no_event(pointer, f"the bytes there are {header.hex(' ')}")
@@ -104,8 +104,8 @@ def _no_event(pointer: EventPointer, found: str) -> MalformedEventError:
     )
 
 
-async def _missing(controller: Controller, pointer: EventPointer) -> Exception:
+async def _missing(controller: Controller, store: SegmentStore, pointer: EventPointer) -> Exception:
     """The error for a pointer into a segment that is not there; a stream that was deleted raises of itself."""
-    absence = await why_absent(controller, pointer.segment)
+    absence = await why_absent(controller, store, pointer.segment)
     kind = SegmentNotFoundError if absence.reason is Reason.NEVER_WAS else StreamTruncatedError
     return kind(f"{pointer} cannot be fetched: {absence.text}")

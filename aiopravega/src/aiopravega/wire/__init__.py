@@ -2,10 +2,13 @@
 
 from aiopravega.wire.command import Command, Reply, Request
 from aiopravega.wire.commands import (
+    CREATION_TIME,
+    NO_ATTRIBUTE,
     AppendBlock,
     AppendBlockEnd,
     AppendSetup,
     DataAppended,
+    GetSegmentAttribute,
     GetStreamSegmentInfo,
     Hello,
     InvalidEventNumber,
@@ -14,6 +17,7 @@ from aiopravega.wire.commands import (
     ReadTable,
     ReadTableKeys,
     RemoveTableKeys,
+    SegmentAttribute,
     SegmentRead,
     SetupAppend,
     StreamSegmentInfo,
@@ -52,6 +56,7 @@ from aiopravega.wire.greeting import HELLO, check_hello
 from aiopravega.wire.segment_read import SegmentReadHead
 
 __all__ = [
+    "CREATION_TIME",
     "EVENT_HEADER",
     "FRAME_HEADER",
     "HELLO",
@@ -59,6 +64,7 @@ __all__ = [
     "KEY_NOT_EXISTS",
     "MAX_EVENT",
     "MAX_FRAME",
+    "NO_ATTRIBUTE",
     "AppendBlock",
     "AppendBlockEnd",
     "AppendSetup",
@@ -67,6 +73,7 @@ __all__ = [
     "DataAppended",
     "ErrorMessage",
     "FrameDecoder",
+    "GetSegmentAttribute",
     "GetStreamSegmentInfo",
     "Hello",
     "InvalidEventNumber",
@@ -80,6 +87,7 @@ __all__ = [
     "Reply",
     "Request",
     "SegmentAlreadyExists",
+    "SegmentAttribute",
     "SegmentIsSealed",
     "SegmentIsTruncated",
     "SegmentRead",

@@ -21,6 +21,9 @@ Longs = Annotated[tuple[int, ...], fields.LONGS]
 
 # Where Pravega leaves out a number.
 _ABSENT = -1
+# The attribute with the time of a segment's making, in milliseconds (Pravega's `Attributes.CREATION_TIME`).
+CREATION_TIME = uuid.UUID(int=1 << 127)
+NO_ATTRIBUTE = -(2**63)
 
 
 @register
@@ -172,6 +175,28 @@ class StreamSegmentInfo(Reply):
     last_modified: Long
     write_offset: Long
     start_offset: Long = 0
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class GetSegmentAttribute(Request):
+    """Asks for one of the numbers that a segment store keeps of a segment, by its id."""
+
+    TYPE: ClassVar[int] = 34
+    request_id: Long
+    segment: Text
+    attribute: Uuid
+    delegation_token: Text
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class SegmentAttribute(Reply):
+    """The number; -2^63 where the segment has none."""
+
+    TYPE: ClassVar[int] = 35
+    request_id: Long
+    value: Long
 
 
 # --- key-value tables ---------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from datetime import timedelta
 
 import pytest
 
@@ -61,7 +62,7 @@ async def test_every_event_is_processed_once(client, stream, processed):
     assert len(processed) == EVENTS
     assert set(processed.values()) == {1}
     records = await client.cut_ledger(stream.scope).records("ada", stream)
-    assert all(record.is_done and record.done_by == "ada" for record in records)
+    assert all(record.is_done and record.changed_by == "ada" for record in records)
     assert await verify(client, records) == []
 
 
@@ -117,7 +118,7 @@ async def test_runs_at_once_agree_on_the_ranges_or_plan_again(client, stream):
     assert all(isinstance(found, list | TableConflictError) for found in recorded)
     whole = await ledger.records("ada", stream)
     assert all(found == whole for found in winners)
-    assert await verify(client, whole) == []
+    assert await verify(client, whole, allow_open=timedelta(hours=1)) == []
     again = await plan_parts(client, stream, "ada", parts=5)
     assert [interval.range for interval in again.intervals] == [record.range for record in whole]
 

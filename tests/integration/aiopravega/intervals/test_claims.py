@@ -5,9 +5,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from aiopravega import StreamName
-from aiopravega.errors import ConfigurationError, InvalidStreamCutError, LedgerError, NotYetError, StreamTruncatedError
-from aiopravega.intervals import claim_times, interval_name
+from aiopravega import StreamCutRange, StreamName
+from aiopravega.errors import (
+    ConfigurationError,
+    LedgerError,
+    NotYetError,
+    NoWatermarksError,
+    StreamMadeAgainError,
+    StreamTruncatedError,
+)
+from aiopravega.intervals import OnTruncated, claim_times, interval_name
 from aiopravega.ledger import CUT_TABLE, Interval
 
 NEW_YEAR = datetime(2013, 1, 1, tzinfo=UTC)
@@ -60,16 +67,62 @@ async def test_what_cannot_be_claimed_leaves_no_record(client, stream):
 
 async def test_a_claimed_range_that_is_gone_is_told(client, stream):
     claimed = await claim_times(client, stream, "ada", day(1))
-    await client.truncate_stream(await client.tail(stream.scope, stream.stream))
-    with pytest.raises(StreamTruncatedError):
+    tail = await client.tail(stream.scope, stream.stream)
+    await client.truncate_stream(tail)
+    with pytest.raises(StreamTruncatedError, match="130 bytes of the range of interval .* are gone"):
         await claim_times(client, stream, "ada", day(1))
-
-    await client.delete_stream(stream.scope, stream.stream)
-    await client.create_stream(stream.scope, stream.stream)
-    with pytest.raises(InvalidStreamCutError, match="deleted and made again since, so name another consumer"):
-        await claim_times(client, stream, "ada", day(1))
+    left = await claim_times(client, stream, "ada", day(1), on_truncated=OnTruncated.SKIP)
+    assert left.range == StreamCutRange(tail, tail)
+    assert (left.skipped_from, left.skipped_bytes) == (claimed.start, 130)
+    assert await claim_times(client, stream, "ada", day(1)) == left
 
     ledger = client.table(stream.scope, CUT_TABLE)
-    await ledger.put(Interval("ada", stream, claimed.interval).key, b'{"version": 3}')
-    with pytest.raises(LedgerError, match="not a record of a cut ledger of version 2"):
+    await ledger.put(Interval("ada", stream, claimed.interval).key, b'{"version": 4}')
+    with pytest.raises(LedgerError, match="version 4 of a cut ledger"):
         await claim_times(client, stream, "ada", day(1))
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+async def test_a_claimed_range_of_a_stream_that_was_made_again_is_told_in_plain_words(client, stream, is_done):
+    claimed = await claim_times(client, stream, "ada", day(1))
+    if is_done:
+        await client.cut_ledger(stream.scope).finish(claimed.identity)
+    await client.delete_stream(stream.scope, stream.stream)
+    await client.create_stream(stream.scope, stream.stream)
+    today = datetime.now(UTC).date().isoformat()
+    plain = (
+        rf"stream {stream} was deleted and made again on {today}T\S+; the range of interval '2013-01-01.*' of 'ada' "
+    )
+    with pytest.raises(StreamMadeAgainError, match=plain):
+        await claim_times(client, stream, "ada", day(1))
+
+    await client.cut_ledger(stream.scope).forget("ada", stream)
+    with pytest.raises(NoWatermarksError):  # as of any new stream
+        await claim_times(client, stream, "ada", day(1))
+
+
+async def test_a_claimed_interval_gets_a_range_of_the_stream_that_was_made_again(client, stream, scope):
+    claimed = await claim_times(client, stream, "ada", day(1))
+    await client.delete_stream(stream.scope, stream.stream)
+    await client.create_stream(scope, "stream", timestamp_aggregation_timeout=timedelta(minutes=5))
+    async with client.writer(scope, "stream") as writer:
+        await writer.note_time(NEW_YEAR)
+        await marked(client, stream, NEW_YEAR)
+        await writer.write_many([b"other"] * 3)
+        await writer.note_time(day(2)[0])
+    await marked(client, stream, day(2)[0])
+
+    again = await claim_times(client, stream, "ada", day(1), on_truncated=OnTruncated.SKIP)
+
+    assert again.range == await client.range_for(scope, "stream", day(1))
+    assert again.skipped_from == claimed.start
+    assert "made again" in str(again.skipped_because)
+
+
+async def test_a_skipped_interval_is_claimed_after_it_was_reopened(client, stream):
+    claimed = await claim_times(client, stream, "ada", day(1))
+    await client.cut_ledger(stream.scope).skip(claimed.identity, "nobody wants it", by="bob")
+    with pytest.raises(LedgerError, match=r"by bob: nobody wants it\. .* pravega cuts reopen"):
+        await claim_times(client, stream, "ada", day(1))
+    await client.cut_ledger(stream.scope).reopen(claimed.identity, "somebody does")
+    assert (await claim_times(client, stream, "ada", day(1))).range == claimed.range

@@ -79,13 +79,18 @@ def test_a_backfill_is_planned_run_shown_and_verified(written, tmp_path, monkeyp
     monkeypatch.setenv("FAIL", "2 of 3")
     assert backfill.main(["run", *backfill_of, *program(folder)]) == 1
     assert "failed: 2 of 3" in capfd.readouterr().err
+    assert cuts.main(["verify", str(written), "--allow-open", "1d"]) == 1
+    shown = capfd.readouterr().out
+    assert "copy: 3 intervals (2 done, 0 open, 1 failed): 1 findings" in shown
+    assert "failed at '2 of 3': failed at" in shown
+    assert f"{sys.executable} ended with 7" in shown
     monkeypatch.delenv("FAIL")
     assert backfill.main(["run", *backfill_of, "--parallel", "2", *program(folder)]) == 0
     assert "1 of 1 intervals done" in capfd.readouterr().out
     assert lines_of(folder) == [f"event {number:03}" for number in range(EVENTS)]
 
     assert cuts.main(["list", str(written)]) == 0
-    assert capfd.readouterr().out.splitlines()[1].split() == ["copy", "3", "3", "3", "of", "3"]
+    assert capfd.readouterr().out.splitlines()[1].split() == ["copy", "3", "3", "0", "0", "3", "of", "3"]
     assert cuts.main(["list", str(written), "--consumer", "copy"]) == 0
     assert len(capfd.readouterr().out.splitlines()) == 4
     assert cuts.main(["list", str(written), "--json"]) == 0
@@ -128,13 +133,127 @@ def test_a_gap_ends_verify_with_a_code_of_its_own(blocking, written, capfd):
     ledger.create()
     for number, taken in enumerate((first, third)):
         ledger.claim(Interval("ada", written, f"day {number}"), taken, number=number)
+        ledger.finish(Interval("ada", written, f"day {number}"))
 
     assert cuts.main(["verify", str(written), "--consumer", "ada"]) == 1
     assert "gap at 'day 0' and 'day 1'" in capfd.readouterr().out
     assert cuts.main(["verify", str(written), "--json"]) == 1
-    [found] = json.loads(capfd.readouterr().out)
+    [consumer] = json.loads(capfd.readouterr().out)
+    assert consumer["intervals"] == {"done": 2, "open": 0, "failed": 0}
+    [found] = consumer["findings"]
     assert found["kind"] == "gap"
     assert 1500 < found["bytes"] < 1900
+
+
+def test_an_interval_that_was_handed_out_and_not_done_ends_verify_with_1(blocking, written, capfd):
+    ledger = blocking.cut_ledger(written.scope)
+    ledger.create()
+    interval = Interval("ada", written, "monday")
+    ledger.record(interval, blocking.resolve(StreamCutRange(UNBOUNDED, UNBOUNDED), written), after=None, by="job 7")
+    asked = ["verify", str(written), "--consumer", "ada"]
+
+    assert cuts.main(asked) == 1
+    shown = capfd.readouterr().out
+    assert "ada: 1 intervals (0 done, 1 open, 0 failed): 1 findings" in shown
+    assert "open at 'monday': handed out at" in shown
+    assert "job 7" in shown
+    assert cuts.main([*asked, "--allow-open", "1h"]) == 0
+    assert "no gap, no overlap" in capfd.readouterr().out
+    ledger.finish(interval)
+    assert cuts.main(asked) == 0
+    capfd.readouterr()
+
+    again = ["reopen", str(written), "--consumer", "ada", "--interval", "monday"]
+    assert cuts.main([*again, "--dry-run"]) == 0
+    assert "will be processed again\nnothing was changed" in capfd.readouterr().out
+    assert cuts.main(asked) == 0
+    assert cuts.main([*again, "--reason", "the code was mended"]) == 0
+    assert cuts.main(["list", str(written), "--consumer", "ada"]) == 0
+    assert "the code was mended" in capfd.readouterr().out
+    assert cuts.main(asked) == 1
+    assert cuts.main([*again[:-1], "tuesday"]) == 2
+
+
+def taken_by_ada(blocking, written):
+    """A chain of two intervals, of which the first is done; the tail of the stream is behind it."""
+    whole = blocking.resolve(StreamCutRange(UNBOUNDED, UNBOUNDED), written)
+    first, second, _ = blocking.split(whole, 3)
+    ledger = blocking.cut_ledger(written.scope)
+    ledger.create()
+    days = [Interval("ada", written, day) for day in ("monday", "tuesday")]
+    ledger.record(days[0], first, after=None)
+    ledger.record(days[1], second, after=ledger.last(days[1]), chained=True)
+    ledger.finish(days[0])
+    return ledger, days, whole
+
+
+def test_what_is_gone_is_skipped_by_will_and_told_with_its_bytes(blocking, written, capfd):
+    ledger, days, whole = taken_by_ada(blocking, written)
+    of_ada = [str(written), "--consumer", "ada"]
+    assert cuts.main(["skip", *of_ada]) == 0
+    assert "can read on" in capfd.readouterr().out
+    lost = ledger.find(days[1]).range
+    blocking.truncate_stream(whole.end)
+    assert cuts.main(["verify", *of_ada, "--allow-open", "1d"]) == 1
+    assert "lost at 'tuesday'" in capfd.readouterr().out
+
+    for words in (["--dry-run"], []):
+        assert cuts.main(["skip", *of_ada, *words]) == 0
+        shown = capfd.readouterr().out
+        assert "interval 'tuesday' is open:" in shown
+        assert "interval 'tuesday' is the last:" in shown
+        assert shown.count("bytes of it are gone") == 1
+        assert shown.count("bytes behind it are gone") == 1
+        assert ("nothing was changed" in shown) is bool(words)
+
+    assert cuts.main(["verify", *of_ada]) == 0
+    assert "2 skipped" in capfd.readouterr().out
+    assert ledger.last(days[1]).end == whole.end
+    assert ledger.find(days[1]).range == lost
+    assert cuts.main(["skip", *of_ada]) == 0
+    assert "can read on" in capfd.readouterr().out
+
+
+def test_a_consumer_of_a_stream_that_was_made_again_goes_on_or_is_forgotten(blocking, written, capfd):
+    ledger, days, _ = taken_by_ada(blocking, written)
+    of_ada = [str(written), "--consumer", "ada"]
+    blocking.delete_stream(written.scope, written.stream)
+    blocking.create_stream(written.scope, written.stream, ScalingPolicy.fixed(2))
+    with blocking.writer(written.scope, written.stream) as writer:
+        writer.write_many([b"new"] * 10)
+    plain = f"stream {written} was deleted and made again on {datetime.now(UTC).date().isoformat()}T"
+
+    assert cuts.main(["verify", *of_ada]) == 1
+    shown = capfd.readouterr().out
+    assert plain in shown
+    assert "; the range of interval 'tuesday' of 'ada'" in shown
+    assert "belongs to the deleted one" in shown
+    assert "does the end lie before the start" not in shown
+    assert cuts.main(["skip", *of_ada]) == 0
+    assert plain in capfd.readouterr().out
+    assert cuts.main(["verify", *of_ada]) == 0
+    assert ledger.last(days[0]).end == blocking.head(written.scope, written.stream)
+
+    capfd.readouterr()
+    for words in (["--dry-run"], []):
+        assert ledger.records("ada", written)
+        assert cuts.main(["forget", *of_ada, *words]) == 0
+        shown = capfd.readouterr().out
+        assert "3 intervals (1 done, 2 skipped) are forgotten" in shown
+        assert "the stream has 110 bytes from" in shown
+    assert ledger.records("ada", written) == []
+    assert cuts.main(["forget", *of_ada]) == 2
+
+
+def test_one_interval_is_skipped_although_it_can_be_read(blocking, written, capfd):
+    ledger, days, _ = taken_by_ada(blocking, written)
+    of_ada = [str(written), "--consumer", "ada"]
+    assert cuts.main(["skip", *of_ada, "--interval", "monday"]) == 2
+    assert "is done: only what waits can be skipped" in capfd.readouterr().err
+    assert cuts.main(["skip", *of_ada, "--interval", "tuesday"]) == 0
+    assert "none of it is gone; " in capfd.readouterr().out
+    assert not ledger.find(days[1]).is_waiting
+    assert cuts.main(["verify", *of_ada]) == 0
 
 
 @pytest.mark.parametrize(

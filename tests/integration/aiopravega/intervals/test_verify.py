@@ -9,6 +9,8 @@ from aiopravega import StreamCut, StreamCutRange
 from aiopravega.intervals import FindingKind, verify
 from aiopravega.ledger import Interval
 
+# Nobody has finished these intervals, and that is not what most tests are about.
+AT_WORK = timedelta(days=1)
 JANUARY = datetime(2013, 1, 1, tzinfo=UTC)
 
 
@@ -45,7 +47,7 @@ def recorded(client, stream):
 
 
 async def test_ranges_that_share_cuts_are_whole_across_scalings(client, tails, recorded):
-    assert await verify(client, await recorded(*pairwise(tails))) == []
+    assert await verify(client, await recorded(*pairwise(tails)), allow_open=AT_WORK) == []
 
 
 async def test_the_same_place_said_in_two_ways_is_no_gap(client, stream, tails, recorded):
@@ -53,13 +55,13 @@ async def test_the_same_place_said_in_two_ways_is_no_gap(client, stream, tails, 
     behind = await client.head(stream.scope, stream.stream)
     left = await client.clip(StreamCutRange(tails[2], tails[3]))
     assert behind == tails[0]
-    assert await verify(client, await recorded((tails[0], tails[2]), (left.start, tails[3]))) == []
+    assert await verify(client, await recorded((tails[0], tails[2]), (left.start, tails[3])), allow_open=AT_WORK) == []
 
 
 async def test_a_gap_and_an_overlap_are_told_with_their_bytes(client, tails, recorded):
     records = await recorded((tails[0], tails[1]), (tails[3], tails[5]), (tails[4], tails[5]))
 
-    gap, overlap = await verify(client, records)
+    gap, overlap = await verify(client, records, allow_open=AT_WORK)
 
     assert (gap.kind, gap.intervals, gap.size) == (FindingKind.GAP, ("day 0", "day 1"), 200 * 13)
     assert (overlap.kind, overlap.intervals, overlap.size) == (FindingKind.OVERLAP, ("day 1", "day 2"), 100 * 13)
@@ -69,10 +71,10 @@ async def test_intervals_of_event_time_are_compared_by_their_times(client, tails
     days = [JANUARY + timedelta(days=number) for number in range(6)]
     whole = [(days[0], days[1]), (days[1], days[2]), (days[2], days[3])]
     records = await recorded((tails[0], tails[2]), (tails[1], tails[4]), (tails[3], tails[5]), times=whole)
-    assert await verify(client, records) == []
+    assert await verify(client, records, allow_open=AT_WORK) == []
 
     broken = [records[0], *(record.model_copy(update={"since": days[4], "until": days[5]}) for record in records[2:])]
-    [gap] = await verify(client, broken)
+    [gap] = await verify(client, broken, allow_open=AT_WORK)
     assert gap.kind is FindingKind.GAP
     assert "2013-01-02" in gap.text
     assert "2013-01-05" in gap.text
@@ -84,7 +86,7 @@ async def test_an_open_interval_that_retention_has_eaten_is_lost(client, stream,
     await client.truncate_stream(tails[2])
 
     records = await client.cut_ledger(stream.scope).records("ada", stream)
-    [lost] = await verify(client, records)
+    [lost] = await verify(client, records, allow_open=AT_WORK)
 
     assert (lost.kind, lost.intervals) == (FindingKind.LOST, ("day 1",))
 
@@ -95,7 +97,26 @@ async def test_records_of_a_deleted_stream_of_the_same_name_are_foreign(client, 
     await make_stream(2)
     await client.scale_stream(stream.scope, stream.stream, 3)
 
-    findings = await verify(client, records)
+    findings = await verify(client, records, allow_open=AT_WORK)
 
     assert {finding.kind for finding in findings} == {FindingKind.FOREIGN}
     assert [finding.intervals for finding in findings] == [("day 0",), ("day 1",)]
+    today = datetime.now(UTC).date().isoformat()
+    assert f"stream {stream} was deleted and made again on {today}T" in findings[0].text
+    assert "; the range of interval 'day 0' of 'ada'" in findings[0].text
+    assert "belongs to the deleted one" in findings[0].text
+
+
+async def test_open_and_failed_intervals_are_told_apart_from_those_that_are_done(client, stream, tails, recorded):
+    await recorded(*pairwise(tails[:4]))
+    ledger = client.cut_ledger(stream.scope)
+    await ledger.finish(Interval("ada", stream, "day 0"))
+    await ledger.fail(Interval("ada", stream, "day 1"), "no space left on the disk", by="job 7")
+
+    records = await ledger.records("ada", stream)
+    failed, still_open = await verify(client, records)
+
+    assert (failed.kind, failed.intervals) == (FindingKind.FAILED, ("day 1",))
+    assert "no space left on the disk" in failed.text
+    assert (still_open.kind, still_open.intervals) == (FindingKind.OPEN, ("day 2",))
+    assert [found.kind for found in await verify(client, records, allow_open=AT_WORK)] == [FindingKind.FAILED]

@@ -21,7 +21,7 @@ def record(number: int, taken: int, done: int | None) -> CutRecord:
     state = IntervalState.OPEN if done is None else IntervalState.DONE
     times = {
         "recorded_at": NOON + timedelta(minutes=taken),
-        "done_at": None if done is None else NOON + timedelta(minutes=done),
+        "changed_at": None if done is None else NOON + timedelta(minutes=done),
     }
     return made.model_copy(update={"state": state, **times})
 

@@ -25,6 +25,8 @@ COMMANDS = [
     wire.SegmentRead(SEGMENT, FAR, True, False, b"some bytes", 9),
     wire.GetStreamSegmentInfo(10, SEGMENT, "token"),
     wire.StreamSegmentInfo(10, SEGMENT, True, False, False, 1_700_000_000_000, 8192, 4096),
+    wire.GetSegmentAttribute(15, SEGMENT, wire.CREATION_TIME, "token"),
+    wire.SegmentAttribute(15, 1_700_000_000_000),
     wire.WrongHost(11, SEGMENT, "store-2:6000", "trace"),
     wire.SegmentIsSealed(11, SEGMENT, "trace", 77),
     wire.SegmentAlreadyExists(11, SEGMENT, "trace"),

@@ -4,19 +4,20 @@ A consumer takes a stream range by range, one for each interval that its schedul
 finds its range. Intervals get ranges in one of two ways. In a *chain*, a new one starts where the last one ended: the
 record of the consumer's last range is put first and decides, and whoever comes next completes the interval's own
 record, so that a crash between the two puts loses nothing. Or ranges are *claimed*, each for itself, where something
-else says which they are, such as event times or a plan. Schedulers are not known here.
+else says which they are, such as event times or a plan. Then an interval is done, or has failed, or is skipped by will,
+or gives its range back, to the next one of its chain. Schedulers are not known here.
 """
 
 import contextlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
 from aiopravega.control import Controller
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import LedgerError, TableConflictError
-from aiopravega.ledger.intervals.cut_record import KEY_LENGTH, CutRecord, Interval, first_key, last_key
+from aiopravega.ledger.intervals.cut_entries import CutEntries, StoredRange, counts_more
+from aiopravega.ledger.intervals.cut_record import KEY_LENGTH, CutRecord, Interval, IntervalState, SkippedPart
 from aiopravega.names import StreamName
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
@@ -26,25 +27,7 @@ CUT_TABLE: Final = "cut-ledger"
 _PARTITIONS: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRange:
-    """A consumer's last range as it was found; `version` is what a conditional update has to meet."""
-
-    record: CutRecord
-    version: int
-
-    @property
-    def interval(self) -> str:
-        """The name of the interval that has it."""
-        return self.record.interval
-
-    @property
-    def range(self) -> StreamCutRange:
-        """The range."""
-        return self.record.range
-
-
-class CutLedger:
+class CutLedger(CutEntries):
     """The ranges of intervals in the table `scope/table`.
 
     Every call raises TableNotFoundError if there is no ledger at this place, and LedgerError if it meets a record of
@@ -65,36 +48,7 @@ class CutLedger:
         """
         return await self._controller.create_table(self.scope, self.table, _PARTITIONS, KEY_LENGTH)
 
-    # --- what is there --------------------------------------------------------------------------------------
-
-    async def find(self, interval: Interval) -> CutRecord | None:
-        """What is known of an interval, or None: it has no range yet."""
-        return (await self._current(interval))[0]
-
-    async def recorded(self, interval: Interval) -> StreamCutRange | None:
-        """The range of an interval, or None: it has none yet."""
-        found = await self.find(interval)
-        return None if found is None else found.range
-
-    async def last(self, interval: Interval) -> StoredRange | None:
-        """The range that the interval's consumer took last in its chain, in whatever interval; None: it has none."""
-        entry = await self._table.get(interval.last_key)
-        return None if entry is None else StoredRange(CutRecord.from_json(entry.value), entry.version)
-
-    async def records(self, consumer: str, stream: StreamName) -> list[CutRecord]:
-        """All intervals of a consumer of a stream, in the order of the stream."""
-        entries = self._table.entries(first_key(consumer, stream), last_key(consumer, stream))
-        return _in_order([CutRecord.from_json(entry.value) async for entry in entries])
-
-    async def consumers(self) -> dict[tuple[StreamName, str], list[CutRecord]]:
-        """All intervals of all consumers, by stream and consumer."""
-        found: dict[tuple[StreamName, str], list[CutRecord]] = {}
-        async for entry in self._table.entries():
-            record = CutRecord.from_json(entry.value)
-            found.setdefault((record.stream, record.consumer), []).append(record)
-        return {key: _in_order(found[key]) for key in sorted(found)}
-
-    # --- what is recorded -----------------------------------------------------------------------------------
+    # --- ranges ---------------------------------------------------------------------------------------------
 
     async def record(
         self,
@@ -105,6 +59,8 @@ class CutLedger:
         chained: bool = False,
         number: int = 0,
         by: str | None = None,
+        skipped: SkippedPart | None = None,
+        state: IntervalState = IntervalState.OPEN,
     ) -> CutRecord:
         """Record the range of an interval; it becomes the last one of the chain. An older one of the interval goes.
 
@@ -112,25 +68,29 @@ class CutLedger:
             interval: the interval.
             taken: its range.
             after: what `last` found before the range was chosen.
-            chained: refuse a range that does not start where the last one ended.
+            chained: refuse a range that does not start where the chain goes on.
             number: its place among the consumer's intervals, at least; behind `after` in any case.
             by: who records it.
+            skipped: what lies between the last range and this one, if it is gone.
+            state: SKIPPED if nobody is to process it.
 
         Raises:
             TableConflictError: the consumer took another range meanwhile: nothing is recorded. Look again.
             LedgerError: the range leaves a gap, or overlaps, and must not.
         """
         again = after is not None and after.interval == interval.name
-        expected = None if after is None else after.range.start if again else after.range.end
-        if chained and expected is not None and taken.start != expected:
+        expected = None if after is None else after.range.start if again else after.end
+        start = taken.start if skipped is None else skipped.start
+        if chained and expected is not None and start != expected:
             raise LedgerError(
-                f"{interval} would start at {taken.start}, but the last range of this consumer leads to {expected}: "
+                f"{interval} would start at {start}, but the last range of this consumer leads to {expected}: "
                 "that leaves a gap, or overlaps"
             )
         follows = after is not None and taken.start == expected and (after.record.follows or not again)
         if after is not None:
             number = max(number, after.record.number + 1)
-        record = CutRecord.new(interval, taken, by=by, number=number, follows=follows)
+        record = CutRecord.new(interval, taken, by=by, number=number, follows=follows, skipped=skipped)
+        record = record.model_copy(update={"state": state})
         if after is not None and not again:
             await self._complete(after.record)
         if after is None:
@@ -165,6 +125,31 @@ class CutLedger:
                 continue
             return record
 
+    async def replace(
+        self, record: CutRecord, taken: StreamCutRange, skipped: SkippedPart, *, by: str | None = None
+    ) -> CutRecord:
+        """Give an interval another range, because a part of its own is gone; it is open then.
+
+        Args:
+            record: what the interval has.
+            taken: the range that it is to have.
+            skipped: what is gone.
+            by: who says so.
+
+        Raises:
+            LedgerError: the interval has another range than `record` meanwhile.
+        """
+        cuts = {"start": taken.start.to_text(), "end": taken.end.to_text(), "follows": False}
+
+        def change(found: CutRecord) -> CutRecord:
+            if (found.start, found.end) != (record.start, record.end):
+                raise LedgerError(f"{record.identity} has got another range meanwhile: look again")
+            return found.changed(IntervalState.OPEN, by, None, **cuts, **skipped.fields)
+
+        return await self._change(record.identity, change)
+
+    # --- states ---------------------------------------------------------------------------------------------
+
     async def finish(
         self, interval: Interval, processed: StreamCutRange | None = None, *, by: str | None = None
     ) -> CutRecord:
@@ -176,41 +161,102 @@ class CutLedger:
             by: who has.
 
         Raises:
-            LedgerError: the interval has no range, or another one.
+            LedgerError: the interval has no range, or another one, or was skipped, or has given its range back.
         """
-        while True:
-            record, version = await self._current(interval)
-            if record is None:
-                raise LedgerError(f"{interval} has no range that could be done: take one first")
+
+        def change(record: CutRecord) -> CutRecord:
             if processed is not None and processed != record.range:
                 raise LedgerError(f"{interval} has got another range than the one that was processed: process it again")
             if record.is_done:
                 return record
-            done = record.done(by)
-            try:
-                if version is None:
-                    await self._table.put_if_absent(interval.key, done.to_json())
-                else:
-                    await self._table.replace(interval.key, done.to_json(), version)
-            except TableConflictError:
-                continue
-            return done
+            if not record.is_waiting:
+                raise LedgerError(
+                    f"{interval} cannot be done, because it is {record.state.value}, by {record.changed_by}: "
+                    f"{record.reason}. Reopen it first, if nobody else has processed its range"
+                )
+            return record.changed(IntervalState.DONE, by)
 
-    async def _current(self, interval: Interval) -> tuple[CutRecord | None, int | None]:
-        """The record that counts of an interval, and the version of its own one if there is one."""
-        last = await self.last(interval)
-        entry = await self._table.get(interval.key)
-        own = None if entry is None else CutRecord.from_json(entry.value)
-        version = None if entry is None else entry.version
-        if last is not None and last.interval == interval.name and (own is None or _counts_more(last.record, own)):
-            return last.record, version
-        return own, version
+        return await self._change(interval, change)
+
+    async def fail(self, interval: Interval, reason: str, *, by: str | None = None) -> CutRecord:
+        """Record why an interval could not be processed; one that nobody waits for stays what it is.
+
+        Raises:
+            LedgerError: the interval has no range.
+        """
+
+        def change(record: CutRecord) -> CutRecord:
+            return record.changed(IntervalState.FAILED, by, reason) if record.is_waiting else record
+
+        return await self._change(interval, change)
+
+    async def skip(self, interval: Interval, reason: str, *, by: str | None = None) -> CutRecord:
+        """Record that nobody is to process an interval, and why.
+
+        Raises:
+            LedgerError: the interval has no range, or is done.
+        """
+        return await self._change(interval, _waiting_to(IntervalState.SKIPPED, interval, reason, by))
+
+    async def give_back(self, interval: Interval, reason: str, *, by: str | None = None) -> CutRecord:
+        """Record that the range of the last interval of a chain belongs to the next one, and why.
+
+        Raises:
+            LedgerError: the interval has no range, or is done, or is not the last one of a chain.
+            TableConflictError: somebody has taken a range behind it meanwhile: it keeps its own. Look again.
+        """
+        last = await self._deciding(interval)
+        if last is None or last.interval != interval.name:
+            raise LedgerError(f"{interval} cannot give its range back: it is not the last one of a chain")
+        # Its own record decides whether it is done or gives back, that of the chain who takes a range behind it.
+        given = await self._change(interval, _waiting_to(IntervalState.GIVEN_BACK, interval, reason, by))
+        try:
+            await self._table.replace(interval.last_key, given.to_json(), last.version)
+        except TableConflictError:
+            if (await self.last(interval)) != StoredRange(given, last.version):
+                await self._change(interval, lambda record: record.changed(IntervalState.OPEN, by, "not given back"))
+                raise
+        return given
+
+    async def reopen(self, interval: Interval, reason: str, *, by: str | None = None) -> CutRecord:
+        """Record that an interval is to be processed, whatever has become of it; it keeps its range.
+
+        Raises:
+            LedgerError: the interval has no range, or has given it back.
+        """
+
+        def change(record: CutRecord) -> CutRecord:
+            if record.state is IntervalState.GIVEN_BACK:
+                raise LedgerError(f"{interval} has given its range back ({record.reason}): it belongs to another one")
+            return record.changed(IntervalState.OPEN, by, reason)
+
+        return await self._change(interval, change)
+
+    async def forget(self, consumer: str, stream: StreamName, interval: str | None = None) -> list[CutRecord]:
+        """Remove what is known of a consumer of a stream, or of one interval that it claimed; returns what that was.
+
+        Raises:
+            LedgerError: the interval is the last one of a chain, which cannot go without the others.
+        """
+        found = await self.records(consumer, stream)
+        if interval is None:
+            # The last range first: whoever reads meanwhile finds no chain, rather than one with holes.
+            keys = [Interval(consumer, stream, record.interval) for record in found]
+            await self._table.remove_all([each.last_key for each in keys[:1]])
+            await self._table.remove_all([each.key for each in keys])
+            return found
+        named = Interval(consumer, stream, interval)
+        last = await self._deciding(named)
+        if last is not None and last.interval == interval:
+            raise LedgerError(f"{named} is the last one of a chain: forget all of the consumer, or skip the interval")
+        await self._table.remove(named.key)
+        return [record for record in found if record.interval == interval]
 
     async def _complete(self, last: CutRecord) -> None:
         """Put the own record of an interval whose range is the last one: who took it may have died before that."""
-        interval = Interval(last.consumer, last.stream, last.interval)
+        interval = last.identity
         entry = await self._table.get(interval.key)
-        if entry is not None and not _counts_more(last, CutRecord.from_json(entry.value)):
+        if entry is not None and not counts_more(last, CutRecord.from_json(entry.value)):
             return  # somebody else was here, and the interval may be done by now
         with contextlib.suppress(TableConflictError):  # or is here just now
             if entry is None:
@@ -219,16 +265,12 @@ class CutLedger:
                 await self._table.replace(interval.key, last.to_json(), entry.version)
 
 
-def _counts_more(record: CutRecord, other: CutRecord) -> bool:
-    """Whether a record of an interval is newer than another one, or the same one and further on."""
-    return (record.number, record.is_done) > (other.number, other.is_done)
+def _waiting_to(
+    state: IntervalState, interval: Interval, reason: str, by: str | None
+) -> Callable[[CutRecord], CutRecord]:
+    def change(record: CutRecord) -> CutRecord:
+        if record.is_done:
+            raise LedgerError(f"{interval} is done since {record.state_since.isoformat()}, by {record.changed_by}")
+        return record if record.state is state else record.changed(state, by, reason)
 
-
-def _in_order(records: Iterable[CutRecord]) -> list[CutRecord]:
-    """The record that counts of each interval: the last range of a chain has two, of which its own has the state."""
-    found: dict[str, CutRecord] = {}
-    for record in records:
-        known = found.get(record.interval)
-        if known is None or _counts_more(record, known):
-            found[record.interval] = record
-    return sorted(found.values(), key=lambda record: record.place)
+    return change

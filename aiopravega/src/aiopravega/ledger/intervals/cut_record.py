@@ -2,12 +2,13 @@
 
 import getpass
 import hashlib
+import json
 import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
@@ -15,6 +16,8 @@ from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError
 from aiopravega.names import StreamName
 
+VERSION: Final = 3
+_UNSAID: Final = 2  # the version that left its own number out
 _HALF_KEY: Final = 16  # bytes of a key that say whose it is; as many say which interval
 KEY_LENGTH: Final = 2 * _HALF_KEY
 # Neighbours share a cut, so that nearly every second text has just been read.
@@ -22,10 +25,18 @@ _cut_of = lru_cache(maxsize=256)(StreamCut.from_text)
 
 
 class IntervalState(StrEnum):
-    """OPEN: somebody has its range and may be at work; DONE: its consumer says that it has been processed."""
+    """What has become of an interval.
+
+    OPEN: somebody has its range and may be at work; DONE: its consumer says that it has been processed; FAILED: whoever
+    had it says that it has not, and why; SKIPPED: somebody has decided that nobody processes it; GIVEN_BACK: the next
+    interval of the chain has its range.
+    """
 
     OPEN = "open"
     DONE = "done"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    GIVEN_BACK = "given back"
 
 
 def first_key(consumer: str, stream: StreamName) -> bytes:
@@ -86,12 +97,14 @@ class CutRecord(BaseModel):
 
     `number` counts the intervals of a consumer in the order of the stream. `follows` says that the range starts where
     the one before it ended. `since` and `until` are the event times that the interval stands for, if it is one of time:
-    the end is not included.
+    the end is not included. `changed_by`, `changed_at` and `reason` are those of the last change of `state`, and
+    `changes` counts them. `skipped_from` is where the range was to start, if what lies from there to `start` was passed
+    over because it was gone; `skipped_bytes` is its size, if somebody knew it, and `skipped_because` why it was gone.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    version: Literal[2] = 2
+    version: Literal[3]
     consumer: str
     stream: StreamName
     interval: str
@@ -104,8 +117,13 @@ class CutRecord(BaseModel):
     state: IntervalState = IntervalState.OPEN
     recorded_by: str
     recorded_at: AwareDatetime
-    done_by: str | None = None
-    done_at: AwareDatetime | None = None
+    changed_by: str | None = None
+    changed_at: AwareDatetime | None = None
+    reason: str | None = None
+    changes: int = 0
+    skipped_from: str | None = None
+    skipped_bytes: int | None = None
+    skipped_because: str | None = None
 
     @classmethod
     def new(
@@ -117,10 +135,12 @@ class CutRecord(BaseModel):
         number: int,
         follows: bool = False,
         times: tuple[datetime, datetime] | None = None,
+        skipped: "SkippedPart | None" = None,
     ) -> Self:
         """The record of an interval that gets its range now."""
         since, until = times or (None, None)
         return cls(
+            version=VERSION,
             consumer=interval.consumer,
             stream=interval.stream,
             interval=interval.name,
@@ -132,6 +152,7 @@ class CutRecord(BaseModel):
             until=until,
             recorded_by=by or myself(),
             recorded_at=datetime.now(UTC),
+            **(skipped.fields if skipped else {}),
         )
 
     @classmethod
@@ -141,23 +162,33 @@ class CutRecord(BaseModel):
         Raises:
             LedgerError: it is of another version, or no such record.
         """
+        version = _version_of(value)
+        if version is not None and version != VERSION:
+            raise LedgerError(
+                f"a record of version {version} of a cut ledger, which another release has made: this one reads "
+                f"version {VERSION}. Use that release, or another ledger"
+            )
         try:
             return cls.model_validate_json(value)
         except ValidationError as error:
             raise LedgerError(
-                f"not a record of a cut ledger of version 2 ({error}): is it of another release, or is this table "
-                "used for something else?"
+                f"not a record of a cut ledger of version {VERSION} ({error}): is it of another release, or is this "
+                "table used for something else?"
             ) from None
 
     def to_json(self) -> bytes:
         """A value of the table."""
         return self.model_dump_json(exclude_defaults=True).encode()
 
-    def done(self, by: str | None) -> Self:
-        """This record, done now."""
-        return self.model_copy(
-            update={"state": IntervalState.DONE, "done_by": by or myself(), "done_at": datetime.now(UTC)}
-        )
+    def changed(self, state: IntervalState, by: str | None, reason: str | None = None, **fields: object) -> Self:
+        """This record in another state from now on."""
+        change = {"changed_by": by or myself(), "changed_at": datetime.now(UTC), "reason": reason}
+        return self.model_copy(update={"state": state, "changes": self.changes + 1, **change, **fields})
+
+    @property
+    def identity(self) -> Interval:
+        """The interval that this is the record of."""
+        return Interval(self.consumer, self.stream, self.interval)
 
     @property
     def range(self) -> StreamCutRange:
@@ -170,6 +201,41 @@ class CutRecord(BaseModel):
         return self.state is IntervalState.DONE
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether somebody still has to process the interval: it is open, or has failed."""
+        return self.state in (IntervalState.OPEN, IntervalState.FAILED)
+
+    @property
+    def state_since(self) -> datetime:
+        """Since when it is in its state."""
+        return self.changed_at or self.recorded_at
+
+    @property
     def place(self) -> tuple[datetime, int, datetime]:
         """What puts the records of a consumer in order: event times, if it has them, else numbers."""
         return self.since or datetime.min.replace(tzinfo=UTC), self.number, self.recorded_at
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedPart:
+    """What a range leaves out at its beginning, because it is gone: where that started, its bytes, and why."""
+
+    start: StreamCut
+    size: int | None
+    reason: str
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of a record that say so."""
+        return {"skipped_from": self.start.to_text(), "skipped_bytes": self.size, "skipped_because": self.reason}
+
+
+def _version_of(value: bytes) -> object:
+    """The version that a value of the table says to have; None: it is not one of ours."""
+    try:
+        found = json.loads(value)
+    except ValueError:
+        return None
+    if not isinstance(found, dict) or not found.keys() & {"version", "consumer"}:
+        return None
+    return found.get("version", _UNSAID)

@@ -1,0 +1,105 @@
+"""What a person decides about a cut ledger: `pravega cuts skip`, `forget` and `reopen`.
+
+Each says what it does, and what is lost by it; with `--dry-run` it only says so.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from aiopravega.client import PravegaClient
+from aiopravega.commands.common import add_cluster, ledger_of
+from aiopravega.cuts import StreamCutRange
+from aiopravega.errors import ConfigurationError, StreamNotFoundError
+from aiopravega.intervals.losses import bytes_between
+from aiopravega.intervals.skips import find_skips, skip
+from aiopravega.ledger import CutLedger, CutRecord, Interval
+from aiopravega.names import StreamName
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
+
+
+def add_decisions(commands: "Commands") -> None:
+    """Add the commands."""
+    skipped = commands.add_parser(
+        "skip", help="pass over what a consumer can never read again: truncated, or of a stream made again"
+    )
+    skipped.add_argument("--interval", help="this interval, whether it can be read or not; default: all that is gone")
+    skipped.set_defaults(action=_skip)
+    forgotten = commands.add_parser(
+        "forget", help="remove what is known of a consumer: it begins anew, and processes what there is again"
+    )
+    forgotten.add_argument("--interval", help="only this interval, if it was claimed for itself")
+    forgotten.set_defaults(action=_forget)
+    reopened = commands.add_parser("reopen", help="hand an interval out again, with the range that it has")
+    reopened.add_argument("--interval", required=True, help="name of the interval")
+    reopened.add_argument("--reason", default="a person has decided so", help="why, for those who look")
+    reopened.set_defaults(action=_reopen)
+    for each in (skipped, forgotten, reopened):
+        add_cluster(each)
+        each.add_argument("stream", help="scope/stream")
+        each.add_argument("--consumer", required=True, help="whose intervals")
+        each.add_argument("--dry-run", action="store_true", help="only say what would be done, and what is lost")
+
+
+def _asked(client: PravegaClient, options: argparse.Namespace) -> tuple[StreamName, CutLedger]:
+    stream = StreamName.parse(options.stream, client.config.scope)
+    return stream, ledger_of(client, options, stream.scope)
+
+
+def _say(texts: Sequence[str], options: argparse.Namespace) -> int:
+    print("\n".join(texts))
+    if options.dry_run:
+        print("nothing was changed: --dry-run")
+    return 0
+
+
+async def _skip(client: PravegaClient, options: argparse.Namespace) -> int:
+    stream, ledger = _asked(client, options)
+    skips = await find_skips(client, ledger, options.consumer, stream, options.interval)
+    if skips.texts and not options.dry_run:
+        await skip(ledger, skips)
+    return _say(skips.texts or [f"{options.consumer!r} can read on in {stream}: nothing is gone"], options)
+
+
+async def _forget(client: PravegaClient, options: argparse.Namespace) -> int:
+    stream, ledger = _asked(client, options)
+    records = await ledger.records(options.consumer, stream)
+    if options.interval is not None:
+        records = [record for record in records if record.interval == options.interval]
+    if not records:
+        raise ConfigurationError(f"{options.consumer!r} has no such intervals of {stream}")
+    texts = [await _text_of_forgotten(client, stream, options.consumer, records)]
+    if not options.dry_run:
+        await ledger.forget(options.consumer, stream, options.interval)
+    return _say(texts, options)
+
+
+async def _text_of_forgotten(
+    client: PravegaClient, stream: StreamName, consumer: str, records: Sequence[CutRecord]
+) -> str:
+    counts = ", ".join(f"{count} {state.value}" for state, count in Counter(each.state for each in records).items())
+    text = f"{consumer!r} on {stream}: {len(records)} intervals ({counts}) are forgotten, with who processed them when"
+    try:
+        head, tail = await client.head(stream.scope, stream.stream), await client.tail(stream.scope, stream.stream)
+    except StreamNotFoundError:
+        return f"{text}; there is no such stream any more"
+    size = await bytes_between(client, StreamCutRange(head, tail))
+    readable = "what there is" if size is None else f"{size:,} bytes"
+    return f"{text}; whoever takes ranges under this name begins anew: the stream has {readable} from {head} on"
+
+
+async def _reopen(client: PravegaClient, options: argparse.Namespace) -> int:
+    stream, ledger = _asked(client, options)
+    interval = Interval(options.consumer, stream, options.interval)
+    record = await ledger.find(interval)
+    if record is None:
+        raise ConfigurationError(f"{interval} is not known")
+    again = "; what was processed of it will be processed again" if record.is_done else ""
+    if not options.dry_run:
+        await ledger.reopen(interval, options.reason)
+    return _say(
+        [f"{interval} was {record.state.value}, and is handed out again to whoever asks for it{again}"], options
+    )

@@ -1,0 +1,112 @@
+"""What is left of a range that somebody means to read, and what is gone: truncated, or of a stream made again.
+
+Consumers that come back after a while, and people who ask for them, find out here whether they can go on.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from aiopravega.client import PravegaClient
+from aiopravega.cuts import StreamCut, StreamCutRange
+from aiopravega.errors import ConfigurationError, LedgerError, PravegaError, StreamMadeAgainError, StreamTruncatedError
+from aiopravega.ledger import CutRecord, Interval, IntervalState, SkippedPart
+from aiopravega.read import Order
+
+
+class OnTruncated(StrEnum):
+    """What a consumer does if a part of what it is to read is gone: end with an error, or go on behind it."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What is left of a range: one of nothing, at the head of the stream, if all is gone.
+
+    `gone` is None if nothing is. `made_again` says what became of the stream, if the range is of a deleted one.
+    """
+
+    range: StreamCutRange
+    gone: SkippedPart | None = None
+    made_again: str | None = None
+
+    def refusal(self, interval: Interval) -> PravegaError:
+        """The error for a consumer that does not pass over what is gone: it was the range of an interval."""
+        ways = (
+            f"To go on without it, say on_truncated='skip', or: pravega cuts skip {interval.stream} "
+            f"--consumer {interval.consumer!r}"
+        )
+        if self.made_again is not None:
+            return StreamMadeAgainError(
+                f"{self.made_again}; the range of {interval} belongs to the deleted one. {ways}", self.made_again
+            )
+        return StreamTruncatedError(
+            f"{self.text} of the range of {interval} are gone: {self.gone and self.gone.reason}. {ways}"
+        )
+
+    @property
+    def text(self) -> str:
+        """How much is gone."""
+        size = None if self.gone is None else self.gone.size
+        return "an unknown number of bytes" if size is None else f"{size:,} bytes"
+
+
+def is_passage(record: CutRecord) -> bool:
+    """Whether a record is of no interval, but of somebody's decision to go on behind what is gone."""
+    return record.state is IntervalState.SKIPPED and record.skipped_from is not None and record.start == record.end
+
+
+def check_not_skipped(record: CutRecord) -> None:
+    """Check that nobody has decided against an interval that is to be processed.
+
+    Raises:
+        LedgerError: somebody has.
+    """
+    if record.state is IntervalState.SKIPPED:
+        by, since = record.changed_by or record.recorded_by, record.state_since.isoformat(timespec="seconds")
+        raise LedgerError(
+            f"{record.identity} is skipped since {since}, by {by}: {record.reason or record.skipped_because}. To "
+            f"process it after all: pravega cuts reopen {record.stream} --consumer {record.consumer!r} --interval "
+            f"{record.interval!r}"
+        )
+
+
+async def what_is_left(client: PravegaClient, start: StreamCut, end: StreamCut | None = None) -> Left:
+    """What can still be read from one cut to another one of a stream as it is now.
+
+    Without `end` it is a consumer that is at `start`: the range is one of nothing, at which it can go on.
+
+    Raises:
+        StreamNotFoundError: there is no such stream.
+        InvalidStreamCutError: the cuts were never cuts of such a stream.
+        ConfigurationError: `start` is unbounded.
+    """
+    stream = start.stream
+    if stream is None:
+        raise ConfigurationError("an unbounded StreamCut is at no position: nothing can be gone behind it")
+    head = await client.head(stream.scope, stream.stream)
+    cuts = [start] if end is None else [start, end]
+    try:
+        if start == end or await client.compare(start, head) in (Order.SAME, Order.AFTER):
+            return Left(StreamCutRange(start, cuts[-1]))
+        history = await client.arithmetic.history([*cuts, head])
+    except StreamMadeAgainError as error:
+        return Left(StreamCutRange(head, head), SkippedPart(start, None, error.fact), error.fact)
+    first, last = history.latest([start, head]), history.latest([cuts[-1], head])
+    try:
+        size = history.size(start, first if end is None else history.earliest([end, first]))
+    except StreamTruncatedError:
+        size = None
+    return Left(
+        StreamCutRange(first, last),
+        SkippedPart(start, size, f"retention or a truncation removed what lies before {head}"),
+    )
+
+
+async def bytes_between(client: PravegaClient, wanted: StreamCutRange) -> int | None:
+    """The bytes of a range, event headers included; None: the length of one of its segments is not known any more."""
+    try:
+        return (await client.arithmetic.history([wanted.start, wanted.end])).size(wanted.start, wanted.end)
+    except StreamTruncatedError:
+        return None

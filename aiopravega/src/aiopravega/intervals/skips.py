@@ -1,0 +1,93 @@
+"""What a person passes over: intervals whose ranges are gone, and what is gone behind the last range of a chain."""
+
+from dataclasses import dataclass
+
+from aiopravega.client import PravegaClient
+from aiopravega.errors import ConfigurationError
+from aiopravega.intervals.losses import Left, bytes_between, what_is_left
+from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState, StoredRange
+from aiopravega.names import StreamName
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """An interval that cannot be processed as a whole, or is not to be; `readable` is in bytes, None: not known."""
+
+    record: CutRecord
+    left: Left
+    readable: int | None
+
+    @property
+    def text(self) -> str:
+        """What is lost by skipping it."""
+        gone = self.left.made_again or (f"{self.left.text} of it are gone" if self.left.gone else "none of it is gone")
+        readable = "an unknown number of" if self.readable is None else f"{self.readable:,}"
+        more = f"; {readable} bytes of it can still be read, and will not be" if self.readable != 0 else ""
+        return f"interval {self.record.interval!r} is {self.record.state.value}: {gone}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class Skips:
+    """What would be passed over: intervals, and what is gone behind the last range."""
+
+    losses: list[Loss]
+    last: StoredRange | None = None
+    behind: Left | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        """What is lost, one line for each."""
+        found = [loss.text for loss in self.losses]
+        if self.behind is not None and self.last is not None:
+            gone = self.behind.made_again or f"{self.behind.text} behind it are gone"
+            found.append(
+                f"interval {self.last.interval!r} is the last: {gone}; the next starts at {self.behind.range.start}"
+            )
+        return found
+
+
+async def find_skips(
+    client: PravegaClient, ledger: CutLedger, consumer: str, stream: StreamName, interval: str | None = None
+) -> Skips:
+    """What a consumer of a stream cannot read any more; with `interval`, that one alone, gone or not.
+
+    Raises:
+        ConfigurationError: the consumer has no such interval, or it is done.
+        PravegaError: the cluster cannot be asked.
+    """
+    records = await ledger.records(consumer, stream)
+    if interval is not None:
+        found = [record for record in records if record.interval == interval]
+        if not found or not found[0].is_waiting:
+            what = f"is {found[0].state.value}" if found else "is not known"
+            raise ConfigurationError(f"{Interval(consumer, stream, interval)} {what}: only what waits can be skipped")
+        return Skips([await _loss(client, found[0])])
+    losses = [await _loss(client, record) for record in records if record.is_waiting]
+    last = await ledger.last(Interval(consumer, stream, "any"))
+    behind = None if last is None else await what_is_left(client, last.end)
+    gone = [loss for loss in losses if loss.left.gone is not None]
+    return Skips(gone, last, behind if behind is not None and behind.gone is not None else None)
+
+
+async def skip(ledger: CutLedger, skips: Skips, *, by: str | None = None) -> None:
+    """Record what `find_skips` has found: nobody processes these intervals; the next one starts behind what is gone.
+
+    Raises:
+        TableConflictError: another run has taken a range meanwhile: look again.
+        PravegaError: the ledger cannot be reached.
+    """
+    for loss in skips.losses:
+        reason = loss.left.gone.reason if loss.left.gone else "somebody has decided so"
+        await ledger.skip(loss.record.identity, reason, by=by)
+    if skips.behind is None or skips.behind.gone is None or skips.last is None:
+        return
+    record = skips.last.record
+    passage = Interval(record.consumer, record.stream, f"skipped behind {record.interval}")
+    await ledger.record(
+        passage, skips.behind.range, skips.last, skipped=skips.behind.gone, state=IntervalState.SKIPPED, by=by
+    )
+
+
+async def _loss(client: PravegaClient, record: CutRecord) -> Loss:
+    left = await what_is_left(client, record.range.start, record.range.end)
+    return Loss(record, left, await bytes_between(client, left.range))

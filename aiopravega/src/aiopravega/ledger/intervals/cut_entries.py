@@ -1,0 +1,122 @@
+"""The records of a cut ledger as they are in its table: found, put in order, changed one at a time.
+
+The last interval of a chain has two records: that of the consumer's last range, which decided, and its own, which has
+its state. Of an interval's records the one counts that is further on.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from aiopravega.cuts import StreamCut, StreamCutRange
+from aiopravega.errors import LedgerError, TableConflictError
+from aiopravega.ledger.intervals.cut_record import CutRecord, Interval, IntervalState, first_key, last_key
+from aiopravega.names import StreamName
+from aiopravega.tables import KeyValueTable
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRange:
+    """A consumer's last range as it was found; `version` is what a conditional update has to meet."""
+
+    record: CutRecord
+    version: int
+
+    @property
+    def interval(self) -> str:
+        """The name of the interval that has it."""
+        return self.record.interval
+
+    @property
+    def range(self) -> StreamCutRange:
+        """The range."""
+        return self.record.range
+
+    @property
+    def end(self) -> StreamCut:
+        """Where the chain goes on: behind the range, or at its start if it was given back."""
+        return self.range.start if self.record.state is IntervalState.GIVEN_BACK else self.range.end
+
+
+class CutEntries:
+    """Part of `CutLedger`: what is there."""
+
+    _table: KeyValueTable
+
+    async def find(self, interval: Interval) -> CutRecord | None:
+        """What is known of an interval, or None: it has no range yet."""
+        return (await self._current(interval))[0]
+
+    async def recorded(self, interval: Interval) -> StreamCutRange | None:
+        """The range of an interval, or None: it has none yet."""
+        found = await self.find(interval)
+        return None if found is None else found.range
+
+    async def last(self, interval: Interval) -> StoredRange | None:
+        """The range that the interval's consumer took last in its chain, in whatever interval; None: it has none."""
+        found = await self._deciding(interval)
+        if found is None:
+            return None
+        entry = await self._table.get(found.record.identity.key)
+        own = None if entry is None else CutRecord.from_json(entry.value)
+        return found if own is None or not counts_more(own, found.record) else StoredRange(own, found.version)
+
+    async def records(self, consumer: str, stream: StreamName) -> list[CutRecord]:
+        """All intervals of a consumer of a stream, in the order of the stream."""
+        entries = self._table.entries(first_key(consumer, stream), last_key(consumer, stream))
+        return _in_order([CutRecord.from_json(entry.value) async for entry in entries])
+
+    async def consumers(self) -> dict[tuple[StreamName, str], list[CutRecord]]:
+        """All intervals of all consumers, by stream and consumer."""
+        found: dict[tuple[StreamName, str], list[CutRecord]] = {}
+        async for entry in self._table.entries():
+            record = CutRecord.from_json(entry.value)
+            found.setdefault((record.stream, record.consumer), []).append(record)
+        return {key: _in_order(found[key]) for key in sorted(found)}
+
+    async def _deciding(self, interval: Interval) -> StoredRange | None:
+        """The record of the consumer's last range, which says nothing of its state."""
+        entry = await self._table.get(interval.last_key)
+        return None if entry is None else StoredRange(CutRecord.from_json(entry.value), entry.version)
+
+    async def _current(self, interval: Interval) -> tuple[CutRecord | None, int | None]:
+        """The record that counts of an interval, and the version of its own one if there is one."""
+        last = await self._deciding(interval)
+        entry = await self._table.get(interval.key)
+        own = None if entry is None else CutRecord.from_json(entry.value)
+        version = None if entry is None else entry.version
+        if last is not None and last.interval == interval.name and (own is None or counts_more(last.record, own)):
+            return last.record, version
+        return own, version
+
+    async def _change(self, interval: Interval, change: Callable[[CutRecord], CutRecord]) -> CutRecord:
+        """Put what `change` makes of an interval's record; again, if somebody else has changed it meanwhile."""
+        while True:
+            record, version = await self._current(interval)
+            if record is None:
+                raise LedgerError(f"{interval} has no range: take one first")
+            changed = change(record)
+            if changed == record:
+                return record
+            try:
+                if version is None:
+                    await self._table.put_if_absent(interval.key, changed.to_json())
+                else:
+                    await self._table.replace(interval.key, changed.to_json(), version)
+            except TableConflictError:
+                continue
+            return changed
+
+
+def counts_more(record: CutRecord, other: CutRecord) -> bool:
+    """Whether a record of an interval is newer than another one, or the same one and further on."""
+    return (record.number, record.changes) > (other.number, other.changes)
+
+
+def _in_order(records: Iterable[CutRecord]) -> list[CutRecord]:
+    """The record that counts of each interval."""
+    found: dict[str, CutRecord] = {}
+    for record in records:
+        known = found.get(record.interval)
+        if known is None or counts_more(record, known):
+            found[record.interval] = record
+    return sorted(found.values(), key=lambda record: record.place)

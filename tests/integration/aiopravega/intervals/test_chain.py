@@ -1,0 +1,117 @@
+"""Where a chain of intervals goes on: behind what is gone if it may, and over what a run has left."""
+
+import pytest
+
+from aiopravega import StreamCutRange
+from aiopravega.errors import LedgerError, StreamMadeAgainError, StreamTruncatedError
+from aiopravega.intervals import OnTruncated, next_start, verify
+from aiopravega.intervals.chain import take_over, waiting_before
+from aiopravega.ledger import Interval
+
+BYTES_OF_TEN = 10 * 13
+
+
+@pytest.fixture
+async def stream(make_stream):
+    return await make_stream(2)
+
+
+@pytest.fixture
+async def ledger(client, stream):
+    ledger = client.cut_ledger(stream.scope)
+    await ledger.create()
+    return ledger
+
+
+@pytest.fixture
+def run(client, stream, ledger):
+    """Ten events are written, and the next run takes them; it is done if it is told to be."""
+
+    async def run(name: str, on_truncated=OnTruncated.FAIL, *, done: bool = True):
+        await written(client, stream)
+        interval = Interval("ada", stream, name)
+        head = await client.head(stream.scope, stream.stream)
+        start = await next_start(client, ledger, interval, head, on_truncated)
+        taken = StreamCutRange(start.cut, await client.tail(stream.scope, stream.stream))
+        await ledger.record(interval, taken, start.after, chained=True, skipped=start.skipped)
+        if done:
+            await ledger.finish(interval, taken)
+        return await client.distance(taken.start, taken.end)
+
+    return run
+
+
+async def written(client, stream) -> None:
+    async with client.writer(stream.scope, stream.stream) as writer:
+        await writer.write_many([b"event"] * 10, [f"key {number}" for number in range(10)])
+
+
+async def test_a_chain_goes_on_where_it_ended(client, stream, ledger, run):
+    assert [await run("monday"), await run("tuesday")] == [BYTES_OF_TEN, BYTES_OF_TEN]
+    await client.scale_stream(stream.scope, stream.stream, 3)
+    assert await run("wednesday") == BYTES_OF_TEN
+    assert await verify(client, await ledger.records("ada", stream)) == []
+
+
+async def test_what_was_truncated_before_it_was_taken_is_told_or_passed_over(client, stream, ledger, run):
+    await run("monday")
+    await written(client, stream)
+    await client.truncate_stream(await client.tail(stream.scope, stream.stream))
+
+    with pytest.raises(StreamTruncatedError, match=f"{BYTES_OF_TEN} bytes .* 'monday' .* on_truncated='skip'"):
+        await run("tuesday")
+    assert await run("wednesday", OnTruncated.SKIP) == 2 * BYTES_OF_TEN  # what tuesday has left, and its own
+
+    monday, wednesday = await ledger.records("ada", stream)
+    assert (wednesday.skipped_from, wednesday.skipped_bytes) == (monday.end, BYTES_OF_TEN)
+    assert not wednesday.follows
+    assert await verify(client, [monday, wednesday]) == []
+
+
+async def test_a_stream_that_was_made_again_is_told_or_begun_anew(client, stream, ledger, run, make_stream):
+    await run("monday")
+    await client.delete_stream(stream.scope, stream.stream)
+    await make_stream(2)
+
+    with pytest.raises(StreamMadeAgainError, match=r"made again on .*; the range of interval 'monday' of 'ada'"):
+        await run("tuesday")
+    assert await run("wednesday", OnTruncated.SKIP) == 2 * BYTES_OF_TEN
+    assert await run("thursday") == BYTES_OF_TEN
+    records = await ledger.records("ada", stream)
+    assert [record.skipped_from for record in records] == [None, records[0].end, None]
+    assert await verify(client, records) == []
+
+
+async def test_the_next_run_takes_over_what_one_has_left(client, stream, ledger, run):
+    await run("monday")
+    await run("tuesday", done=False)
+    wednesday = Interval("ada", stream, "wednesday")
+    waiting = await waiting_before(ledger, wednesday)
+    assert [record.interval for record in waiting] == ["tuesday"]
+
+    assert await take_over(ledger, wednesday, waiting)
+    assert await run("wednesday") == 2 * BYTES_OF_TEN
+
+    assert await waiting_before(ledger, wednesday) == []
+    assert await verify(client, await ledger.records("ada", stream)) == []
+
+
+async def test_more_than_one_cannot_be_taken_over(stream, ledger, run):
+    await run("monday", done=False)
+    await run("tuesday", done=False)
+    wednesday = Interval("ada", stream, "wednesday")
+    with pytest.raises(LedgerError, match="'monday' is open since .*'tuesday' is open since"):
+        await take_over(ledger, wednesday, await waiting_before(ledger, wednesday))
+
+
+async def test_a_stream_of_a_scope_that_was_made_again_is_another_one_too(client, stream, run, make_stream, ledger):
+    await run("monday")
+    [record] = await ledger.records("ada", stream)
+    await client.controller.delete_table(stream.scope, ledger.table)
+    await client.delete_stream(stream.scope, stream.stream)
+    await client.delete_scope(stream.scope)
+    await client.create_scope(stream.scope)
+    await make_stream(2)
+
+    with pytest.raises(StreamMadeAgainError):
+        await client.plan(record.range)
