@@ -1,8 +1,8 @@
 """The offsets of streaming queries: a StreamCut for each stream, as Spark keeps them in its checkpoints.
 
-As JSON they are the cuts' texts by the names of their streams, `{"examples/a": "…"}`. That of the first micro-batch
-has the cuts at which the query began too, under `began_at`: Spark does not keep these, but asks for them again when it
-repeats that batch after a crash, when `latest` is another cut already.
+As JSON they are the cuts' texts by the names of their streams, with a version: `{"version": 1, "examples/a": "…"}`.
+That of the first micro-batch has the cuts at which the query began too, under `began_at`: Spark does not keep these,
+but asks for them again when it repeats that batch after a crash, when `latest` is another cut already.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,8 @@ from aiopravega.names import StreamName
 
 # No stream is called so: their names have a slash.
 _BEGAN_AT: Final = "began_at"
+_VERSION: Final = "version"
+_KNOWN: Final = 1
 
 Json = Mapping[str, Any]
 Cuts = Mapping[StreamName, StreamCut]
@@ -29,7 +31,7 @@ class Offset:
 
     def to_json(self) -> dict[str, Any]:
         """What Spark keeps."""
-        texts: dict[str, Any] = _texts(self.cuts)
+        texts: dict[str, Any] = {_VERSION: _KNOWN, **_texts(self.cuts)}
         return texts if self.began_at is None else texts | {_BEGAN_AT: _texts(self.began_at)}
 
     @classmethod
@@ -42,9 +44,17 @@ class Offset:
 
         Raises:
             ConfigurationError: the offset is of other streams.
-            InvalidStreamCutError: it is not an offset of such a query.
+            InvalidStreamCutError: it is not an offset of such a query, or of another version.
         """
-        rest = {name: text for name, text in value.items() if name != _BEGAN_AT}
+        version = value.get(_VERSION)
+        if version != _KNOWN:
+            raise InvalidStreamCutError(
+                f"the checkpoint has the offset {dict(value)!r:.200}, of "
+                + ("no version" if version is None else f"version {version!r}")
+                + f": it is of another source or release, and this one reads version {_KNOWN}. Use that release, or "
+                "give the query a checkpointLocation of its own"
+            )
+        rest = {name: text for name, text in value.items() if name not in (_VERSION, _BEGAN_AT)}
         began_at = value.get(_BEGAN_AT)
         return cls(_cuts(rest, streams), None if began_at is None else _cuts(began_at, streams))
 

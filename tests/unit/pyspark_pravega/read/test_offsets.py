@@ -21,6 +21,7 @@ def through_spark(offset: Offset, *streams: StreamName) -> Offset:
 
 def test_an_offset_is_the_texts_of_cuts_by_stream():
     assert Offset({A: cut(A, 8), B: cut(B, 16)}).to_json() == {
+        "version": 1,
         "examples/a": cut(A, 8).to_text(),
         "examples/b": cut(B, 16).to_text(),
     }
@@ -42,7 +43,9 @@ def test_a_checkpoint_of_other_streams_is_refused():
         through_spark(offset, B)
 
 
-@pytest.mark.parametrize("value", [{"examples/a": {"partition": 3}}, {"examples/a": "text"}])
+@pytest.mark.parametrize(
+    "value", [{"version": 1, "examples/a": {"partition": 3}}, {"version": 1, "examples/a": "text"}, {"file": 3}]
+)
 def test_an_offset_of_another_source_is_refused(value):
     with pytest.raises(InvalidStreamCutError):
         Offset.from_json(value, (A,))
@@ -50,4 +53,10 @@ def test_an_offset_of_another_source_is_refused(value):
 
 def test_a_cut_of_another_stream_is_refused():
     with pytest.raises(InvalidStreamCutError, match="a cut of examples/b as the offset of examples/a"):
-        Offset.from_json({"examples/a": cut(B, 8).to_text()}, (A,))
+        Offset.from_json({"version": 1, "examples/a": cut(B, 8).to_text()}, (A,))
+
+
+@pytest.mark.parametrize(("version", "told"), [({}, "of no version"), ({"version": 2}, "of version 2")])
+def test_an_offset_of_another_release_is_refused_with_its_version(version, told):
+    with pytest.raises(InvalidStreamCutError, match=rf"{told}: .* reads version 1\. .* checkpointLocation of its own"):
+        Offset.from_json({**version, "examples/a": cut(A, 8).to_text()}, (A,))
