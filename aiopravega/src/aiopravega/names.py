@@ -10,21 +10,25 @@ from typing import Self
 
 from aiopravega.errors import ConfigurationError
 
-_USER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]*")
-_SCOPE_NAME = re.compile(r"[A-Za-z0-9_.\-]+")
-_MAX_NAME_LENGTH = 255
+_USER_NAME = re.compile(r"[A-Za-z0-9.\-]+")
+_INTERNAL_NAME = re.compile(r"_[A-Za-z0-9_.\-]+")
+# Pravega puts up to five letters in front of the names of streams, tables and subscribers for what it keeps of them.
+_MAX_NAME_LENGTH = 250
+_MAX_SCOPE_LENGTH = 255
 _NUMBER_MASK = 0xFFFF_FFFF
 # Pravega's own streams (watermarks, reader groups) start with an underscore.
 INTERNAL_PREFIX = "_"
 
 
 def check_name(kind: str, name: str, *, internal: bool = False) -> str:
-    """Return `name`, or raise `ConfigurationError` if Pravega would refuse it as a `kind` of name."""
-    pattern = _SCOPE_NAME if internal or kind == "scope" else _USER_NAME
-    if not pattern.fullmatch(name) or len(name) > _MAX_NAME_LENGTH:
+    """Return `name`, or raise `ConfigurationError` if Pravega's controller would refuse it as a `kind` of name."""
+    longest = _MAX_SCOPE_LENGTH if kind == "scope" else _MAX_NAME_LENGTH
+    if (internal or kind == "scope") and _INTERNAL_NAME.fullmatch(name) and len(name) <= _MAX_SCOPE_LENGTH:
+        return name
+    if not _USER_NAME.fullmatch(name) or len(name) > longest:
         raise ConfigurationError(
-            f"{name!r} is not a {kind} name: use up to {_MAX_NAME_LENGTH} letters, digits, '.', '-' and '_', "
-            "starting with a letter or a digit"
+            f"{name!r} is not a {kind} name: use up to {longest} letters, digits, '.' and '-'; Pravega takes nothing "
+            "else, such as '_'"
         )
     return name
 
