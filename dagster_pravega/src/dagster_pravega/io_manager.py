@@ -14,9 +14,10 @@ from aiopravega.jobs.spark_options import LEDGER_OPTION, TIME_OPTION
 from aiopravega.jobs.spark_session import LOCAL
 from aiopravega.jobs.writes import finished_write, write_once
 from aiopravega.ledger import CommitRecord, CutRecord
+from dagster_pravega.claims import keyed_partition
 from dagster_pravega.event_frames import as_events, spark_session
 from dagster_pravega.measures import data_version, measures
-from dagster_pravega.ranges import RangeConfig, named_range, written_range
+from dagster_pravega.ranges import RangeConfig, configured_range, range_of_metadata, written_range
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.spec import stream_of
 from dagster_pravega.step_failures import failing_for_good
@@ -39,7 +40,9 @@ class PravegaSparkIOManager(ConfigurableIOManager):
     `pravega/options` of the stream or the `AssetIn` say how events are decoded. The range is the first of these that
     there is: the run config of the input (`RangeConfig`), the metadata `pravega/cuts` of the `AssetIn` or of the
     upstream asset, the event times of the run's partition, if these options name the column `event_time`, what the
-    upstream asset's latest materialization has written, the whole stream as it is now. The run config needs
+    upstream asset's latest materialization has written, the whole stream as it is now, which the metadata say. A
+    partition that is neither one of event times nor one of the upstream asset keeps the range that a run config named
+    first, in the cut ledger; without one it is refused. The run config needs
     `AssetIn(input_manager_key=…)`. Everything is checked before Spark is started. An input whose type is `StreamRead`
     also gets the cuts, and the numbers for its metadata.
 
@@ -85,36 +88,54 @@ class PravegaSparkIOManager(ConfigurableIOManager):
             stream = self._upstream(context)
             given = read_options(context)
             options = {**self.options, **given, **split_options(context)}
-            wanted = named_range(context)
+            configured = configured_range(context)
+            wanted = configured or range_of_metadata(context)
             # What this manager's own options say about event times is for the streams that it writes.
             of_times = wanted is None and TIME_OPTION in given
             window = wanted_window(context, stream, options) if of_times else None
             if window is not None:
-                taken, finish = self._take(context, window)
+                taken = window.claim(self.pravega.client, _by(context))
                 options |= window.options
                 marks = self._marks(taken.range, window)
+            elif wanted is configured:
+                taken = self._of_key(context, stream, configured, TIME_OPTION in given)
+            if taken is not None:
+                finish = self._finish_later(context, taken)
                 wanted = RangeConfig(**taken.range.to_json())
             elif wanted is None:
                 wanted = written_range(context)
+            whole = wanted == RangeConfig()
             found = self.pravega.fix_range(str(stream), wanted.start, wanted.end)
             cuts = found.cuts
-            context.log.info("Reading %d bytes of %s, from %s to %s", found.size, stream, cuts.start, cuts.end)
+            what = "all of the stream" if whole else "as it was asked for"
+            context.log.info("Reading %d bytes of %s, %s: %s to %s", found.size, stream, what, cuts.start, cuts.end)
             spark = spark_session(self.master, self.spark_conf)
             frame = load_range(spark, self.pravega.get_config(), stream, cuts, options)
         if context.dagster_type.typing_type is not StreamRead:
             return frame
         frame, observation = counted(frame)
-        return StreamRead(frame, stream, cuts, found.size, observation, taken, marks, finish)
+        return StreamRead(frame, stream, cuts, found.size, observation, taken, marks, finish, whole=whole)
 
-    def _take(self, context: InputContext, window: Window) -> tuple[CutRecord, Callable[[], None]]:
-        """The range of a partition of time, and what records that it has been processed."""
-        by = f"dagster run {context.step_context.run_id}"
-        taken = window.claim(self.pravega.client, by)
-        context.log.info("%s takes the event times %s", window.consumer, taken.interval)
+    def _of_key(
+        self, context: InputContext, stream: StreamName, configured: RangeConfig | None, has_times: bool
+    ) -> CutRecord | None:
+        """The range of a partition that is not one of event times; None: the input has none."""
+        partition = keyed_partition(context, stream, configured, has_times=has_times)
+        if partition is None:
+            return None
+        client = self.pravega.client
+        if configured is None:
+            return partition.recorded(client)
+        resolved = self.pravega.fix_range(str(stream), configured.start, configured.end)
+        return partition.claim(client, configured, resolved.cuts, _by(context))
+
+    def _finish_later(self, context: InputContext, taken: CutRecord) -> Callable[[], None]:
+        """What records that a partition has been processed: the asset says it, or a write of this manager."""
+        context.log.info("%s is taken", taken.identity)
         # Not the client of now: it may be another one by then.
-        finish = partial(_finish, self.pravega, window, taken, by)
+        finish = partial(_finish, self.pravega, taken, _by(context))
         self._taken.setdefault(_step_of(context), []).append(finish)
-        return taken, finish
+        return finish
 
     def _marks(self, cuts: StreamCutRange, window: Window) -> dict[str, str | None]:
         """What the watermarks say about a range."""
@@ -181,5 +202,9 @@ def _step_of(context: InputContext | OutputContext) -> tuple[str, str]:
     return context.step_context.run_id, context.step_context.step.key
 
 
-def _finish(pravega: PravegaResource, window: Window, taken: CutRecord, by: str) -> None:
-    window.finish(pravega.client, taken, by)
+def _by(context: InputContext) -> str:
+    return f"dagster run {context.step_context.run_id}"
+
+
+def _finish(pravega: PravegaResource, taken: CutRecord, by: str) -> None:
+    pravega.client.cut_ledger(taken.stream.scope).finish(taken.identity, taken.range, by=by)

@@ -14,6 +14,8 @@ BYTES_KEY: Final = "pravega/bytes"
 RATE_KEY: Final = "pravega/events_per_second"
 TIMES_KEY: Final = "pravega/event_times"
 MARKS_KEY: Final = "pravega/watermarks"
+WHOLE_KEY: Final = "pravega/whole_stream"
+PARTITION_KEY: Final = "pravega/interval"
 CONSUMER_KEY: Final = "pravega/consumer"
 # Dagster keeps versions in an index, whose rows have at most 2,704 bytes in PostgreSQL, the asset's key among them.
 _LONGEST_VERSION: Final = 1024

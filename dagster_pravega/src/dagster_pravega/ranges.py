@@ -24,15 +24,18 @@ class RangeConfig(Config):
     )
 
 
-def named_range(context: InputContext) -> RangeConfig | None:
-    """The range that an input names: in its run config, or else in the metadata `pravega/cuts`, the `AssetIn`'s first.
+def configured_range(context: InputContext) -> RangeConfig | None:
+    """The range that the run config of an input names."""
+    configured = RangeConfig(**(context.config or {}))
+    return None if configured.start is None and configured.end is None else configured
+
+
+def range_of_metadata(context: InputContext) -> RangeConfig | None:
+    """The range that the metadata `pravega/cuts` name, those of the `AssetIn` first.
 
     Raises:
         ConfigurationError: a range is not `{"start": text, "end": text}`.
     """
-    configured = RangeConfig(**(context.config or {}))
-    if configured.start is not None or configured.end is not None:
-        return configured
     upstream = context.upstream_output
     for metadata in (context.definition_metadata, upstream.definition_metadata if upstream else {}):
         if CUTS_KEY in metadata:

@@ -11,7 +11,15 @@ from dagster import DataVersion, MaterializeResult
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.jobs.spark_frames import count_of
 from aiopravega.ledger import CutRecord
-from dagster_pravega.measures import CONSUMER_KEY, MARKS_KEY, TIMES_KEY, data_version, measures
+from dagster_pravega.measures import (
+    CONSUMER_KEY,
+    MARKS_KEY,
+    PARTITION_KEY,
+    TIMES_KEY,
+    WHOLE_KEY,
+    data_version,
+    measures,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation
@@ -21,8 +29,9 @@ if TYPE_CHECKING:
 class StreamRead:
     """What an input gets whose type is this class, in place of a DataFrame alone.
 
-    `size` is in bytes, with the headers of the events. `taken` is what the cut ledger has of a partition of time, whose
-    frame has the events with `taken.since <= time < taken.until`.
+    `size` is in bytes, with the headers of the events. `taken` is what the cut ledger has of the run's partition; if it
+    is one of event times, the frame has the events with `taken.since <= time < taken.until`. `whole` says that nobody
+    has named a range: it is all of the stream as it was.
     """
 
     frame: "DataFrame"
@@ -33,6 +42,7 @@ class StreamRead:
     taken: CutRecord | None = None
     marks: Mapping[str, str | None] = field(default_factory=dict)
     finish: Callable[[], None] | None = field(default=None, repr=False)
+    whole: bool = False
     began: float = field(default_factory=time.monotonic, repr=False)
 
     @property
@@ -49,18 +59,21 @@ class StreamRead:
         events = count_of(self.observation)
         found = measures(str(self.stream), self.cuts, events, self.size, time.monotonic() - self.began)
         times = _times_of(self.taken)
-        if times is not None and self.taken is not None:
+        if self.whole:
+            found[WHOLE_KEY] = True
+        if self.taken is not None:
+            found |= {CONSUMER_KEY: self.taken.consumer, PARTITION_KEY: self.taken.interval}
+        if times is not None:
             found |= {
                 TIMES_KEY: {"since": times[0].isoformat(), "until": times[1].isoformat()},
                 MARKS_KEY: dict(self.marks),
-                CONSUMER_KEY: self.taken.consumer,
             }
         return found
 
     def done(self, metadata: Mapping[str, Any] | None = None) -> MaterializeResult[None]:
         """The result of an asset that has processed the frame: `metadata` with its own, and its data version.
 
-        The partition of time that it read is recorded as done in the cut ledger.
+        The partition that it read is recorded as done in the cut ledger.
         """
         result = MaterializeResult[None](
             metadata={**(metadata or {}), **self.metadata()}, data_version=self.data_version

@@ -6,19 +6,21 @@ The cut ledger keeps the range of each, under the asset's name. Spark is not kno
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from dagster import InputContext, TimeWindowPartitionsDefinition
 
 from aiopravega import StreamName, TimeUnit
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals import claim_times
+from aiopravega.intervals import OnTruncated, claim_times
 from aiopravega.jobs.spark_options import INTERVAL_OPTIONS, TIME_UNIT_OPTION, interval_options
-from aiopravega.ledger import CutRecord, Interval
+from aiopravega.ledger import CutRecord
+from dagster_pravega.measures import CONSUMER_KEY
 from dagster_pravega.spec import OPTIONS_KEY, plain
 
 _, _, _AHEAD, _CLIP = INTERVAL_OPTIONS
+_ON_TRUNCATED_KEY: Final = "pravega/on_truncated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Window:
     unit: TimeUnit
     ahead: timedelta | None
     clip: bool
+    on_truncated: OnTruncated
 
     def claim(self, client: PravegaClient, by: str) -> CutRecord:
         """The range of the window: the one that the cut ledger has, or a new one.
@@ -50,13 +53,9 @@ class Window:
                 clip=self.clip,
                 unit=self.unit,
                 by=by,
+                on_truncated=self.on_truncated,
             )
         )
-
-    def finish(self, client: PravegaClient, claimed: CutRecord, by: str) -> None:
-        """Record that the window has been processed."""
-        interval = Interval(self.consumer, self.stream, claimed.interval)
-        client.cut_ledger(self.stream.scope).finish(interval, claimed.range, by=by)
 
     @property
     def options(self) -> dict[str, str]:
@@ -92,7 +91,7 @@ def wanted_window(context: InputContext, stream: StreamName, options: Mapping[st
     partitions = step.run_partitions_def if step.has_partitions else None
     if not isinstance(partitions, TimeWindowPartitionsDefinition):
         return None
-    consumer = "dagster/" + ", ".join(sorted(key.to_user_string() for key in step.get_output_asset_keys()))
+    consumer = consumer_of(context)
     if not step.has_partition_key:
         raise ConfigurationError(
             f"{consumer}: several partitions in one run cannot be told apart in the cut ledger: give the asset "
@@ -110,4 +109,28 @@ def wanted_window(context: InputContext, stream: StreamName, options: Mapping[st
         TimeUnit.parse(options.get(TIME_UNIT_OPTION) or TimeUnit.MS.name),
         timedelta(milliseconds=int(ahead)) if ahead else None,
         options.get(_CLIP, "").lower() == "true",
+        _on_truncated(context),
     )
+
+
+def consumer_of(context: InputContext) -> str:
+    """Under which name the cut ledger knows an input: `pravega/consumer` of the `AssetIn`, or the asset's.
+
+    Raises:
+        ConfigurationError: the metadata is not a name.
+    """
+    given: Any = plain(context.definition_metadata.get(CONSUMER_KEY))
+    if given is not None:
+        if not isinstance(given, str) or not given:
+            raise ConfigurationError(f"the metadata {CONSUMER_KEY!r} is {given!r}, but must be a name")
+        return given
+    keys = context.step_context.get_output_asset_keys()
+    return "dagster/" + ", ".join(sorted(key.to_user_string() for key in keys))
+
+
+def _on_truncated(context: InputContext) -> OnTruncated:
+    given: Any = plain(context.definition_metadata.get(_ON_TRUNCATED_KEY, OnTruncated.FAIL.value))
+    try:
+        return OnTruncated(given)
+    except ValueError:
+        raise ConfigurationError(f"the metadata {_ON_TRUNCATED_KEY!r} is {given!r}, but must be fail or skip") from None

@@ -1,0 +1,118 @@
+"""Partitions that are not event times: each has the range that a run was given for it first, for good.
+
+A sensor names the range of a partition in the run config, and a backfill of the same partition names none: both read
+what the cut ledger has under the asset's name and the partition's key. Spark is not known here.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from dagster import InputContext, TimeWindowPartitionsDefinition
+
+from aiopravega import StreamCut, StreamCutRange, StreamName
+from aiopravega.blocking import PravegaClient
+from aiopravega.errors import ConfigurationError, TableNotFoundError
+from aiopravega.intervals.losses import left_to_process
+from aiopravega.jobs.spark_options import TIME_OPTION
+from aiopravega.ledger import CutRecord, Interval
+from aiopravega.positions import parse_position
+from dagster_pravega.ranges import RangeConfig
+from dagster_pravega.windows import consumer_of
+
+_WAYS: Final = (
+    "Name the range in the run config of the input (start, end), as a sensor does: the partition keeps it. Or give the "
+    f"stream's spec the option {TIME_OPTION!r}, for partitions of time by the events' times. Or give the AssetIn the "
+    "metadata 'pravega/cuts': one range for all partitions, such as {'start': 'earliest', 'end': 'latest'}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedPartition:
+    """A partition of the asset that reads a stream, by its key."""
+
+    interval: Interval
+    kind: str
+
+    @property
+    def stream(self) -> StreamName:
+        """The stream that it reads."""
+        return self.interval.stream
+
+    def recorded(self, client: PravegaClient) -> CutRecord:
+        """What the cut ledger has of the partition.
+
+        Raises:
+            ConfigurationError: it has nothing.
+            StreamTruncatedError: a part of the range is gone.
+            StreamMadeAgainError: the range is of a stream of this name that was deleted.
+        """
+        found = self._find(client)
+        if found is None:
+            raise ConfigurationError(
+                f"partition {self.interval.name!r} ({self.kind}) does not say which part of {self.stream} "
+                f"{self.interval.consumer!r} reads. {_WAYS}"
+            )
+        return found
+
+    def claim(self, client: PravegaClient, configured: RangeConfig, resolved: StreamCutRange, by: str) -> CutRecord:
+        """The range of the partition: the one that it has, or else the one of the run config.
+
+        Raises:
+            ConfigurationError: it has another one than the run config names.
+            PravegaError: as `recorded` does.
+        """
+        found = self._find(client)
+        if found is None:
+            ledger = client.cut_ledger(self.stream.scope)
+            ledger.create()
+            found = ledger.claim(self.interval, resolved, by=by)
+        for text, recorded in ((configured.start, found.range.start), (configured.end, found.range.end)):
+            position = parse_position(text, self.stream) if text else None
+            if isinstance(position, StreamCut) and not position.is_unbounded and position != recorded:
+                raise ConfigurationError(
+                    f"{self.interval} has the range from {found.range.start} to {found.range.end} since "
+                    f"{found.recorded_at.isoformat(timespec='seconds')}, but the run config names {position}. To give "
+                    f"it another one: pravega cuts forget {self.stream} --consumer {self.interval.consumer!r} "
+                    f"--interval {self.interval.name!r}"
+                )
+        return found
+
+    def _find(self, client: PravegaClient) -> CutRecord | None:
+        try:
+            found = client.cut_ledger(self.stream.scope).find(self.interval)
+        except TableNotFoundError:
+            return None
+        if found is not None:
+            client.run(left_to_process(client.asynchronous, found))
+        return found
+
+
+def keyed_partition(
+    context: InputContext, stream: StreamName, configured: RangeConfig | None, *, has_times: bool
+) -> KeyedPartition | None:
+    """The partition of the run that reads a stream without partitions of its own; None: there is none.
+
+    Nor is it one if the stream's events have times, and the partition is one of time: the run config has named a range
+    in their place.
+
+    Raises:
+        ConfigurationError: there are several, and no range is named for all of them.
+    """
+    step = context.step_context
+    if not step.has_partitions or context.has_asset_partitions:
+        return None
+    definition = step.run_partitions_def
+    kind = type(definition).__name__
+    if isinstance(definition, TimeWindowPartitionsDefinition):
+        if has_times:
+            return None
+        kind += f", of a stream without the option {TIME_OPTION!r}"
+    consumer = consumer_of(context)
+    if not step.has_partition_key:
+        if configured is not None:
+            return None
+        raise ConfigurationError(
+            f"{consumer}: a run of several partitions ({kind}) does not say which part of {stream} they read. {_WAYS}. "
+            "Each partition in a run of its own: BackfillPolicy.multi_run(1)"
+        )
+    return KeyedPartition(Interval(consumer, stream, step.partition_key), kind)
