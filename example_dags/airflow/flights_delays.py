@@ -101,7 +101,7 @@ with DAG(
         stream="{{ params.flights }}",
         stream_cuts=wait.output,
         transform=typed_flights,
-        output_path="{{ params.output }}/{{ ts_nodash }}",
+        output_path="{{ params.output }}/{{ ti.xcom_pull('wait')['interval'] | replace(':', '') }}",
         digest=True,
     )
     write = PravegaSparkWriteOperator(
@@ -129,6 +129,6 @@ with DAG(
         stream="{{ params.flights }}",
         stream_cuts={"start": "{{ params.start }}", "end": "{{ params.end }}"},
         transform=typed_flights,
-        output_path="{{ params.output }}/backfill-{{ ts_nodash }}",
+        output_path="{{ params.output }}/backfill-{{ run_id | replace(':', '') }}",
         digest=True,
     )

@@ -18,8 +18,9 @@ from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
 from airflow.sdk import DAG, BaseOperator
 from airflow.utils.db import initdb
 
-from aiopravega import PravegaConfig, ScalingPolicy, StreamName
+from aiopravega import PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.ledger import Interval
 
 BUNDLE = "dags-folder"
 DAGS = Path(os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
@@ -147,3 +148,34 @@ def meanwhile() -> Callable[..., Any]:
             raise errors[0]
 
     return running
+
+
+@pytest.fixture
+def write(client: PravegaClient, stream: StreamName) -> Callable[..., None]:
+    """Writes events to the stream."""
+
+    def write(*events: bytes) -> None:
+        with client.writer(stream.scope, stream.stream) as writer:
+            writer.write_many(events)
+
+    return write
+
+
+@pytest.fixture
+def read(client: PravegaClient) -> Callable[[dict[str, str]], list[bytes]]:
+    """Reads the events of a range that a sensor has returned."""
+
+    def read(result: dict[str, str]) -> list[bytes]:
+        return sorted(event.data for event in client.read(StreamCutRange.from_json(result)))
+
+    return read
+
+
+@pytest.fixture
+def finish(client: PravegaClient, stream: StreamName) -> Callable[[dict[str, str]], None]:
+    """Records that the range of a sensor has been processed, as a read does."""
+
+    def finish(result: dict[str, str]) -> None:
+        client.cut_ledger(stream.scope).finish(Interval(result["consumer"], stream, result["interval"]))
+
+    return finish

@@ -16,28 +16,11 @@ from airflow_pravega import clients
 from airflow_pravega.operators.stream_cut import PravegaStreamCutOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
-FIRST, SECOND = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
+FIRST, SECOND, THIRD = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3))
 # Bytes of an event's header, which count as the stream's.
 HEADER = 8
 # A trigger that is on its way does not look again for so long: tests do not wait for a usual interval.
 SOON = 0.1
-
-
-@pytest.fixture
-def write(client, stream):
-    def write(*events: bytes) -> None:
-        with client.writer(stream.scope, stream.stream) as writer:
-            writer.write_many(events)
-
-    return write
-
-
-@pytest.fixture
-def read(client):
-    def read(result: dict[str, str]) -> list[bytes]:
-        return sorted(event.data for event in client.read(StreamCutRange.from_json(result)))
-
-    return read
 
 
 def until(condition, seconds: float = 30.0) -> None:
@@ -111,10 +94,11 @@ def test_it_waits_across_a_scaling(run_task, client, stream, write, read, meanwh
     assert read(run.result()) == [b"after", b"after", b"before"]
 
 
-def test_a_repeated_run_gets_the_same_range_and_the_next_one_goes_on(run_task, stream, write, read):
+def test_a_repeated_run_gets_the_same_range_and_the_next_one_goes_on(run_task, stream, write, read, finish):
     sensor = partial(PravegaStreamCutSensor, stream=str(stream))
     write(b"a")
     first = run_task(sensor, FIRST).result()
+    finish(first)
     write(b"b")
     assert run_task(sensor, FIRST).result() == first
     second = run_task(sensor, SECOND).result()

@@ -13,6 +13,7 @@ from pyspark.sql import functions as sql
 
 from aiopravega import ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.ledger import Interval, IntervalState
 from airflow_pravega.operators.spark import PravegaSparkReadOperator, PravegaSparkWriteOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 from airflow_pravega.spark.digest import digest_of_files
@@ -69,6 +70,29 @@ def test_exactly_the_range_is_read(run_task, client, spark, numbers, whole, tmp_
     assert result["events"] == result["rows"] == len(rows) == 1000
     assert result["bytes"] == sum(HEADER + len(row.event) for row in rows)
     assert result["digest"] is None
+
+
+def test_a_read_that_fails_for_good_says_why_in_the_cut_ledger(run_task, client, numbers, whole, tmp_path):
+    interval = Interval("ada", numbers, "monday")
+    ledger = client.cut_ledger(numbers.scope)
+    ledger.create()
+    ledger.claim(interval, StreamCutRange.from_json(whole))
+    seen = []
+
+    def broken(_):
+        seen.append(ledger.find(interval).state)
+        raise ValueError("no such carrier")
+
+    named = {**whole, "consumer": "ada", "interval": "monday"}
+    read = partial(PravegaSparkReadOperator, stream=str(numbers), stream_cuts=named, output_path=str(tmp_path / "out"))
+    assert run_task(partial(read, transform=broken)).state() == "failed"
+
+    assert seen == [IntervalState.OPEN] * 2  # a try that is followed by another one says nothing
+    failed = ledger.find(interval)
+    assert failed.state is IntervalState.FAILED
+    assert "no such carrier" in failed.reason
+    run_task(read).result()
+    assert ledger.find(interval).is_done
 
 
 def refusing_splits(events):
@@ -174,7 +198,7 @@ def test_a_sensor_a_read_and_a_write_make_a_job(run, scope, numbers, content, tm
             stream=str(numbers),
             stream_cuts=wait.output,
             transform=number_per_rest,
-            output_path=f"{tmp_path}/{{{{ ts_nodash }}}}",
+            output_path=f"{tmp_path}/{{{{ ti.xcom_pull('wait')['interval'] | replace(':', '') }}}}",
         )
         write = PravegaSparkWriteOperator(
             task_id="write",

@@ -2,6 +2,7 @@ import json
 from pkgutil import resolve_name
 
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
+from airflow_pravega.triggers.interval import PravegaIntervalTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
 
 
@@ -20,5 +21,13 @@ def test_it_carries_the_id_of_the_connection_and_nothing_else_of_it(monkeypatch)
 
 def test_the_one_for_event_times_can_be_made_again_too():
     trigger = PravegaEventTimeTrigger("examples/flights", 1_357_017_420_000, 2.5, "pravega_default")
+    name, arguments = json.loads(json.dumps(trigger.serialize()))
+    assert resolve_name(name)(**arguments).serialize() == trigger.serialize()
+
+
+def test_the_one_for_intervals_can_be_made_again_too():
+    trigger = PravegaIntervalTrigger(
+        "examples/flights", "dag/wait", "monday", "2026-01-01T00:00:00+00:00", True, 2.5, "pravega_default"
+    )
     name, arguments = json.loads(json.dumps(trigger.serialize()))
     assert resolve_name(name)(**arguments).serialize() == trigger.serialize()

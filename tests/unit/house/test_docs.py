@@ -32,3 +32,10 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
 def test_the_index_names_every_page_of_the_documentation() -> None:
     index = ROOT / "docs" / "index.md"
     assert {page for page in PAGES if page.is_relative_to(ROOT / "docs")} - {index} == set(links(index)) & set(PAGES)
+
+
+def test_no_example_uses_what_a_run_without_a_logical_date_does_not_have() -> None:
+    """Runs by command line, by the API and by assets have no `ts` and no `ds`."""
+    examples = [*PAGES, *(ROOT / "example_dags").rglob("*.py"), *(ROOT / "providers").rglob("*.py")]
+    undefined = re.compile(r"\{\{\s*(ts|ds|ts_nodash|ds_nodash|logical_date)\b")
+    assert [str(path) for path in examples if undefined.search(path.read_text())] == []

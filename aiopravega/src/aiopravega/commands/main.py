@@ -10,7 +10,7 @@ _TOPICS: Final = {
     "catalog": "scopes and streams, with the schemas of their events: list, describe, make, drop",
     "schema": "compare a schema with files or a group of the registry before it is used; register it",
     "ledger": "exactly-once writes: how they stand, and what a person decides of them",
-    "cuts": "intervals of consumers: which ranges they have, gaps and overlaps, pictures",
+    "cuts": "intervals of consumers: which ranges they have, what is open or gone, pictures; skip, forget, reopen",
     "backfill": "process the past of a stream, interval by interval",
 }
 

@@ -4,14 +4,19 @@ Two things can be in the way. What follows the last range may be gone; and the i
 a run that failed, or was killed, or is still at work.
 """
 
+import contextlib
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from aiopravega.client import PravegaClient
-from aiopravega.cuts import StreamCut
+from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import LedgerError, TableConflictError
 from aiopravega.intervals.losses import OnTruncated, what_is_left
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState, SkippedPart, StoredRange
+
+# The interval of nothing with which a chain begins that is not to begin at the head.
+BEGINNING: Final = "beginning"
 
 
 class OnOpen(StrEnum):
@@ -38,7 +43,7 @@ async def next_start(
     first: StreamCut,
     on_truncated: OnTruncated = OnTruncated.FAIL,
 ) -> NextStart:
-    """Where the range of an interval starts that has none: where its chain goes on, or at `first`.
+    """Where the range of an interval starts that has none: where its chain goes on, or at `first` if there is no chain.
 
     Raises:
         StreamTruncatedError: what follows is gone, in part, and must not be passed over.
@@ -54,40 +59,39 @@ async def next_start(
     return NextStart(left.range.start, last, left.gone)
 
 
-async def waiting_before(ledger: CutLedger, interval: Interval) -> list[CutRecord]:
-    """The consumer's other intervals that are not done: open ones, and those that have failed."""
-    records = await ledger.records(interval.consumer, interval.stream)
-    return [record for record in records if record.is_waiting and record.interval != interval.name]
+async def begin_at_tail(client: PravegaClient, ledger: CutLedger, interval: Interval) -> None:
+    """Have a chain that has no range yet begin at the tail as it is now, for all who ask."""
+    stream = interval.stream
+    tail = await client.tail(stream.scope, stream.stream)
+    beginning = Interval(interval.consumer, stream, BEGINNING)
+    with contextlib.suppress(TableConflictError):  # another run was first
+        await ledger.record(beginning, StreamCutRange(tail, tail), after=None, state=IntervalState.DONE)
 
 
-async def take_over(ledger: CutLedger, interval: Interval, waiting: list[CutRecord], by: str | None = None) -> bool:
-    """Have the interval that is not done give its range back, so that the next range starts where it does.
+async def waited_for(ledger: CutLedger, interval: Interval) -> CutRecord | None:
+    """The last interval of the chain, if it differs from this one and is not done: what comes next is behind it."""
+    last = await ledger.last(interval)
+    if last is None or last.interval == interval.name or not last.record.is_waiting:
+        return None
+    return last.record
 
-    Returns False if somebody has taken a range behind it meanwhile, or it is done: look again.
 
-    Raises:
-        LedgerError: more than one is not done, or it is not the last one of the chain.
+async def take_over(ledger: CutLedger, interval: Interval, record: CutRecord, *, by: str | None = None) -> None:
+    """Have the last interval of the chain, which is not done, give its range back: the next range starts where it does.
+
+    If it is done by now, or somebody has taken a range behind it, it keeps its range: look again in any case.
     """
-    if len(waiting) > 1:
-        raise LedgerError(f"{interval} can take over one interval, but these are not done: {told(waiting)}. {WAYS}")
-    [record] = waiting
-    try:
-        await ledger.give_back(record.identity, f"taken over by {interval.name!r}", by=by)
-    except TableConflictError:
-        return False
-    return True
+    with contextlib.suppress(TableConflictError):
+        if (await ledger.find(record.identity)) == record:
+            await ledger.give_back(record.identity, f"taken over by {interval.name!r}", by=by)
 
 
-def told(waiting: list[CutRecord]) -> str:
-    """Intervals that are not done, for a message."""
-    return "; ".join(
-        f"{record.interval!r} is {record.state.value} since {record.state_since.isoformat(timespec='seconds')}"
-        + (f" ({record.reason})" if record.state is IntervalState.FAILED else "")
-        for record in waiting
+def not_done(record: CutRecord) -> LedgerError:
+    """The error for an interval that has waited long enough for another one."""
+    since = record.state_since.isoformat(timespec="seconds")
+    why = f" ({record.reason})" if record.state is IntervalState.FAILED else ""
+    return LedgerError(
+        f"{record.identity} is not done: it is {record.state.value} since {since}, by "
+        f"{record.changed_by or record.recorded_by}{why}. Run it again, have the next run take its range over "
+        "(on_open='take_over'), go on without it (on_open='skip'), or decide with pravega cuts skip"
     )
-
-
-WAYS = (
-    "Run it again, have the next run take its range over (on_open='take_over'), go on without it "
-    "(on_open='skip'), or decide with pravega cuts skip"
-)

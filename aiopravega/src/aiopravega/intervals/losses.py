@@ -35,7 +35,7 @@ class Left:
         """The error for a consumer that does not pass over what is gone: it was the range of an interval."""
         ways = (
             f"To go on without it, say on_truncated='skip', or: pravega cuts skip {interval.stream} "
-            f"--consumer {interval.consumer!r}"
+            f"--consumer {interval.consumer!r}. To begin anew: pravega cuts forget, or another name of the consumer"
         )
         if self.made_again is not None:
             return StreamMadeAgainError(
@@ -70,6 +70,25 @@ def check_not_skipped(record: CutRecord) -> None:
             f"process it after all: pravega cuts reopen {record.stream} --consumer {record.consumer!r} --interval "
             f"{record.interval!r}"
         )
+
+
+async def left_to_process(
+    client: PravegaClient, record: CutRecord, on_truncated: OnTruncated = OnTruncated.FAIL
+) -> Left | None:
+    """What is left of the range of an interval that is to be processed, maybe again; None: all of it.
+
+    Raises:
+        LedgerError: somebody has decided that the interval is skipped.
+        StreamTruncatedError: a part is gone, and must not be passed over; of an interval that is done, nobody looks.
+        StreamMadeAgainError: the range is of a stream that was deleted.
+    """
+    check_not_skipped(record)
+    left = await what_is_left(client, record.range.start, record.range.end if record.is_waiting else None)
+    if left.gone is None or (not record.is_waiting and left.made_again is None):
+        return None
+    if not record.is_waiting or on_truncated is OnTruncated.FAIL:
+        raise left.refusal(record.identity)
+    return left
 
 
 async def what_is_left(client: PravegaClient, start: StreamCut, end: StreamCut | None = None) -> Left:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from aiopravega.client import PravegaClient
 from aiopravega.errors import ConfigurationError, TableNotFoundError
-from aiopravega.intervals.losses import OnTruncated, check_not_skipped, what_is_left
+from aiopravega.intervals.losses import OnTruncated, left_to_process
 from aiopravega.ledger import CutLedger, CutRecord, Interval
 from aiopravega.names import StreamName
 from aiopravega.times import TimeUnit
@@ -72,12 +72,9 @@ async def claim_times(
         taken = await client.range_for(stream.scope, stream.stream, times, ahead=ahead, clip=clip, unit=unit)
         await ledger.create()
         found = await ledger.claim(interval, taken, times=times, by=by)
-    check_not_skipped(found)
-    left = await what_is_left(client, found.range.start, found.range.end if found.is_waiting else None)
-    if left.gone is None or (not found.is_waiting and left.made_again is None):
+    left = await left_to_process(client, found, on_truncated)
+    if left is None or left.gone is None:
         return found
-    if not found.is_waiting or on_truncated is OnTruncated.FAIL:
-        raise left.refusal(interval)
     taken = left.range
     if left.made_again is not None:
         taken = await client.range_for(stream.scope, stream.stream, times, ahead=ahead, clip=clip, unit=unit)

@@ -1,11 +1,21 @@
 """Intervals of the cut ledger as they travel between tasks, plain JSON: who found one tells who finishes it."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowFailException
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.errors import PravegaError
 from aiopravega.ledger import CutRecord, Interval
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.identity import write_name
+
+# Of a message of Spark, which brings its own traceback.
+_LONGEST_REASON: Final = 1000
 
 
 def to_xcom(record: CutRecord) -> dict[str, str]:
@@ -27,3 +37,24 @@ def finish(
     if "consumer" in cuts and "interval" in cuts:
         interval = Interval(cuts["consumer"], stream, cuts["interval"])
         client.cut_ledger(stream.scope).finish(interval, processed, by=by)
+
+
+@contextmanager
+def failures_recorded(hook: PravegaHook, stream: str, cuts: object, context: Context) -> Iterator[None]:
+    """Run a block that processes the interval of a range; if it fails and is not tried again, record that and why."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(cuts, Mapping) and (isinstance(error, AirflowFailException) or _is_last_try(context)):
+            # The error that matters is the other one.
+            with suppress(PravegaError), hook.get_client() as client:
+                name = StreamName.parse(stream, client.config.scope)
+                if "consumer" in cuts and "interval" in cuts:
+                    interval = Interval(cuts["consumer"], name, cuts["interval"])
+                    client.cut_ledger(name.scope).fail(interval, f"{error}"[:_LONGEST_REASON], by=write_name(context))
+        raise
+
+
+def _is_last_try(context: Context) -> bool:
+    ti = context["ti"]
+    return ti.try_number > ti.max_tries

@@ -1,22 +1,28 @@
 """Which failures end a task for good, and which leave it to Airflow's retries; errors in the events of triggers."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
 
 from aiopravega.errors import PravegaError
 from aiopravega.jobs.retries import error_named, permanent_errors_as
 
 
-def failing_for_good() -> AbstractContextManager[None]:
+@contextmanager
+def failing_for_good() -> Iterator[None]:
     """Run a block in which errors that no retry can help fail the task at once, those out of Spark too.
 
     Raises:
-        AirflowFailException: in place of a PravegaError that no retry can help.
+        AirflowFailException: in place of a PravegaError that no retry can help, and for a connection that is not there.
         PravegaError: one that can pass.
     """
-    return permanent_errors_as(_final)
+    try:
+        with permanent_errors_as(_final):
+            yield
+    except AirflowNotFoundException as error:
+        raise AirflowFailException(f"{error}: make the connection, or name another one") from error
 
 
 def _final(_: PravegaError, text: str) -> AirflowFailException:

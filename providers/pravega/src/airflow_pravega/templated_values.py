@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from enum import StrEnum
+from typing import TypeVar
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.positions import NamedCut, Position, parse_position
 
+E = TypeVar("E", bound=StrEnum)
 EARLIEST = NamedCut.HEAD.value
 LATEST = NamedCut.TAIL.value
 
@@ -67,3 +70,16 @@ def optional_number(name: str, value: object) -> int | None:
         ConfigurationError: it is something else.
     """
     return None if value in (None, "") else whole_number(name, value)
+
+
+def choice_of(kind: type[E], name: str, value: object) -> E:
+    """One of the texts that an enumeration has.
+
+    Raises:
+        ConfigurationError: it is none of them.
+    """
+    try:
+        return kind(str(value))
+    except ValueError:
+        choices = ", ".join(repr(each.value) for each in kind)
+        raise ConfigurationError(f"{name} is {value!r}, but must be one of {choices}") from None

@@ -1,11 +1,13 @@
 """Where a chain of intervals goes on: behind what is gone if it may, and over what a run has left."""
 
+import re
+
 import pytest
 
 from aiopravega import StreamCutRange
-from aiopravega.errors import LedgerError, StreamMadeAgainError, StreamTruncatedError
+from aiopravega.errors import StreamMadeAgainError, StreamTruncatedError
 from aiopravega.intervals import OnTruncated, next_start, verify
-from aiopravega.intervals.chain import take_over, waiting_before
+from aiopravega.intervals.chain import begin_at_tail, not_done, take_over, waited_for
 from aiopravega.ledger import Interval
 
 BYTES_OF_TEN = 10 * 13
@@ -86,22 +88,35 @@ async def test_the_next_run_takes_over_what_one_has_left(client, stream, ledger,
     await run("monday")
     await run("tuesday", done=False)
     wednesday = Interval("ada", stream, "wednesday")
-    waiting = await waiting_before(ledger, wednesday)
-    assert [record.interval for record in waiting] == ["tuesday"]
+    left = await waited_for(ledger, wednesday)
+    assert left is not None
+    assert left.interval == "tuesday"
+    assert await waited_for(ledger, left.identity) is None
+    assert re.search(r"'tuesday' of 'ada' .* is open since .* on_open='take_over'", str(not_done(left)))
 
-    assert await take_over(ledger, wednesday, waiting)
+    await take_over(ledger, wednesday, left)
     assert await run("wednesday") == 2 * BYTES_OF_TEN
 
-    assert await waiting_before(ledger, wednesday) == []
+    assert await waited_for(ledger, wednesday) is None
     assert await verify(client, await ledger.records("ada", stream)) == []
 
 
-async def test_more_than_one_cannot_be_taken_over(stream, ledger, run):
+async def test_what_was_done_meanwhile_is_not_taken_over(stream, ledger, run):
     await run("monday", done=False)
-    await run("tuesday", done=False)
-    wednesday = Interval("ada", stream, "wednesday")
-    with pytest.raises(LedgerError, match="'monday' is open since .*'tuesday' is open since"):
-        await take_over(ledger, wednesday, await waiting_before(ledger, wednesday))
+    tuesday = Interval("ada", stream, "tuesday")
+    left = await waited_for(ledger, tuesday)
+    assert left is not None
+    await ledger.finish(left.identity)
+    await take_over(ledger, tuesday, left)
+    assert await run("tuesday") == BYTES_OF_TEN
+
+
+async def test_a_chain_can_begin_at_the_tail_for_all_who_ask(client, stream, ledger, run):
+    await written(client, stream)
+    for name in ("monday", "tuesday"):
+        await begin_at_tail(client, ledger, Interval("ada", stream, name))
+        assert await run(name) == BYTES_OF_TEN
+    assert await verify(client, await ledger.records("ada", stream)) == []
 
 
 async def test_a_stream_of_a_scope_that_was_made_again_is_another_one_too(client, stream, run, make_stream, ledger):

@@ -20,7 +20,7 @@ from aiopravega.jobs.spark_options import LEDGER_OPTION, TIME_OPTION, interval_o
 from aiopravega.jobs.writes import finished_write, write_once
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
-from airflow_pravega.intervals import finish
+from airflow_pravega.intervals import failures_recorded, finish
 from airflow_pravega.spark.digest import digest_of_files
 from airflow_pravega.spark.operator import PravegaSparkOperator
 from airflow_pravega.task_failures import failing_for_good
@@ -97,19 +97,22 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
             AirflowFailException: the stream, the range or an option cannot work.
             PravegaError: the cluster cannot be reached.
         """
-        with failing_for_good():
-            hook = PravegaHook(self.pravega_conn_id)
-            with hook.get_client() as client:
-                stream = StreamName.parse(self.stream, client.config.scope)
-                given = cast("Mapping[str, str]", self.stream_cuts)  # not an XComArg any more, if what it gave is right
-                cuts, times = StreamCutRange.from_json(given), self._times(given)
-                found = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
-                began = time.monotonic()
-                with self.session(hook, context) as spark:
-                    read = partial(self._read, spark, client.config, stream, found.cuts, times)
-                    events, rows = unsplit_if_need_be(read, self.log.warning)
-                    digest = digest_of_files(spark, self.output_path, self.output_format) if self.digest else None
-                finish(client, stream, given, found.cuts, write_name(context))
+        hook = PravegaHook(self.pravega_conn_id)
+        with (
+            failures_recorded(hook, self.stream, self.stream_cuts, context),
+            failing_for_good(),
+            hook.get_client() as client,
+        ):
+            stream = StreamName.parse(self.stream, client.config.scope)
+            given = cast("Mapping[str, str]", self.stream_cuts)  # not an XComArg any more, if what it gave is right
+            cuts, times = StreamCutRange.from_json(given), self._times(given)
+            found = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
+            began = time.monotonic()
+            with self.session(hook, context) as spark:
+                read = partial(self._read, spark, client.config, stream, found.cuts, times)
+                events, rows = unsplit_if_need_be(read, self.log.warning)
+                digest = digest_of_files(spark, self.output_path, self.output_format) if self.digest else None
+            finish(client, stream, given, found.cuts, write_name(context))
         result = {
             "path": self.output_path,
             "events": events,

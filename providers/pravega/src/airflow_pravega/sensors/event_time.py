@@ -11,14 +11,14 @@ from airflow.sdk import Context, PokeReturnValue
 
 from aiopravega import PravegaClient, PravegaConfig, StreamName, TimeUnit
 from aiopravega.errors import NotYetError
-from aiopravega.intervals import claim_times
+from aiopravega.intervals import OnTruncated, claim_times
 from aiopravega.loop import LoopThread
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name, write_name
 from airflow_pravega.intervals import to_xcom
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.task_failures import failing_for_good
-from airflow_pravega.templated_values import time_of
+from airflow_pravega.templated_values import choice_of, time_of
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 
 
@@ -39,13 +39,16 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
         clip: take what is there, if retention may have removed events of the interval.
         unit: what the stream's writers count times in: `ns`, `us`, `ms` or `s`.
         consumer: name in the cut ledger; by default the task's. (templated)
+        on_truncated: what to do if a part of the range that was recorded for the interval is gone, because of
+            retention, a truncation, or because the stream was deleted and made again: `"fail"`, or `"skip"` what is
+            gone. (templated)
         deferrable: wait on the triggerer, without a worker slot.
         record: whether intervals are recorded. Without, an account that may only read is enough.
         pravega_conn_id: id of the connection.
         poll_interval: seconds between two looks while deferred; `poke_interval` counts while not.
     """
 
-    template_fields: Sequence[str] = ("stream", "since", "until", "consumer", "pravega_conn_id")
+    template_fields: Sequence[str] = ("stream", "since", "until", "consumer", "on_truncated", "pravega_conn_id")
 
     def __init__(
         self,
@@ -57,6 +60,7 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
         clip: bool = False,
         unit: str = TimeUnit.MS.name.lower(),
         consumer: str | None = None,
+        on_truncated: str = OnTruncated.FAIL.value,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -67,6 +71,7 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
         self.clip = clip
         self.unit = unit
         self.consumer = consumer
+        self.on_truncated = on_truncated
 
     def poke(self, context: Context) -> PokeReturnValue:
         """Look once; defer if the stream is not complete and the sensor may.
@@ -120,5 +125,6 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
                     clip=self.clip,
                     unit=unit,
                     by=write_name(context),
+                    on_truncated=choice_of(OnTruncated, "on_truncated", self.on_truncated),
                 )
             )

@@ -1,29 +1,28 @@
 """The sensor that waits until a stream has moved far enough, and hands on the range as two cuts.
 
 Each run gets a range of its own, recorded in the cut ledger: a run that is tried or cleared again gets the same one,
-and with `since="last"` the next run starts where this one ended.
+and with `since="last"` the next run starts where this one ended, once it is done.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from airflow.sdk import Context, PokeReturnValue, XComArg
 
-from aiopravega import PravegaClient, PravegaConfig, StreamCut, StreamCutRange, StreamName
-from aiopravega.errors import ConfigurationError, InvalidStreamCutError, TableConflictError
-from aiopravega.ledger import Interval, StoredRange
+from aiopravega.errors import ConfigurationError
+from aiopravega.intervals.chain import OnOpen
+from aiopravega.intervals.losses import OnTruncated
 from aiopravega.loop import LoopThread
-from aiopravega.read.positions import find_cut
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import consumer_name, interval_name
-from airflow_pravega.intervals import to_xcom
+from airflow_pravega.sensors.look import CHAINED, LAST, Asked, Look
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
-from airflow_pravega.stream_moved import end_if_moved
 from airflow_pravega.task_failures import failing_for_good
-from airflow_pravega.templated_values import EARLIEST, LATEST, position_of, whole_number
+from airflow_pravega.templated_values import choice_of
+from airflow_pravega.triggers.interval import PravegaIntervalTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
 
-LAST: Final = "last"
+_SIX_HOURS: Final = timedelta(hours=6)
 
 
 class PravegaStreamCutSensor(PravegaWaitingSensor):
@@ -31,23 +30,39 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
 
     It is `{"start": text, "end": text, "consumer": name, "interval": name}`: `start` is where it waited from, `end` the
     tail when the condition held. If it holds at once, the task does not defer. Every range that it returns is recorded
-    in the cut ledger under this task and this run, which `consumer` and `interval` name: a `PravegaSparkReadOperator`
-    that gets it as `stream_cuts` records that the interval is done.
+    in the cut ledger under `consumer` and this run, which `interval` names: a `PravegaSparkReadOperator` that gets it
+    as `stream_cuts` records that the interval is done, or that it failed.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        since: where to start: `"last"` (where this task's last recorded range ended; the head of the stream if there is
-            none), `"earliest"` (the head), the text of a StreamCut, or a range, such as another sensor's output, whose
-            end is meant. (templated)
+        since: where to start: `"last"` (where this consumer's last recorded range ended; the head of the stream if
+            there is none), `"latest"` (the same, but a first run starts at the tail as it finds it), `"earliest"` (the
+            head), the text of a StreamCut, or a range, such as another sensor's output, whose end is meant. (templated)
         min_bytes: bytes to wait for, event headers (8 bytes each) included. (templated)
+        consumer: name of the chain of ranges in the cut ledger; by default the task's, `dag/task`. (templated)
+        on_open: what to do if the last range is of a run that has not processed it, with `"last"` and `"latest"`:
+            `"wait"` for it, and fail with its name after `open_timeout`; `"take_over"`: start where it started, at once
+            if it failed, else after `open_timeout`; `"skip"`: start where it ended. (templated)
+        open_timeout: how long to wait for it.
+        on_truncated: what to do if what follows the last range is gone, because of retention, a truncation, or because
+            the stream was deleted and made again: `"fail"`, or `"skip"` what is gone, which the cut ledger remembers.
+            (templated)
         deferrable: wait on the triggerer, without a worker slot.
         record: whether ranges are recorded. Without, an account that may only read is enough, but a second try of a
-            run gets a range that ends at the then tail, and `since` cannot be `"last"`.
+            run gets a range that ends at the then tail, and `since` cannot be `"last"` or `"latest"`.
         pravega_conn_id: id of the connection.
         poll_interval: seconds between two looks while deferred; `poke_interval` counts while not.
     """
 
-    template_fields: Sequence[str] = ("stream", "since", "min_bytes", "pravega_conn_id")
+    template_fields: Sequence[str] = (
+        "stream",
+        "since",
+        "min_bytes",
+        "consumer",
+        "on_open",
+        "on_truncated",
+        "pravega_conn_id",
+    )
 
     def __init__(
         self,
@@ -55,101 +70,78 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         stream: str,
         since: str | Mapping[str, str] | XComArg = LAST,
         min_bytes: int | str | XComArg = 1,
+        consumer: str | None = None,
+        on_open: str = OnOpen.WAIT.value,
+        open_timeout: timedelta = _SIX_HOURS,
+        on_truncated: str = OnTruncated.FAIL.value,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.stream = stream
         self.since = since
         self.min_bytes = min_bytes
+        self.consumer = consumer
+        self.on_open = on_open
+        self.open_timeout = open_timeout
+        self.on_truncated = on_truncated
+        self._waits_since: datetime | None = None
 
     def poke(self, context: Context) -> PokeReturnValue:
-        """Look once; defer if the stream has not moved far enough and the sensor may.
+        """Look once; defer if there is nothing to hand on yet and the sensor may.
 
         Raises:
-            AirflowFailException: the stream or the cut cannot work.
+            AirflowFailException: the stream or the cut cannot work, or another run has left its range for too long.
             PravegaError: the cluster cannot be reached.
         """
         with failing_for_good():
-            hook = PravegaHook(self.pravega_conn_id)
-            look = _Look(hook.get_config(), self, context)
+            config = PravegaHook(self.pravega_conn_id).get_config()
+            look = Look(config, self._asked(context), context, self.fired)
             taken = LoopThread.shared().run(look.take())
         if taken is not None:
             return PokeReturnValue(True, taken)
+        common: dict[str, Any] = {"poll_interval": self.poll_interval, "pravega_conn_id": self.pravega_conn_id}
+        if look.waits_for is not None:
+            waits_for = look.waits_for
+            until = look.deadline.isoformat(timespec="seconds")
+            self.log.info("%s is %s: waiting for it until %s", waits_for.identity, waits_for.state.value, until)
+            if self.deferrable:
+                self.wait_with(
+                    PravegaIntervalTrigger(
+                        stream=str(look.stream),
+                        consumer=waits_for.consumer,
+                        interval=waits_for.interval,
+                        deadline=look.deadline.isoformat(),
+                        take_over=look.on_open is OnOpen.TAKE_OVER,
+                        **common,
+                    )
+                )
+            return PokeReturnValue(False)
         self.log.info("%s has not moved by %s bytes since %s", look.stream, f"{look.min_bytes:,}", look.start)
         if self.deferrable:
             self.wait_with(
                 PravegaStreamCutTrigger(
-                    stream=str(look.stream),
-                    since=look.start.to_text(),
-                    min_bytes=look.min_bytes,
-                    poll_interval=self.poll_interval,
-                    pravega_conn_id=self.pravega_conn_id,
+                    stream=str(look.stream), since=look.start.to_text(), min_bytes=look.min_bytes, **common
                 )
             )
         return PokeReturnValue(False)
 
+    def _asked(self, context: Context) -> Asked:
+        if self.since in CHAINED and not self.record:
+            raise ConfigurationError(f"since={self.since!r} needs the records of earlier runs: do not say record=False")
+        return Asked(
+            stream=self.stream,
+            since=self.since,
+            min_bytes=self.min_bytes,
+            consumer=self.consumer,
+            on_open=choice_of(OnOpen, "on_open", self.on_open),
+            on_truncated=choice_of(OnTruncated, "on_truncated", self.on_truncated),
+            deadline=self._waiting_since(context) + self.open_timeout,
+            record=self.record,
+        )
 
-class _Look:
-    """One look at the stream, for one run of one task."""
-
-    def __init__(self, config: PravegaConfig, sensor: PravegaStreamCutSensor, context: Context) -> None:
-        self._config = config
-        self.stream = StreamName.parse(sensor.stream, config.scope)
-        self.min_bytes = whole_number("min_bytes", sensor.min_bytes)
-        self.start = StreamCut.unbounded()  # known after the look
-        self._since = sensor.since
-        self._record = sensor.record
-        self._fired = sensor.fired
-        self._interval = Interval(consumer_name(context), self.stream, interval_name(context))
-        if self._since == LAST and not self._record:
-            raise ConfigurationError('since="last" needs the records of earlier runs: do not say record=False')
-
-    async def take(self) -> dict[str, str] | None:
-        """The range of this run: the recorded one, or a new one if the stream has moved far enough."""
-        async with PravegaClient(self._config) as client:
-            if not self._record:
-                free = await self._find(client, None)
-                return None if free is None else free.to_json()
-            await client.head(self.stream.scope, self.stream.stream)  # no ledger is made for a stream that is not there
-            ledger = client.cut_ledger(self.stream.scope)
-            await ledger.create()
-            while True:
-                last = await ledger.last(self._interval)
-                recorded = await ledger.find(self._interval)
-                if recorded is not None and await self._fits(client, recorded.range):
-                    return to_xcom(recorded)
-                found = await self._find(client, last)
-                if found is None:
-                    return None
-                try:
-                    return to_xcom(await ledger.record(self._interval, found, after=last, chained=self._since == LAST))
-                except TableConflictError:
-                    continue  # another run has taken a range since `last`: with since="last" ours starts behind it
-
-    async def _find(self, client: PravegaClient, last: StoredRange | None) -> StreamCutRange | None:
-        self.start = await self._start(client, last)
-        if self._fired is not None:
-            seen = StreamCutRange.from_json(self._fired)
-            if seen.start == self.start:
-                return seen  # the trigger has checked it already
-        end = await end_if_moved(client, self.start, self.min_bytes, check=True)
-        return None if end is None else StreamCutRange(self.start, end)
-
-    async def _start(self, client: PravegaClient, last: StoredRange | None) -> StreamCut:
-        if self._since != LAST:
-            return await self._named(client)
-        return await client.head(self.stream.scope, self.stream.stream) if last is None else last.range.end
-
-    async def _named(self, client: PravegaClient) -> StreamCut:
-        cut = await find_cut(client, self.stream, position_of(self._since, self.stream))
-        if cut.is_unbounded:
-            raise InvalidStreamCutError(
-                f"an unbounded StreamCut is not a position in {self.stream}: give {EARLIEST} or {LATEST} instead"
-            )
-        return cut
-
-    async def _fits(self, client: PravegaClient, recorded: StreamCutRange) -> bool:
-        """Whether a recorded range is what is asked for: somebody may have given the run another start meanwhile."""
-        if self._since in (LAST, EARLIEST):
-            return True
-        return recorded.start == await self._named(client)
+    def _waiting_since(self, context: Context) -> datetime:
+        """When this run has first looked: a sensor that is rescheduled is another process at each look."""
+        if self._waits_since is None:
+            first = context["ti"].get_first_reschedule_date(context) if self.reschedule else None
+            self._waits_since = first or datetime.now(UTC)
+        return self._waits_since

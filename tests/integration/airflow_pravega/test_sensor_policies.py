@@ -1,0 +1,181 @@
+"""What a sensor does about what it does not find as it left it: runs that never finished, and ranges that are gone."""
+
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import pytest
+from airflow.sdk import DAG
+
+from aiopravega import ScalingPolicy
+from aiopravega.errors import LedgerError
+from aiopravega.ledger import Interval
+from airflow_pravega import clients
+from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
+
+FIRST, SECOND, THIRD = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3))
+# A trigger that is on its way does not look again for so long: tests do not wait for a usual interval.
+SOON = 0.1
+
+
+def until(condition, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it took too long"
+        time.sleep(0.01)
+
+
+def a_trigger_waits() -> bool:
+    return any(shared.opening.done() for by_config in list(clients._shared.values()) for shared in by_config.values())
+
+
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_a_run_waits_for_the_one_before_it_to_be_processed(
+    run_task, stream, write, read, finish, meanwhile, deferrable
+):
+    sensor = partial(
+        PravegaStreamCutSensor, stream=str(stream), deferrable=deferrable, poll_interval=SOON, poke_interval=SOON
+    )
+    write(b"a")
+    first = run_task(sensor, FIRST).result()
+    write(b"b")
+    began = threading.Event()
+
+    def process() -> None:
+        until(began.is_set)
+        finish(first)
+
+    class Told(PravegaStreamCutSensor):
+        def poke(self, context):
+            began.set()
+            return super().poke(context)
+
+    with meanwhile(process):
+        told = partial(Told, stream=str(stream), deferrable=deferrable, poll_interval=SOON, poke_interval=SOON)
+        assert read(run_task(told, SECOND).result()) == [b"b"]
+
+
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_a_run_that_has_waited_long_enough_fails_with_the_name_of_the_open_interval(
+    run_task, stream, write, capsys, deferrable
+):
+    waiting = partial(PravegaStreamCutSensor, stream=str(stream), deferrable=deferrable, poll_interval=SOON)
+    write(b"a")
+    first = run_task(waiting, FIRST).result()
+    write(b"b")
+    failed = run_task(partial(waiting, open_timeout=timedelta(seconds=0.2), poke_interval=SOON), SECOND)
+    assert failed.state() == "failed"
+    assert failed.tries() == 1
+    shown = capsys.readouterr().out
+    assert f"interval '{first['interval']}' of '{first['consumer']}' on {stream} is not done" in shown
+    assert "on_open='take_over'" in shown
+
+
+def test_the_range_of_a_run_that_failed_is_taken_over_at_once(run_task, client, stream, write, read):
+    sensor = partial(PravegaStreamCutSensor, stream=str(stream), on_open="take_over", deferrable=True)
+    write(b"a")
+    first = run_task(sensor, FIRST).result()
+    ledger = client.cut_ledger(stream.scope)
+    failed = Interval(first["consumer"], stream, first["interval"])
+    ledger.fail(failed, "no space left")
+    write(b"b")
+    second = run_task(sensor, SECOND).result()
+    assert read(second) == [b"a", b"b"]
+    with pytest.raises(LedgerError, match="given back"):
+        ledger.finish(failed)
+    ledger.finish(Interval(second["consumer"], stream, second["interval"]))
+    write(b"c")
+    assert read(run_task(sensor, FIRST).result()) == [b"c"]  # cleared: its old range is another run's
+
+
+def test_the_range_of_an_open_run_is_taken_over_after_a_time_or_left_alone(run_task, stream, write, read):
+    sensor = partial(PravegaStreamCutSensor, stream=str(stream), open_timeout=timedelta())
+    write(b"a")
+    run_task(sensor, FIRST).result()
+    write(b"b")
+    left = run_task(partial(sensor, on_open="skip"), SECOND).result()
+    assert read(left) == [b"b"]
+    write(b"c")
+    assert read(run_task(partial(sensor, on_open="take_over"), THIRD).result()) == [b"b", b"c"]
+
+
+def test_two_tasks_of_a_consumer_share_its_chain(run, stream, write, read, finish):
+    write(b"a")
+
+    def run_of(dag_id: str):
+        with DAG(f"{dag_id}-{stream.scope}", schedule=None) as dag:
+            PravegaStreamCutSensor(task_id="wait", stream=str(stream), consumer="shop/orders")
+        return run(dag).result("wait")
+
+    first = run_of("one")
+    assert first["consumer"] == "shop/orders"
+    finish(first)
+    write(b"b")
+    assert read(run_of("two")) == [b"b"]
+
+
+def test_a_first_run_can_start_at_the_tail(run_task, stream, write, read, finish, meanwhile):
+    write(b"old")
+
+    def later() -> None:
+        until(a_trigger_waits)
+        write(b"new")
+
+    sensor = partial(PravegaStreamCutSensor, stream=str(stream), since="latest", deferrable=True, poll_interval=SOON)
+    with meanwhile(later):
+        first = run_task(sensor, FIRST).result()
+    assert read(first) == [b"new"]
+    finish(first)
+    write(b"next")
+    assert read(run_task(sensor, SECOND).result()) == [b"next"]
+
+
+def test_what_was_truncated_is_told_or_passed_over(run_task, client, stream, write, read, finish, capsys):
+    sensor = partial(PravegaStreamCutSensor, stream=str(stream))
+    write(b"a")
+    finish(run_task(sensor, FIRST).result())
+    write(b"gone")
+    client.truncate_stream(client.tail(stream.scope, stream.stream))
+    write(b"b")
+    assert run_task(sensor, SECOND).tries() == 1
+    assert "12 bytes of the range of interval" in capsys.readouterr().out
+    assert read(run_task(partial(sensor, on_truncated="skip"), SECOND).result()) == [b"b"]
+
+
+def test_a_stream_that_was_made_again_is_told_in_plain_words_or_begun_anew(
+    run_task, client, stream, write, read, finish, capsys
+):
+    sensor = partial(PravegaStreamCutSensor, stream=str(stream))
+    write(b"a")
+    finish(run_task(sensor, FIRST).result())
+    client.delete_stream(stream.scope, stream.stream)
+    client.create_stream(stream.scope, stream.stream, ScalingPolicy.fixed(2))
+    write(b"b")
+    for date in (FIRST, SECOND):
+        assert run_task(sensor, date).tries() == 1
+        shown = capsys.readouterr().out
+        assert f"stream {stream} was deleted and made again on {datetime.now(UTC).date().isoformat()}T" in shown
+        assert "; the range of interval '2026-01-01T00:00:00+00:00'" in shown
+        assert "does the end lie before the start" not in shown
+    assert read(run_task(partial(sensor, on_truncated="skip"), SECOND).result()) == [b"b"]
+
+
+def test_a_connection_that_is_not_there_fails_at_once(run_task, stream, capsys):
+    run = run_task(partial(PravegaStreamCutSensor, stream=str(stream), pravega_conn_id="nowhere"))
+    assert (run.state(), run.tries()) == ("failed", 1)
+    assert "make the connection, or name another one" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"on_open": "ignore"}, "on_open is 'ignore', but must be one of 'wait', 'take_over', 'skip'"),
+        ({"on_truncated": "ignore"}, "on_truncated is 'ignore', but must be one of 'fail', 'skip'"),
+        ({"since": "latest", "record": False}, "needs the records of earlier runs"),
+    ],
+)
+def test_what_a_policy_cannot_be_fails_at_once(run_task, stream, capsys, arguments, message):
+    run = run_task(partial(PravegaStreamCutSensor, stream=str(stream), **arguments))
+    assert (run.state(), run.tries()) == ("failed", 1)
+    assert message in capsys.readouterr().out
