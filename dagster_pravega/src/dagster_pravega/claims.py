@@ -93,7 +93,7 @@ def keyed_partition(
     """The partition of the run that reads a stream without partitions of its own; None: there is none.
 
     Nor is it one if the stream's events have times, and the partition is one of time: the run config has named a range
-    in their place.
+    instead.
 
     Raises:
         ConfigurationError: there are several, and no range is named for all of them.

@@ -1,4 +1,4 @@
-"""Where a chain of intervals goes on: behind its last range, if that can be read on and nobody is to wait for it.
+"""Where a chain of intervals continues: after its last range, if that can be read on and nobody is to wait for it.
 
 Two things can be in the way. What follows the last range may be gone; and the interval that has it may not be done, in
 a run that failed, or was killed, or is still at work.
@@ -43,7 +43,7 @@ async def next_start(
     first: StreamCut,
     on_truncated: OnTruncated = OnTruncated.FAIL,
 ) -> NextStart:
-    """Where the range of an interval starts that has none: where its chain goes on, or at `first` if there is no chain.
+    """Where the range of an interval starts that has none: where its chain continues; at `first` if it has none.
 
     Raises:
         StreamTruncatedError: what follows is gone, in part, and must not be passed over.
@@ -69,7 +69,7 @@ async def begin_at_tail(client: PravegaClient, ledger: CutLedger, interval: Inte
 
 
 async def waited_for(ledger: CutLedger, interval: Interval) -> CutRecord | None:
-    """The last interval of the chain, if it differs from this one and is not done: what comes next is behind it."""
+    """The last interval of the chain, if it differs from this one and is not done: what comes next is after it."""
     last = await ledger.last(interval)
     if last is None or last.interval == interval.name or not last.record.is_waiting:
         return None
@@ -79,7 +79,7 @@ async def waited_for(ledger: CutLedger, interval: Interval) -> CutRecord | None:
 async def take_over(ledger: CutLedger, interval: Interval, record: CutRecord, *, by: str | None = None) -> None:
     """Have the last interval of the chain, which is not done, give its range back: the next range starts where it does.
 
-    If it is done by now, or somebody has taken a range behind it, it keeps its range: look again in any case.
+    If it is done by now, or somebody has taken a range after it, it keeps its range: look again in any case.
     """
     with contextlib.suppress(TableConflictError):
         if (await ledger.find(record.identity)) == record:
@@ -93,5 +93,5 @@ def not_done(record: CutRecord) -> LedgerError:
     return LedgerError(
         f"{record.identity} is not done: it is {record.state.value} since {since}, by "
         f"{record.changed_by or record.recorded_by}{why}. Run it again, have the next run take its range over "
-        "(on_open='take_over'), go on without it (on_open='skip'), or decide with pravega cuts skip"
+        "(on_open='take_over'), continue without it (on_open='skip'), or decide with pravega cuts skip"
     )

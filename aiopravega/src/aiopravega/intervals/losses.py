@@ -1,6 +1,6 @@
 """What is left of a range that somebody means to read, and what is gone: truncated, or of a stream made again.
 
-Consumers that come back after a while, and people who ask for them, find out here whether they can go on.
+Consumers that come back after a while, and people who ask for them, find out here whether they can continue.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from aiopravega.read import Order
 
 
 class OnTruncated(StrEnum):
-    """What a consumer does if a part of what it is to read is gone: end with an error, or go on behind it."""
+    """What a consumer does if a part of what it is to read is gone: end with an error, or continue after it."""
 
     FAIL = "fail"
     SKIP = "skip"
@@ -34,7 +34,7 @@ class Left:
     def refusal(self, interval: Interval) -> PravegaError:
         """The error for a consumer that does not pass over what is gone: it was the range of an interval."""
         ways = (
-            f"To go on without it, say on_truncated='skip', or: pravega cuts skip {interval.stream} "
+            f"To continue without it, say on_truncated='skip', or: pravega cuts skip {interval.stream} "
             f"--consumer {interval.consumer!r}. To begin anew: pravega cuts forget, or another name of the consumer"
         )
         if self.made_again is not None:
@@ -53,7 +53,7 @@ class Left:
 
 
 def is_passage(record: CutRecord) -> bool:
-    """Whether a record is of no interval, but of somebody's decision to go on behind what is gone."""
+    """Whether a record is of no interval, but of somebody's decision to continue after what is gone."""
     return record.state is IntervalState.SKIPPED and record.skipped_from is not None and record.start == record.end
 
 
@@ -94,7 +94,7 @@ async def left_to_process(
 async def what_is_left(client: PravegaClient, start: StreamCut, end: StreamCut | None = None) -> Left:
     """What can still be read from one cut to another one of a stream as it is now.
 
-    Without `end` it is a consumer that is at `start`: the range is one of nothing, at which it can go on.
+    Without `end` it is a consumer that is at `start`: the range is one of nothing, at which it can continue.
 
     Raises:
         StreamNotFoundError: there is no such stream.
@@ -103,7 +103,7 @@ async def what_is_left(client: PravegaClient, start: StreamCut, end: StreamCut |
     """
     stream = start.stream
     if stream is None:
-        raise ConfigurationError("an unbounded StreamCut is at no position: nothing can be gone behind it")
+        raise ConfigurationError("an unbounded StreamCut is at no position: nothing can be gone after it")
     head = await client.head(stream.scope, stream.stream)
     cuts = [start] if end is None else [start, end]
     try:

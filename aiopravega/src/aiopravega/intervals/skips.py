@@ -1,4 +1,4 @@
-"""What a person passes over: intervals whose ranges are gone, and what is gone behind the last range of a chain."""
+"""What a person passes over: intervals whose ranges are gone, and what is gone after the last range of a chain."""
 
 from dataclasses import dataclass
 
@@ -28,20 +28,20 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Skips:
-    """What would be passed over: intervals, and what is gone behind the last range."""
+    """What would be passed over: intervals, and what is gone after the last range."""
 
     losses: list[Loss]
     last: StoredRange | None = None
-    behind: Left | None = None
+    following: Left | None = None
 
     @property
     def texts(self) -> list[str]:
         """What is lost, one line for each."""
         found = [loss.text for loss in self.losses]
-        if self.behind is not None and self.last is not None:
-            gone = self.behind.made_again or f"{self.behind.text} behind it are gone"
+        if self.following is not None and self.last is not None:
+            gone = self.following.made_again or f"{self.following.text} after it are gone"
             found.append(
-                f"interval {self.last.interval!r} is the last: {gone}; the next starts at {self.behind.range.start}"
+                f"interval {self.last.interval!r} is the last: {gone}; the next starts at {self.following.range.start}"
             )
         return found
 
@@ -64,13 +64,13 @@ async def find_skips(
         return Skips([await _loss(client, found[0])])
     losses = [await _loss(client, record) for record in records if record.is_waiting]
     last = await ledger.last(Interval(consumer, stream, "any"))
-    behind = None if last is None else await what_is_left(client, last.end)
+    following = None if last is None else await what_is_left(client, last.end)
     gone = [loss for loss in losses if loss.left.gone is not None]
-    return Skips(gone, last, behind if behind is not None and behind.gone is not None else None)
+    return Skips(gone, last, following if following is not None and following.gone is not None else None)
 
 
 async def skip(ledger: CutLedger, skips: Skips, *, by: str | None = None) -> None:
-    """Record what `find_skips` has found: nobody processes these intervals; the next one starts behind what is gone.
+    """Record what `find_skips` has found: nobody processes these intervals; the next one starts after what is gone.
 
     Raises:
         TableConflictError: another run has taken a range meanwhile: look again.
@@ -79,12 +79,12 @@ async def skip(ledger: CutLedger, skips: Skips, *, by: str | None = None) -> Non
     for loss in skips.losses:
         reason = loss.left.gone.reason if loss.left.gone else "somebody has decided so"
         await ledger.skip(loss.record.identity, reason, by=by)
-    if skips.behind is None or skips.behind.gone is None or skips.last is None:
+    if skips.following is None or skips.following.gone is None or skips.last is None:
         return
     record = skips.last.record
-    passage = Interval(record.consumer, record.stream, f"skipped behind {record.interval}")
+    passage = Interval(record.consumer, record.stream, f"skipped after {record.interval}")
     await ledger.record(
-        passage, skips.behind.range, skips.last, skipped=skips.behind.gone, state=IntervalState.SKIPPED, by=by
+        passage, skips.following.range, skips.last, skipped=skips.following.gone, state=IntervalState.SKIPPED, by=by
     )
 
 

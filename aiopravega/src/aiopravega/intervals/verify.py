@@ -126,7 +126,7 @@ async def _unreadable(client: PravegaClient, waiting: Sequence[CutRecord]) -> li
                 text = f"{left.text} of it are gone: {left.gone.reason}"
                 found.append(Finding(FindingKind.LOST, name, text, left.gone.size))
             elif await client.compare(wanted.end, tail) not in (Order.BEFORE, Order.SAME):
-                found.append(Finding(FindingKind.FOREIGN, name, f"it ends behind the tail of {stream}, {tail}"))
+                found.append(Finding(FindingKind.FOREIGN, name, f"it ends after the tail of {stream}, {tail}"))
         except InvalidStreamCutError as error:
             found.append(Finding(FindingKind.FOREIGN, name, str(error)))
     return found

@@ -77,7 +77,7 @@ async def _made_again(store: SegmentStore, first: SegmentId) -> str:
 
 
 async def _first_segment(controller: Controller, stream: StreamName) -> SegmentId | None:
-    """The stream's first segment: numbers go on when a stream is made again. None: we may not ask."""
+    """The stream's first segment: numbers continue when a stream is made again. None: we may not ask."""
     try:
         segments = [entry.segment for entry in await controller.epoch_segments(stream, 0)]
     except SecurityError:

@@ -15,7 +15,7 @@ def failing_for_good() -> Iterator[None]:
     """Run a block in which errors that no retry can help fail the task at once, those out of Spark too.
 
     Raises:
-        AirflowFailException: in place of a PravegaError that no retry can help, and for a connection that is not there.
+        AirflowFailException: instead of a PravegaError that no retry can help, and for a connection that is not there.
         PravegaError: one that can pass.
     """
     try:

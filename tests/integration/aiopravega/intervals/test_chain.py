@@ -1,4 +1,4 @@
-"""Where a chain of intervals goes on: behind what is gone if it may, and over what a run has left."""
+"""Where a chain of intervals continues: behind what is gone if it may, and over what a run has left."""
 
 import re
 

@@ -203,7 +203,7 @@ def test_what_is_gone_is_skipped_by_will_and_told_with_its_bytes(blocking, writt
         assert "interval 'tuesday' is open:" in shown
         assert "interval 'tuesday' is the last:" in shown
         assert shown.count("bytes of it are gone") == 1
-        assert shown.count("bytes behind it are gone") == 1
+        assert shown.count("bytes after it are gone") == 1
         assert ("nothing was changed" in shown) is bool(words)
 
     assert cuts.main(["verify", *of_ada]) == 0

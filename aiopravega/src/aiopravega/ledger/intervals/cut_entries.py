@@ -33,7 +33,7 @@ class StoredRange:
 
     @property
     def end(self) -> StreamCut:
-        """Where the chain goes on: behind the range, or at its start if it was given back."""
+        """Where the chain continues: after the range, or at its start if it was given back."""
         return self.range.start if self.record.state is IntervalState.GIVEN_BACK else self.range.end
 
 
@@ -119,4 +119,4 @@ def _in_order(records: Iterable[CutRecord]) -> list[CutRecord]:
         known = found.get(record.interval)
         if known is None or counts_more(record, known):
             found[record.interval] = record
-    return sorted(found.values(), key=lambda record: record.place)
+    return sorted(found.values(), key=lambda record: record.sort_key)

@@ -30,7 +30,7 @@ _PARTITIONS: Final = 1
 class CutLedger(CutEntries):
     """The ranges of intervals in the table `scope/table`.
 
-    Every call raises TableNotFoundError if there is no ledger at this place, and LedgerError if it meets a record of
+    Every call raises TableNotFoundError if there is no such table, and LedgerError if it meets a record of
     another version. `by` says in a record who made it; None is the user and the host of this process.
     """
 
@@ -68,8 +68,8 @@ class CutLedger(CutEntries):
             interval: the interval.
             taken: its range.
             after: what `last` found before the range was chosen.
-            chained: refuse a range that does not start where the chain goes on.
-            number: its place among the consumer's intervals, at least; behind `after` in any case.
+            chained: refuse a range that does not start where the chain continues.
+            number: its position among the consumer's intervals, at least; greater than that of `after` in any case.
             by: who records it.
             skipped: what lies between the last range and this one, if it is gone.
             state: SKIPPED if nobody is to process it.
@@ -203,12 +203,12 @@ class CutLedger(CutEntries):
 
         Raises:
             LedgerError: the interval has no range, or is done, or is not the last one of a chain.
-            TableConflictError: somebody has taken a range behind it meanwhile: it keeps its own. Look again.
+            TableConflictError: somebody has taken a range after it meanwhile: it keeps its own. Look again.
         """
         last = await self._deciding(interval)
         if last is None or last.interval != interval.name:
             raise LedgerError(f"{interval} cannot give its range back: it is not the last one of a chain")
-        # Its own record decides whether it is done or gives back, that of the chain who takes a range behind it.
+        # Its own record decides whether it is done or gives back, that of the chain who takes a range after it.
         given = await self._change(interval, _waiting_to(IntervalState.GIVEN_BACK, interval, reason, by))
         try:
             await self._table.replace(interval.last_key, given.to_json(), last.version)
