@@ -12,7 +12,7 @@ def test_the_uri_of_a_stream_is_an_asset(uri: str):
 
 
 def test_names_keep_their_case_and_their_signs():
-    assert Asset("pravega://My_Scope.1/My-stream.2").uri == "pravega://My_Scope.1/My-stream.2"
+    assert Asset("pravega://My-Scope.1/My-stream.2").uri == "pravega://My-Scope.1/My-stream.2"
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_names_keep_their_case_and_their_signs():
         "pravega://examples/",
         "pravega:///flights",
         "pravega://examples/flights/more",
-        "pravega://examples/-flights",
+        "pravega://examples/my_flights",
         "pravega://exa%20mples/flights",
         "pravega://host:9090/examples/flights",
         "pravega://user@examples/flights",
