@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from airflow.sdk import Context
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -40,18 +40,18 @@ def finish(
 
 
 @contextmanager
-def failures_recorded(hook: PravegaHook, stream: str, cuts: object, context: Context) -> Iterator[None]:
+def failures_recorded(hook: PravegaHook, stream: str, cuts: Any, context: Context) -> Iterator[None]:
     """Run a block that processes the interval of a range; if it fails and is not tried again, record that and why."""
     try:
         yield
     except Exception as error:
-        if isinstance(cuts, Mapping) and (isinstance(error, AirflowFailException) or _is_last_try(context)):
+        named = isinstance(cuts, Mapping) and {"consumer", "interval"} <= cuts.keys()
+        if named and (isinstance(error, AirflowFailException) or _is_last_try(context)):
             # The error that matters is the other one.
-            with suppress(PravegaError), hook.get_client() as client:
+            with suppress(PravegaError, AirflowNotFoundException), hook.get_client() as client:
                 name = StreamName.parse(stream, client.config.scope)
-                if "consumer" in cuts and "interval" in cuts:
-                    interval = Interval(cuts["consumer"], name, cuts["interval"])
-                    client.cut_ledger(name.scope).fail(interval, f"{error}"[:_LONGEST_REASON], by=write_name(context))
+                interval = Interval(cuts["consumer"], name, cuts["interval"])
+                client.cut_ledger(name.scope).fail(interval, f"{error}"[:_LONGEST_REASON], by=write_name(context))
         raise
 
 
