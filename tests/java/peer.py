@@ -11,9 +11,9 @@ from typing import Any
 
 from tests.java.child import Child
 
-from aiopravega.emulator.fetch import ensure_jars
-from aiopravega.emulator.jars import JarList
-from aiopravega.emulator.java import find_java
+from pravega_emulator.fetch import ensure_jars
+from pravega_emulator.jars import JarList
+from pravega_emulator.java import find_java
 
 HERE = Path(__file__).parent
 
