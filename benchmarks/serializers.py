@@ -32,7 +32,7 @@ from aiopravega.blocking import blocks
 from aiopravega.blocking import serializers as blocking
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.schema import RegistryConfig
-from aiopravega.schema.header import HEADER_BYTES
+from aiopravega.schema.registry.header import HEADER_BYTES
 from aiopravega.schema.serializers import AvroFormat, EventFormat, JsonFormat, ProtobufFormat
 from benchmarks.events import AVRO, flights
 from pravega_emulator import PravegaEmulator

@@ -21,8 +21,8 @@ from aiopravega.errors import (
     SchemaRefusedError,
 )
 from aiopravega.schema import CodecType, GroupProperties, RegistryConfig, SchemaFormat, SchemaRegistry, header
-from aiopravega.schema.codecs import GZIP, SNAPPY
-from aiopravega.schema.formats.opening import open_block_reader, open_block_serializer
+from aiopravega.schema.open.blocks import open_block_reader, open_block_serializer
+from aiopravega.schema.registry.codecs import GZIP, SNAPPY
 from aiopravega.schema.serializers import AvroFormat, CustomFormat, JsonFormat, open_deserializer, open_serializer
 
 AVRO = GroupProperties.of(SchemaFormat.AVRO, "Backward")

@@ -29,10 +29,10 @@ from aiopravega.schema import (
     codec_named,
     split_header,
 )
-from aiopravega.schema.codecs import NONE
-from aiopravega.schema.header import HEADER_BYTES
+from aiopravega.schema.events.format import EventFormat, Read
 from aiopravega.schema.open import GroupAddress, need_group
-from aiopravega.schema.serializers.format import EventFormat, Read
+from aiopravega.schema.registry.codecs import NONE
+from aiopravega.schema.registry.header import HEADER_BYTES
 from aiopravega.schema.serializers.generic import format_of
 
 # A sample is taken from the beginnings of so many parts of the range, of about the same size.

@@ -19,7 +19,7 @@ from pyspark.sql.types import (
 )
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.formats.serializer import BlockSerializer
+from aiopravega.schema.open.blocks.serializer import BlockSerializer
 from aiopravega.times import TimeUnit
 from pyspark_pravega.encode.plan import EncodePlan
 from pyspark_pravega.write.write_options import ColumnOptions

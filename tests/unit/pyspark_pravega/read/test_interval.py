@@ -25,8 +25,8 @@ from pyspark.sql.types import (
 from aiopravega import SegmentId, StreamCut, StreamName
 from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.positions import NamedCut
-from aiopravega.schema.formats.arrays import values_of
-from aiopravega.schema.formats.targets import JsonTarget
+from aiopravega.schema.arrow.arrays import values_of
+from aiopravega.schema.open.blocks.targets import JsonTarget
 from aiopravega.times import TimeUnit
 from pyspark_pravega.decode.decode_options import OnError
 from pyspark_pravega.decode.typed import TypedPlan

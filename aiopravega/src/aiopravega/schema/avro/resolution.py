@@ -46,7 +46,7 @@ from aiopravega.schema.avro.plan import (
     Unreadable,
     problem_of,
 )
-from aiopravega.schema.compatibility.findings import ABSENT, Finding
+from aiopravega.schema.policy.findings import ABSENT, Finding
 
 # A logical type that is no other view of every value of its type: not every text is a UUID, nor every number a time of
 # day.

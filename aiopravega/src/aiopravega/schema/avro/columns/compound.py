@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from aiopravega.schema.arrow.arrays import Numbers, numbers, pick, spread
 from aiopravega.schema.avro.columns.cursors import Events, where
 from aiopravega.schema.avro.columns.nodes import Node, Null
-from aiopravega.schema.formats.arrays import Numbers, numbers, pick, spread
 
 
 @dataclass(frozen=True, slots=True)

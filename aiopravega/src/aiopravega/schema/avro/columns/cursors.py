@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from aiopravega.schema.formats.arrays import Mask, Numbers, borders_of, numbers
+from aiopravega.schema.arrow.arrays import Mask, Numbers, borders_of, numbers
 
 _MORE: Final = 0x80  # the bit of a byte of a number that says that another one follows
 _LOW: Final = np.uint8(0x7F)

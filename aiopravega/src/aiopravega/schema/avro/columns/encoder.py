@@ -8,6 +8,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.arrow.arrays import booleans
+from aiopravega.schema.arrow.byte_columns import (
+    concatenated,
+    constant,
+    counts_of,
+    entries_of,
+    joined,
+    joined_items,
+    null_as,
+    varints,
+    zigzag,
+)
 from aiopravega.schema.avro import model as avro
 from aiopravega.schema.avro.columns.branches import Encoder, number_of, union_encoder
 from aiopravega.schema.avro.columns.values import (
@@ -21,18 +33,6 @@ from aiopravega.schema.avro.columns.values import (
 )
 from aiopravega.schema.avro.limits import MOST_DIGITS
 from aiopravega.schema.avro.model import NO_DEFAULT, NULL, AvroType, kind_of
-from aiopravega.schema.formats.arrays import booleans
-from aiopravega.schema.formats.pieces import (
-    concatenated,
-    constant,
-    counts_of,
-    entries_of,
-    joined,
-    joined_items,
-    null_as,
-    varints,
-    zigzag,
-)
 
 _END: Final = b"\0"  # of the blocks of an array or a map
 
