@@ -1,6 +1,6 @@
 """The fault matrix: rounds of cases. The cases of a round share a server, a job, and the fault that meets them.
 
-A case's name is its stream. Its seed, which decides its rows, is its place in the matrix.
+A case's name is its stream. Its seed, which decides its rows, is its index in the matrix.
 """
 
 from collections.abc import Iterable, Iterator
@@ -163,7 +163,7 @@ def _rounds() -> Iterator[Round]:
         _cases("suspended", (SENDING[0], LEAVING[1], *DECIDING, ("commit", "after", 1)), _SHORT),
         "short leases",
     )
-    for words, skew in (("ahead", _DAY), ("behind", -_DAY)):
+    for words, skew in (("ahead", _DAY), ("after", -_DAY)):
         yield Round(
             f"clock-{words}",
             f"driver, whose clock was a day {words}",

@@ -73,10 +73,10 @@ def varints(values: npt.NDArray[np.uint64], like: pa.Array | None = None) -> pa.
         if largest >> 7 * group == 0:
             break
         sizes += values >= np.uint64(1 << 7 * group)
-    places = np.arange(int(sizes.max(initial=1)), dtype=np.int64)
-    groups = values[:, None] >> (_SEVEN * places.astype(np.uint64)) & _LOW
-    groups |= np.where(places < sizes[:, None] - 1, _MORE, np.uint64(0))
-    data = groups.astype(np.uint8)[places < sizes[:, None]]
+    digits = np.arange(int(sizes.max(initial=1)), dtype=np.int64)
+    groups = values[:, None] >> (_SEVEN * digits.astype(np.uint64)) & _LOW
+    groups |= np.where(digits < sizes[:, None] - 1, _MORE, np.uint64(0))
+    data = groups.astype(np.uint8)[digits < sizes[:, None]]
     borders = np.zeros(len(values) + 1, np.int32)
     np.cumsum(sizes, out=borders[1:])
     return pa.Array.from_buffers(

@@ -40,8 +40,8 @@ def encoding_ids(events: pa.BinaryArray) -> Numbers:
     data = np.frombuffer(buffer, np.uint8)
     with_header = (borders[1:] - start >= HEADER_BYTES) & (data.take(start, mode="clip") == PROTOCOL)
     ids = np.zeros(len(start), np.int64)
-    for place in range(1, HEADER_BYTES):
-        ids = ids << 8 | data.take(start + place, mode="clip")
+    for index in range(1, HEADER_BYTES):
+        ids = ids << 8 | data.take(start + index, mode="clip")
     # An id is a signed int32, of which the registry gives out none below zero.
     return np.where(with_header & (ids <= np.iinfo(np.int32).max), ids, NO_HEADER)
 

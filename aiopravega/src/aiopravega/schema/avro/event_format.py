@@ -74,7 +74,7 @@ class AvroFormat:
             except (EOFError, ValueError, IndexError, TypeError, KeyError, OverflowError, MemoryError) as error:
                 raise MalformedEventError(f"it is no datum of its Avro schema: {error!r}") from None
             if source.tell() != len(event) and source.read().strip(b"\0"):
-                raise MalformedEventError("it goes on behind the end of its Avro datum")
+                raise MalformedEventError("bytes follow the end of its Avro datum")
             return value
 
         return read

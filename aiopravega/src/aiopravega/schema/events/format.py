@@ -29,9 +29,9 @@ class EventFormat(Protocol):
         """
 
     def reader(self, written: SchemaInfo | None = None, skip: int = 0) -> Read:
-        """Makes values of events, whose payloads begin behind `skip` bytes.
+        """Makes values of events, whose payloads begin after `skip` bytes.
 
-        The function raises `MalformedEventError` for a payload that does not fit. Zero bytes behind it, as the codecs
+        The function raises `MalformedEventError` for a payload that does not fit. Zero bytes after it, as the codecs
         of Java leave them, do not disturb.
 
         Args:

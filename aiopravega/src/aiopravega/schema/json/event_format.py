@@ -81,7 +81,7 @@ class JsonFormat:
                 text = event[skip:].decode()
                 value, end = scan(text)
                 if end != len(text) and text[end:].strip("\0 \t\r\n"):
-                    raise MalformedEventError("it goes on behind the end of its JSON value")
+                    raise MalformedEventError("bytes follow the end of its JSON value")
             except ValueError:
                 return read_with_care(event)
             return value

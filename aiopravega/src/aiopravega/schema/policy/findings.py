@@ -31,7 +31,7 @@ class Terms:
 class Finding:
     """One reason why a reader cannot read all that a writer may write.
 
-    `path` is a place in the data, `reader` and `writer` are the schemas' texts there, `change_reader` and
+    `path` leads to a value in the data, `reader` and `writer` are the schemas' texts there, `change_reader` and
     `change_writer` say what would help if that schema is the one that is not in use yet.
     """
 

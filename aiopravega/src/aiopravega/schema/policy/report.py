@@ -14,7 +14,7 @@ _HEADER: Final = ("version", "direction", "path", "rule", "old", "new")
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One place where two schemas do not go together.
+    """One difference by which two schemas are not compatible.
 
     `direction` is "backward" if the new schema cannot read data of the old one, "forward" if the old one cannot read
     data of the new one. `version` is the old schema's version; None if the old schema has none.

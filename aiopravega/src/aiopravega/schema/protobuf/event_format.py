@@ -113,7 +113,7 @@ def _is(value: Any, name: str) -> bool:
 
 
 def _collect(file: FileDescriptor, files: dict[str, FileDescriptorProto]) -> None:
-    """A file behind those that it imports."""
+    """A file after those that it imports."""
     if file.name in files:
         return
     for dependency in file.dependencies:

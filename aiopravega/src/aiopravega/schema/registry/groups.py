@@ -30,7 +30,7 @@ class GroupCalls(Calls):
             PravegaTimeoutError: the token is not one of the registry's, or the registry is overloaded.
         """
         query = {"limit": str(limit)} | ({} if token is None else {"continuationToken": token})
-        what = "listing groups" + (f" behind {token!r}, if that is a token of this registry's" if token else "")
+        what = "listing groups" + (f" after {token!r}, if that is a token of this registry's" if token else "")
         return parsed(
             GroupsPage, (await self._http.ask("GET", "/v1/groups", what, query=inside(namespace, query))).json()
         )
@@ -42,7 +42,7 @@ class GroupCalls(Calls):
             found = await self.groups_page(namespace, page, token)
             for group in found.groups.items():
                 yield group
-            # A page of groups that may not be read is empty, too, but its token goes on.
+            # A page of groups that may not be read is empty, too, but its token continues.
             if found.continuation_token == token or (not found.groups and token is None):
                 return
             token = found.continuation_token

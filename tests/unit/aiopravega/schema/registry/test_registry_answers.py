@@ -121,7 +121,7 @@ async def test_a_registry_that_is_not_there_is_an_error_that_says_so(unused_tcp_
 
 async def test_a_token_that_the_registry_did_not_give_out_is_an_error_that_says_so():
     async with saying(None) as (registry, _):
-        with pytest.raises(PravegaTimeoutError, match="behind 'made-up', if that is a token of this registry's.*0.5 s"):
+        with pytest.raises(PravegaTimeoutError, match="after 'made-up', if that is a token of this registry's.*0.5 s"):
             await registry.groups_page(token="made-up")
 
 

@@ -63,7 +63,7 @@ class Events:
         return Events(self.data, self._buffer, self.at[rows], self.end[rows], self._rows[rows], self._outcome)
 
     def read_on(self, rows: Numbers, part: "Events") -> None:
-        """Go on where a part of them is now."""
+        """Continue where a part of them is now."""
         self.at[rows] = part.at
 
     def fail(self, mask: Mask, reason: str) -> None:

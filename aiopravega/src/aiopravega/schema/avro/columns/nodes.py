@@ -181,7 +181,7 @@ class Symbols:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """What the reader's schema has no place for."""
+    """What the reader's schema does not have."""
 
     type: pa.DataType
     reason: str

@@ -1,4 +1,4 @@
-"""Avro types as Arrow types: those of Spark's `from_avro`, so that one can take the other's place."""
+"""Avro types as Arrow types: those of Spark's `from_avro`, so that one can replace the other."""
 
 from typing import Final
 

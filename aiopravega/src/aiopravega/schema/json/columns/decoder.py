@@ -1,7 +1,7 @@
 """Payloads in JSON into columns, by PyArrow's reader over all of them joined by new lines.
 
 The reader tells rows, not events, so the text that it gets must not let one pass for the other. A string cannot hold a
-new line. If each event begins with `{` and ends with `}`, then behind the end of each an object can begin at the top
+new line. If each event begins with `{` and ends with `}`, then after the end of each an object can begin at the top
 only: so every event begins a row, and if there are as many rows as events, each event is one. Other events, such as
 those with white space around them, are put into objects of their own, as in {"event":…}, which costs half as much
 again.
@@ -95,7 +95,7 @@ class JsonDecoder:
     def _columns(self, table: pa.Table, rows: int) -> list[pa.Array]:
         if table.num_rows != rows:
             raise BlockError(_SEVERAL)
-        return [_whole(table.column(place)).cast(field.type) for place, field in enumerate(self._schema)]
+        return [_whole(table.column(index)).cast(field.type) for index, field in enumerate(self._schema)]
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

@@ -1,4 +1,4 @@
-"""Keywords for arrays: places, the rest, sizes, `contains`."""
+"""Keywords for arrays: items by index, the rest, sizes, `contains`."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ def _split(node: Node) -> tuple[Sequence[Any], Any]:
 
 
 def _item(case: Case, at: int) -> tuple[Node, ...]:
-    """The schemas of the item at a place."""
+    """The schemas of the item at an index."""
     found = []
     for node in case.nodes:
         first, rest = _split(node)
@@ -75,7 +75,7 @@ def _contains(reader: Node, case: Case, path: str, covers: Covers) -> list[Findi
     keywords = reader.keywords
     wanted, least = reader.at(keywords["contains"]), keywords.get("minContains", 1)
     most = keywords.get("maxContains", math.inf)
-    # Of the items after the places that the writer declares one by one, all are alike.
+    # Of the items after those that the writer declares one by one, all are alike.
     known = max(len(_split(node)[0]) for node in case.nodes)
     lower = not least or (case.least("minItems") - known >= least and not covers(wanted, _item(case, known), path))
     upper = most == math.inf

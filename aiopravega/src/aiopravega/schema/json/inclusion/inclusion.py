@@ -147,15 +147,15 @@ def _listed(reader: Node, case: Case, path: str, values: list[object]) -> list[F
     refused: dict[tuple[str, str, str], list[str]] = {}
     for value in values:
         for error in reader.errors(value)[:1]:
-            place = path + error.json_path[1:]
+            at = path + error.json_path[1:]
             text = said(error.validator, error.validator_value) if error.validator else "false"
-            refused.setdefault((place, rule_of(error.validator or "not"), text), []).append(shown(value))
+            refused.setdefault((at, rule_of(error.validator or "not"), text), []).append(shown(value))
     found = []
-    for (place, rule, ours), which in refused.items():
+    for (at, rule, ours), which in refused.items():
         listed = case.values("enum") or case.values("const")
         theirs = ", ".join(said("enum" if isinstance(each, list) else "const", each) for each in listed)
         names = ", ".join(which)
-        found.append(Finding(place, rule, ours, theirs or names, f"admit {names}", f"do not write {names}"))
+        found.append(Finding(at, rule, ours, theirs or names, f"admit {names}", f"do not write {names}"))
     return found
 
 

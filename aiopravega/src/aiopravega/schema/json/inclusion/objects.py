@@ -145,14 +145,14 @@ def objects(reader: Node, case: Case, path: str, covers: Covers, *, declared_onl
 def _declared(reader: Node, written: Objects, path: str, covers: Covers) -> list[Finding]:
     found = []
     for name, schema in reader.keywords.get("properties", {}).items():
-        given, place = written.schemas(name), f"{path}.{name}"
-        findings = covers(reader.at(schema), given, place)
+        given, at = written.schemas(name), f"{path}.{name}"
+        findings = covers(reader.at(schema), given, at)
         if findings and not given:
             ours = shown(schema)
             change_reader = f"leave {name} untyped: the old schema admits any value there. If writers write declared "
             change_reader += "properties only, say so (declared_only)"
             change_writer = f"keep {name} as it was: readers with the old schema refuse other values"
-            findings = [Finding(place, rule_of("properties"), ours, ANYTHING, change_reader, change_writer)]
+            findings = [Finding(at, rule_of("properties"), ours, ANYTHING, change_reader, change_writer)]
         found += findings
     return found
 

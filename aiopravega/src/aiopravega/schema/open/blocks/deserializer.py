@@ -64,7 +64,7 @@ class BlockDeserializer:
             return self._decoder(NO_HEADER).decode(events)
         ids = encoding_ids(events)
         columns: list[list[pa.Array]] = []
-        places: list[Numbers] = []
+        positions: list[Numbers] = []
         bad: dict[int, str] = {}
         for encoding_id in np.unique(ids).tolist() or [NO_HEADER]:
             rows = np.flatnonzero(ids == encoding_id)
@@ -73,11 +73,11 @@ class BlockDeserializer:
                 payloads = without_header(payloads)
             block = self._decoder(encoding_id).decode(payloads)
             columns.append(block.columns)
-            places.append(rows[good_rows(len(rows), block.bad)])
+            positions.append(rows[good_rows(len(rows), block.bad)])
             bad |= {int(rows[row]): why for row, why in block.bad.items()}
         if len(columns) == 1:
             return Block(columns[0], bad)
-        order = np.argsort(np.concatenate(places))
+        order = np.argsort(np.concatenate(positions))
         return Block([pick(pa.concat_arrays(parts), order) for parts in zip(*columns, strict=True)], bad)
 
     def batch(self, events: pa.BinaryArray) -> pa.RecordBatch:

@@ -58,17 +58,17 @@ _NUMBERS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The encoder of a message: its fields, and the place of the column of each."""
+    """The encoder of a message: its fields, and the index of the column of each."""
 
     names: tuple[str, ...]
     fields: tuple[Encode, ...]
-    places: tuple[int, ...]
+    indexes: tuple[int, ...]
 
     def columns(self, columns: Sequence[pa.Array], rows: int, path: str = "") -> pa.BinaryArray:
         """A message of each row of some columns."""
         parts = [
-            encode(columns[place], path + name).fill_null(constant(b""))
-            for name, encode, place in zip(self.names, self.fields, self.places, strict=True)
+            encode(columns[index], path + name).fill_null(constant(b""))
+            for name, encode, index in zip(self.names, self.fields, self.indexes, strict=True)
         ]
         return concatenated(parts) if parts else pa.nulls(rows, pa.binary()).fill_null(constant(b""))
 

@@ -48,14 +48,14 @@ class _Comparison:
             self.findings += kept(reader, writer, path)
         ours, theirs = _fields(reader), _fields(writer)
         for number, field in ours.items():
-            place = f"{path}.{field.name}"
+            at = f"{path}.{field.name}"
             if number in theirs:
-                self._field(field, theirs[number], place)
+                self._field(field, theirs[number], at)
             elif field.is_required:
-                self._missing(field, ABSENT, place)
+                self._missing(field, ABSENT, at)
             elif any(start <= number < end for start, end in writer.extension_ranges):
                 why = f"the writer may have extensions with the number {number}"
-                self.findings.append(undecided(place, declaration(field), _extensions(writer), why))
+                self.findings.append(undecided(at, declaration(field), _extensions(writer), why))
         self._oneofs(reader, theirs, path)
         self._message_sets(reader, writer, path)
 
@@ -82,8 +82,8 @@ class _Comparison:
         self, ours: Descriptor, theirs: Descriptor, reader: FieldDescriptor, writer: FieldDescriptor, path: str
     ) -> None:
         if ours.GetOptions().map_entry and theirs.GetOptions().map_entry:
-            for number, place in ((1, f"{path}{{key}}"), (2, f"{path}{{}}")):
-                self._field(ours.fields_by_number[number], theirs.fields_by_number[number], place)
+            for number, at in ((1, f"{path}{{key}}"), (2, f"{path}{{}}")):
+                self._field(ours.fields_by_number[number], theirs.fields_by_number[number], at)
             return
         known = ours.full_name.startswith(_OWN) or theirs.full_name.startswith(_OWN)
         # Protobuf's own types mean more than their fields: a Duration would pass as a Timestamp.

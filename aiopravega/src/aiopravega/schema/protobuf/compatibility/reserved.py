@@ -71,10 +71,10 @@ def kept(new: Any, old: Any, path: str) -> list[Finding]:
 def _names(after: Reserved, before: Reserved, path: str) -> list[Finding]:
     found = []
     for name in sorted(before.names - after.names):
-        rule, place, remedy = "reservation-dropped", path, f'add again: reserved "{name}";'
+        rule, at, remedy = "reservation-dropped", path, f'add again: reserved "{name}";'
         if name in set(after.used.values()):
-            rule, place, remedy = "reserved-name-used", f"{path}.{name}", "take another name: this one had a meaning"
-        found.append(_finding(place, rule, str(after), str(before), remedy))
+            rule, at, remedy = "reserved-name-used", f"{path}.{name}", "take another name: this one had a meaning"
+        found.append(_finding(at, rule, str(after), str(before), remedy))
     return found
 
 

@@ -43,7 +43,7 @@ FIXED = {"type": "fixed", "name": "Two", "size": 2}
 MONEY = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
 WIDE = {"type": "fixed", "name": "Wide", "size": 20, "logicalType": "decimal", "precision": 20, "scale": 1}
 MAP = {"type": "map", "values": ["null", "int"]}
-PLACES = {"type": "array", "items": record(("city", "string"), ("zip", ["null", "int"]), name="Place")}
+ADDRESSES = {"type": "array", "items": record(("city", "string"), ("zip", ["null", "int"]), name="Address")}
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ PLACES = {"type": "array", "items": record(("city", "string"), ("zip", ["null", 
         (LISTS, [[], [1], []], [[], [1], []], "array<array<int>>"),
         (MAP, {"k": (1, 7), "l": (0, None)}, [("k", 7), ("l", None)], "map<string,int>"),
         (
-            PLACES,
+            ADDRESSES,
             [{"city": "Rome", "zip": (0, None)}, {"city": "Bonn", "zip": (1, 53111)}],
             [{"city": "Rome", "zip": None}, {"city": "Bonn", "zip": 53111}],
             "array<struct<city:string,zip:int>>",

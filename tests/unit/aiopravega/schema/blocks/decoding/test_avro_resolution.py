@@ -38,7 +38,7 @@ def test_fields_are_matched_by_name_and_those_that_only_the_writer_has_are_passe
 
 def test_fields_that_the_writer_lacks_have_their_defaults(encode, payloads):
     money = {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 1}
-    place = {"type": "record", "name": "P", "fields": [field("city", "string"), field("zip", "int", default=9)]}
+    address = {"type": "record", "name": "P", "fields": [field("city", "string"), field("zip", "int", default=9)]}
     reader = record(
         field("a", "int"),
         field("none", ["null", "string"], default=None),
@@ -52,7 +52,7 @@ def test_fields_that_the_writer_lacks_have_their_defaults(encode, payloads):
         field("money", money, default="\u0019"),
         field("list", {"type": "array", "items": "int"}, default=[1, 2]),
         field("map", {"type": "map", "values": "int"}, default={"k": 1}),
-        field("place", place, default={"city": "Rome"}),
+        field("address", address, default={"city": "Rome"}),
         field("choice", ["int", "null"], default=3),
     )
 
@@ -69,7 +69,7 @@ def test_fields_that_the_writer_lacks_have_their_defaults(encode, payloads):
         "money": Decimal("2.5"),
         "list": [1, 2],
         "map": [("k", 1)],
-        "place": {"city": "Rome", "zip": 9},
+        "address": {"city": "Rome", "zip": 9},
         "choice": 3,
     }
 
@@ -129,7 +129,7 @@ def test_timestamps_keep_their_moment_whatever_their_unit(encode, payloads):
             {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 1},
             {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2},
             Decimal("1.5"),
-            "written with 1 decimal places, but read with 2",
+            "written with scale 1, but read with scale 2",
         ),
     ],
 )

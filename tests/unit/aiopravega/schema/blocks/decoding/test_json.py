@@ -17,10 +17,10 @@ SCHEMA = pa.schema(
         ("id", pa.int64()),
         ("name", pa.string()),
         ("tags", pa.list_(pa.field("element", pa.string()))),
-        ("place", pa.struct([("city", pa.string()), ("zip", pa.int32())])),
+        ("address", pa.struct([("city", pa.string()), ("zip", pa.int32())])),
     ]
 )
-NOTHING = {"id": None, "name": None, "tags": None, "place": None}
+NOTHING = {"id": None, "name": None, "tags": None, "address": None}
 
 
 def decoded(payloads):
@@ -34,7 +34,7 @@ def test_fields_are_found_by_name_and_others_passed_over(payloads):
     rows, bad = decoded(
         payloads(
             b'{"name": "a", "id": 1, "unknown": {"x": [1]}}',
-            b'{"place": {"city": "Rome", "more": 1}, "tags": ["x", null]}',
+            b'{"address": {"city": "Rome", "more": 1}, "tags": ["x", null]}',
             b"{}",
             b' {"id": null}\t',
         )
@@ -43,7 +43,7 @@ def test_fields_are_found_by_name_and_others_passed_over(payloads):
     assert not bad
     assert rows == [
         NOTHING | {"id": 1, "name": "a"},
-        NOTHING | {"place": {"city": "Rome", "zip": None}, "tags": ["x", None]},
+        NOTHING | {"address": {"city": "Rome", "zip": None}, "tags": ["x", None]},
         NOTHING,
         NOTHING,
     ]
@@ -92,7 +92,7 @@ def test_no_event_passes_for_another(payloads, events):
     ("event", "reason"),
     [
         (b'{"id":"x"}', "id is of type string, but read as number"),
-        (b'{"place":{"zip":[]}}', "place/zip is of type array, but read as number"),
+        (b'{"address":{"zip":[]}}', "address/zip is of type array, but read as number"),
         (b"7", "it is of type number, but read as object"),
         (b'{"id":1.5}', "Failed to convert JSON to int64"),
         (b'{"name":5}', "name is of type number, but read as string"),
@@ -173,14 +173,14 @@ def test_a_json_schema_stands_for_columns(as_spark):
             "open": {"type": "boolean"},
             "kind": {"enum": ["a", "b"]},
             "tags": {"type": "array", "items": {"type": "string"}},
-            "place": {"$ref": "#/definitions/place"},
+            "address": {"$ref": "#/definitions/address"},
             "note": {"anyOf": [{"type": "null"}, {"type": "string"}]},
         },
-        "definitions": {"place": {"properties": {"city": {"type": "string"}}}},
+        "definitions": {"address": {"properties": {"city": {"type": "string"}}}},
     }
 
     assert as_spark(columns_of(schema)) == (
-        "struct<id:bigint,price:double,open:boolean,kind:string,tags:array<string>,place:struct<city:string>,note:string>"
+        "struct<id:bigint,price:double,open:boolean,kind:string,tags:array<string>,address:struct<city:string>,note:string>"
     )
 
 
@@ -207,8 +207,8 @@ def test_a_json_schema_that_cannot_be_columns_is_refused(schema, said):
 
 @pytest.mark.parametrize("threads", [False, True])
 def test_events_that_would_pass_for_others_together_are_told(payloads, threads):
-    # As many rows as events, if they were only joined: a string that goes on in the next event, and two objects in one.
-    events = [b'{"name":"a}', b'{"}', b'{"id":1}{"id":2}', b'{"id":3}', b'{"place":{}', b'{"id":4},{"id":5}']
+    # As many rows as events, if they were only joined: a string that continues in the next event, two objects in one.
+    events = [b'{"name":"a}', b'{"}', b'{"id":1}{"id":2}', b'{"id":3}', b'{"address":{}', b'{"id":4},{"id":5}']
 
     block = JsonDecoder(SCHEMA, threads=threads).decode(payloads(*events))
 

@@ -18,13 +18,13 @@ FIELDS = [
     ("small", 3, Field.TYPE_UINT32, ""),
     ("large", 4, Field.TYPE_UINT64, ""),
     ("colour", 5, Field.TYPE_ENUM, ".demo.Colour"),
-    ("place", 6, Field.TYPE_MESSAGE, ".demo.Order.Place"),
+    ("address", 6, Field.TYPE_MESSAGE, ".demo.Order.Address"),
     ("at", 7, Field.TYPE_MESSAGE, ".google.protobuf.Timestamp"),
     ("tags", 8, Field.TYPE_STRING, ""),
     ("raw", 9, Field.TYPE_BYTES, ""),
 ]
 COLUMNS = (
-    "struct<id:bigint,name:string,small:bigint,large:decimal(20,0),colour:string,place:struct<city:string>,"
+    "struct<id:bigint,name:string,small:bigint,large:decimal(20,0),colour:string,address:struct<city:string>,"
     "at:timestamp,tags:array<string>,raw:binary>"
 )
 
@@ -36,8 +36,8 @@ def order_file(*names: str) -> FileDescriptorProto:
     for number, name in enumerate(["RED", "GREEN"]):
         colours.value.add(name=name, number=number)
     order = file.message_type.add(name="Order")
-    place = order.nested_type.add(name="Place")
-    place.field.add(name="city", number=1, type=Field.TYPE_STRING, label=Field.LABEL_OPTIONAL)
+    address = order.nested_type.add(name="Address")
+    address.field.add(name="city", number=1, type=Field.TYPE_STRING, label=Field.LABEL_OPTIONAL)
     for name, number, kind, type_name in FIELDS:
         if not names or name in names:
             label = Field.LABEL_REPEATED if name == "tags" else Field.LABEL_OPTIONAL
@@ -70,7 +70,7 @@ def decoded(payloads, target=None):
 
 def test_every_field_is_a_column(payloads, as_spark):
     order = ORDER(id=-1, name="ä", small=2**32 - 1, large=2**64 - 1, colour=1, tags=["a", "b"], raw=b"\xff")
-    order.place.city = "Rome"
+    order.address.city = "Rome"
     order.at.FromDatetime(datetime(2024, 1, 2, tzinfo=UTC) + timedelta(microseconds=5))
 
     rows, bad = decoded(payloads(order.SerializeToString()))
@@ -83,7 +83,7 @@ def test_every_field_is_a_column(payloads, as_spark):
             "small": 2**32 - 1,
             "large": Decimal(2**64 - 1),
             "colour": "GREEN",
-            "place": {"city": "Rome"},
+            "address": {"city": "Rome"},
             "at": datetime(2024, 1, 2, 0, 0, 0, 5, UTC),
             "tags": ["a", "b"],
             "raw": b"\xff",

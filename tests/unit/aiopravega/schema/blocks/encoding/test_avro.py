@@ -109,7 +109,7 @@ def test_a_column_that_cannot_be_a_field_is_named():
         schema_of(pa.schema([("a b", pa.int64())]), "stream")
 
 
-UNION = ["null", "string", {"type": "record", "name": "Place", "fields": [{"name": "city", "type": "string"}]}, "int"]
+UNION = ["null", "string", {"type": "record", "name": "Address", "fields": [{"name": "city", "type": "string"}]}, "int"]
 MEMBERS = pa.struct(
     [("member0", pa.string()), ("member1", pa.struct([("city", pa.string())])), ("member2", pa.int32())]
 )

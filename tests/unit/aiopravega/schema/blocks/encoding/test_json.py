@@ -28,7 +28,7 @@ def test_every_type_is_what_its_text_says_and_nulls_are_left_out(rows):
         assert found["day"] == row["day"].isoformat()
         assert found["at"] == row["at"].strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         assert found["local"] == row["local"].strftime("%Y-%m-%dT%H:%M:%S.%f")
-        assert found["place"] == {name: value for name, value in row["place"].items() if value is not None}
+        assert found["address"] == {name: value for name, value in row["address"].items() if value is not None}
         stops = [stop and {name: value for name, value in stop.items() if value is not None} for stop in row["stops"]]
         assert found["stops"] == stops
         assert found["counts"] == dict(row["counts"])
@@ -36,7 +36,7 @@ def test_every_type_is_what_its_text_says_and_nulls_are_left_out(rows):
 
 def test_a_read_gives_back_what_was_encoded(rows):
     # Not dates: the reader of JSON takes them for numbers.
-    names = ["id", "small", "name", "flag", "ratio", "half", "at", "place", "tags", "stops"]
+    names = ["id", "small", "name", "flag", "ratio", "half", "at", "address", "tags", "stops"]
     some = rows.select(names)
     events = JsonEncoder(names).columns(some.columns, some.num_rows)
 

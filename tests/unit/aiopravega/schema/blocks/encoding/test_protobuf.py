@@ -25,11 +25,11 @@ FIELDS = [
     ("name", Field.TYPE_STRING, "", False),
     ("raw", Field.TYPE_BYTES, "", False),
     ("colour", Field.TYPE_ENUM, ".demo.Colour", False),
-    ("place", Field.TYPE_MESSAGE, ".demo.Order.Place", False),
+    ("address", Field.TYPE_MESSAGE, ".demo.Order.Address", False),
     ("at", Field.TYPE_MESSAGE, ".google.protobuf.Timestamp", False),
     ("tags", Field.TYPE_STRING, "", True),
     ("numbers", Field.TYPE_INT32, "", True),
-    ("stops", Field.TYPE_MESSAGE, ".demo.Order.Place", True),
+    ("stops", Field.TYPE_MESSAGE, ".demo.Order.Address", True),
     ("counts", Field.TYPE_MESSAGE, ".demo.Order.CountsEntry", True),
 ]
 ROWS: list[dict[str, Any]] = [
@@ -43,7 +43,7 @@ ROWS: list[dict[str, Any]] = [
         "name": "x" * 200,
         "raw": b"\0",
         "colour": "GREEN",
-        "place": {"city": "Rome"},
+        "address": {"city": "Rome"},
         "at": datetime(1960, 1, 1, 2, 3, 4, 5, tzinfo=UTC),
         "tags": ["a", "", "b"],
         "numbers": [1, -1, 300],
@@ -61,7 +61,7 @@ def order_file() -> FileDescriptorProto:
     for number, name in enumerate(["RED", "GREEN"]):
         colours.value.add(name=name, number=number)
     order = file.message_type.add(name="Order")
-    order.nested_type.add(name="Place").field.add(name="city", number=1, type=Field.TYPE_STRING, label=1)
+    order.nested_type.add(name="Address").field.add(name="city", number=1, type=Field.TYPE_STRING, label=1)
     entry = order.nested_type.add(name="CountsEntry")
     entry.options.map_entry = True
     entry.field.add(name="key", number=1, type=Field.TYPE_STRING, label=1)
@@ -101,7 +101,7 @@ def test_messages_are_what_protobuf_itself_reads(first):
     for name in ("id", "signed", "small", "large", "ratio", "flag", "name", "raw"):
         assert getattr(order, name) == row[name]
     assert order.colour == 1
-    assert order.place.city == "Rome"
+    assert order.address.city == "Rome"
     assert order.at.ToDatetime(UTC) == row["at"]
     assert list(order.tags) == row["tags"]
     assert list(order.numbers) == row["numbers"]
@@ -121,7 +121,7 @@ def test_a_read_gives_back_what_was_encoded():
     ("column", "complaint"),
     [
         ({"id": pa.array(["a"])}, "column id is string, which the Protobuf message has as int64"),
-        ({"place": pa.array([1])}, "column place is int64.*demo.Order.Place"),
+        ({"address": pa.array([1])}, "column address is int64.*demo.Order.Address"),
         ({"other": pa.array([1])}, "no field for the column other"),
         ({"colour": pa.array(["BLUE"])}, "colour is 'BLUE' in some rows.*RED, GREEN"),
         ({"tags": pa.array([["a", None]])}, "tags has a list with a null in it"),

@@ -16,7 +16,7 @@ from aiopravega.read.split import Splitter
 from aiopravega.store import SegmentStore
 
 
-class Placer:
+class GivenCuts:
     """Checks that cuts lie in their streams."""
 
     def __init__(self, controller: Controller, store: SegmentStore, planner: Planner, splitter: Splitter) -> None:
@@ -25,7 +25,7 @@ class Placer:
         self._planner = planner
         self._splitter = splitter
 
-    async def place(self, stream: StreamName, cut: StreamCut) -> StreamCut:
+    async def located(self, stream: StreamName, cut: StreamCut) -> StreamCut:
         """A cut of a stream between its head and its tail, with the real offsets of ends of segments.
 
         Raises:
@@ -50,14 +50,14 @@ class Placer:
         offsets = await asyncio.gather(*(self._offset(*position) for position in cut.positions.items()))
         return StreamCut(stream, dict(zip(cut.positions, offsets, strict=True)))
 
-    async def check_between_events(self, placed: StreamCut) -> None:
-        """Check that a cut which `place` gave has no position inside an event. What is in doubt passes.
+    async def check_between_events(self, located: StreamCut) -> None:
+        """Check that a cut which `located` gave has no position inside an event. What is in doubt passes.
 
         Raises:
             InvalidStreamCutError: it has.
             PravegaError: the segments cannot be read.
         """
-        await asyncio.gather(*(self._check_position(*position) for position in placed.positions.items()))
+        await asyncio.gather(*(self._check_position(*position) for position in located.positions.items()))
 
     async def _check_position(self, segment: SegmentId, offset: int) -> None:
         info = await self._store.info(segment)
