@@ -178,12 +178,15 @@ class PravegaClient(RangeCalls, TimeCalls):
 
     # --- writes ---------------------------------------------------------------------------------------------
 
-    def writer(self, scope: str, stream: str, *, writer_id: str | None = None) -> EventWriter:
+    def writer(
+        self, scope: str, stream: str, *, writer_id: str | None = None, large_events: bool = False
+    ) -> EventWriter:
         """A writer of single events; use it with `async with`. `writer_id`: under which it notes times (else its own).
 
-        A writer that restarts gives the same one, so that watermarks do not wait for the old one.
+        A writer that restarts gives the same one, so that watermarks do not wait for the old one. With `large_events`
+        it takes events of up to 2 GiB, as the Java client does with `enableLargeEvents`; readers need memory for them.
         """
-        return EventWriter(self.controller, self.store, StreamName(scope, stream), writer_id)
+        return EventWriter(self.controller, self.store, StreamName(scope, stream), writer_id, large_events=large_events)
 
     def transaction(
         self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE, writer_id: str | None = None

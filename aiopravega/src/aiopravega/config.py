@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 from aiopravega.credentials import authorization, client_context
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import check_name
+from aiopravega.sizes import LARGEST_EVENT
 
 DEFAULT_CONTROLLER_URI = "tcp://localhost:9090"
 ENVIRONMENT_PREFIX = "PRAVEGA_"
@@ -29,6 +30,7 @@ _ENVIRONMENT_FIELDS = (
     "token",
     "ca_file",
     "verify_hostname",
+    "max_event_bytes",
 )
 
 
@@ -51,6 +53,9 @@ class PravegaConfig(BaseModel):
     connect_timeout: float = Field(10.0, gt=0, description="limit for opening one connection")
     request_timeout: float = Field(30.0, gt=0, description="limit for the answer to one request")
     retry_timeout: float = Field(60.0, ge=0, description="how long failures that can pass are tried again")
+    max_event_bytes: int = Field(
+        LARGEST_EVENT, gt=0, le=LARGEST_EVENT, description="the longest event that a reader accepts, without its header"
+    )
 
     def __init__(self, **values: Any) -> None:
         for name in _ENVIRONMENT_FIELDS:
