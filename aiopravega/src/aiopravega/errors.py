@@ -161,7 +161,7 @@ class MalformedEventError(PravegaError):
     """The bytes at an offset are not an event: a cut inside an event, or data of another writer format.
 
     `at` is where, in bytes from the beginning of what was read; for a segment, its offset. `cut_off`: an event may
-    begin there, but goes on behind the end of what was asked for.
+    begin there, but ends after what was asked for.
     """
 
     def __init__(self, message: str, at: int = 0, *, cut_off: bool = False) -> None:

@@ -16,7 +16,7 @@ def no_event(wanted: SegmentRange, offset: int) -> MalformedEventError:
 
 
 def cut_off(wanted: SegmentRange, offset: int) -> MalformedEventError:
-    """The event at an offset goes on behind the end of the range."""
+    """The event at an offset ends after the range."""
     return MalformedEventError(
         f"{wanted.segment}: the range from {wanted.start} to {wanted.end} ends inside the event at {offset}, or "
         "starts inside one: use StreamCuts that lie between events",

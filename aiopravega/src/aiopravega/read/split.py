@@ -1,6 +1,6 @@
 """Splitting ranges of segments into pieces that end between events.
 
-Pravega keeps no index of events, so the places are found by reading: from a known start on if one is near, by a window
+Pravega keeps no index of events, so event starts are found by reading: from a known start if one is near, by a window
 of bytes otherwise (`aiopravega.read.boundaries`). Where a window leaves a doubt, an earlier one is tried, and the
 events are followed from there, over long ones without reading them. Where that is too far, two pieces stay one.
 """
@@ -25,16 +25,16 @@ _WINDOW: Final = window_bytes()
 _AT_A_TIME: Final = 4
 # After a doubt, windows that end so many windows earlier are tried.
 _EARLIER: Final = (1, 3, 7)
-# Where nobody needs a place as much as that, bytes that are read after a doubt to find one.
+# Bytes that are read after doubts to find event starts; more than that they are not worth.
 PATIENCE: Final = 256 * 1024 * 1024
 
 
 class Splitter:
-    """Finds places between events in segments.
+    """Finds offsets between events in segments.
 
     Args:
         store: where the segments are. If its configuration accepts no event over 8 MiB, windows are proof.
-        patience: bytes that are read for all places of a range together where windows leave doubts.
+        patience: bytes that are read for all event starts of a range together where windows leave doubts.
     """
 
     def __init__(self, store: SegmentStore, patience: int = PATIENCE) -> None:
@@ -105,19 +105,19 @@ class Splitter:
         settled: list[int | None] = []
         walk = Walk(self._store, part.segment, part.start, self._patience)
         for target, at in zip(targets, found, strict=True):
-            place = at
-            if place is None:
+            offset = at
+            if offset is None:
                 await self._approach(walk, part, target)
-                place = await walk.last_start(target)
+                offset = await walk.last_start(target)
             else:
-                walk.advance(place)
-            if place is None:
+                walk.advance(offset)
+            if offset is None:
                 _LOG.warning(
                     "%s: no start of an event before offset %d can be told for sure, so it is not split there",
                     part.segment,
                     target,
                 )
-            settled.append(place)
+            settled.append(offset)
         return settled
 
     async def _approach(self, walk: Walk, part: SegmentRange, target: int) -> None:

@@ -1,4 +1,4 @@
-"""From event to event through a segment, from a known start on: the sure way to a place between events.
+"""From event to event through a segment, from a known start on: the sure way to an offset between events.
 
 Short events are read; of long ones only the headers are, so that a segment of long events is walked through quickly.
 """

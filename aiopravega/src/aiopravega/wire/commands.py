@@ -69,7 +69,7 @@ class AppendSetup(Reply):
 @register
 @dataclass(frozen=True, slots=True)
 class AppendBlock(Request):
-    """Whole framed events; takes effect with the `AppendBlockEnd` behind it."""
+    """Whole framed events; takes effect with the `AppendBlockEnd` after it."""
 
     TYPE: ClassVar[int] = 3
     writer_id: Uuid

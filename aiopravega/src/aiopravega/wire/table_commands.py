@@ -85,7 +85,7 @@ class TableRead(Reply):
 @register
 @dataclass(frozen=True, slots=True)
 class ReadTableKeys(Request):
-    """Asks for a page of all keys, behind `continuation_token`; the other three bound it by keys."""
+    """Asks for a page of all keys, after `continuation_token`; the other three bound it by keys."""
 
     TYPE: ClassVar[int] = 83
     request_id: Long

@@ -175,7 +175,7 @@ def write_plainly(writer: EventWriter, columns: SinkColumns, batches: Iterable[p
 
 
 def _grouped(frames: FramedEvents, keys: pa.Array | None, router: Router) -> Iterator[Block]:
-    """Blocks of one segment each; they know their events' places, for a stream that scales before they are written."""
+    """Blocks of one segment each; with their events' positions, since the stream may scale before they are written."""
     if keys is None:
         yield from frames.blocks(0, len(frames))
         return

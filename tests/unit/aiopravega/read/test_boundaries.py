@@ -106,8 +106,8 @@ def test_bytes_that_are_no_events_have_no_start():
 
 
 SPARSE = bytearray(2 * SIZE)
-for place in random.Random(4).sample(range(2 * SIZE), SIZE // 25):
-    SPARSE[place] = place % 251 + 1
+for index in random.Random(4).sample(range(2 * SIZE), SIZE // 25):
+    SPARSE[index] = index % 251 + 1
 INSIDE_LONG_EVENTS = {
     "random bytes": random.Random(5).randbytes(SIZE),
     "sparse bytes, as images and arrays have them": bytes(SPARSE[SIZE:]),

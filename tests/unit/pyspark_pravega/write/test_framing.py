@@ -66,7 +66,7 @@ def test_frames_can_be_taken_in_another_order(events: list[bytes], data: st.Data
 
     taken = frame_events(pa.array(events, pa.binary())).take(np.array(order, np.intp))
 
-    assert bytes(taken.whole) == framed([events[place] for place in order])
+    assert bytes(taken.whole) == framed([events[index] for index in order])
 
 
 def test_a_null_event_is_refused_with_its_place() -> None:

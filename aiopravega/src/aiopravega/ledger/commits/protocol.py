@@ -66,7 +66,7 @@ class CommitProtocol:
         self._retain = retain
 
     async def begin(self, sink: StreamName, write_id: str, attempt: UUID) -> WriteJob | CommitRecord:
-        """Look what is known of a write: returns a job to go on with, or the record of a write that is done.
+        """Look what is known of a write: returns a job to continue with, or the record of a write that is done.
 
         What an earlier attempt decided and did not finish is finished here. If some of it is lost for good, the job
         is to write just that (`WriteJob.needs`).
@@ -227,7 +227,7 @@ class CommitProtocol:
         return TransactionSet(self._controller, sink, {part.partition: part.txn_id for part in partitions})
 
     async def _incarnation(self, sink: StreamName) -> int:
-        """A number that no other stream of this name had: segment numbers go on when a stream is made again."""
+        """A number that no other stream of this name had: segment numbers continue when a stream is made again."""
         return min(entry.segment.number for entry in await self._controller.epoch_segments(sink, 0))
 
 

@@ -34,14 +34,14 @@ class Sweeper:
         return 0 if key[-1] % _ONE_IN else await self.sweep(key, retain)
 
     async def sweep(self, key: bytes, retain: float) -> int:
-        """Remove records that are done for more than `retain` seconds, among some behind `key`, and dead notes.
+        """Remove records that are done for more than `retain` seconds, among some after `key`, and dead notes.
 
         Returns:
             How many entries were removed.
         """
         before = datetime.now(UTC) - timedelta(seconds=retain)
         keys = await self._keys(key)
-        if len(keys) < _LOOKED_AT:  # the end of the table: go on at its beginning
+        if len(keys) < _LOOKED_AT:  # the end of the table: continue at its beginning
             keys += [other for other in await self._keys(b"") if other < key][: _LOOKED_AT - len(keys)]
         keys += await self._keys(NOTES_FROM)
         old = [entry for entry in await self._table.get_all(list(dict.fromkeys(keys))) if _is_old(entry, before)]
