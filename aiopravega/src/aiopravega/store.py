@@ -68,6 +68,7 @@ class SegmentStore:
         self._tokens: dict[tuple[StreamName, Access], _Token] = {}
         self.retry_policy = RetryPolicy(total=config.retry_timeout)
         self.request_timeout = config.request_timeout
+        self.max_event_bytes = config.max_event_bytes
 
     async def close(self) -> None:
         """Close all connections."""
@@ -177,4 +178,4 @@ class SegmentStore:
             lambda request_id, token: wire.GetSegmentAttribute(request_id, str(segment), wire.CREATION_TIME, token),
             wire.SegmentAttribute,
         )
-        return None if reply.value == wire.NO_ATTRIBUTE else datetime.fromtimestamp(reply.value / 1000, UTC)
+        return None if reply.value == wire.NO_VALUE else datetime.fromtimestamp(reply.value / 1000, UTC)
