@@ -55,7 +55,7 @@ async def next_start(
         return NextStart(first)
     left = await what_is_left(client, last.end)
     if left.gone is not None and on_truncated is OnTruncated.FAIL:
-        raise left.refusal(last.record.identity)
+        raise left.refusal(last.record.identity, follows=True)
     return NextStart(left.range.start, last, left.gone)
 
 

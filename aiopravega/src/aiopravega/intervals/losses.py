@@ -31,8 +31,8 @@ class Left:
     gone: SkippedPart | None = None
     made_again: str | None = None
 
-    def refusal(self, interval: Interval) -> PravegaError:
-        """The error for a consumer that does not pass over what is gone: it was the range of an interval."""
+    def refusal(self, interval: Interval, *, follows: bool = False) -> PravegaError:
+        """The error for a consumer that does not pass over what is gone: it was, or `follows`, an interval's range."""
         ways = (
             f"To continue without it, say on_truncated='skip', or: pravega cuts skip {interval.stream} "
             f"--consumer {interval.consumer!r}. To begin anew: pravega cuts forget, or another name of the consumer"
@@ -42,7 +42,7 @@ class Left:
                 f"{self.made_again}; the range of {interval} belongs to the deleted one. {ways}", self.made_again
             )
         return StreamTruncatedError(
-            f"{self.text} of the range of {interval} are gone: {self.gone and self.gone.reason}. {ways}"
+            f"{self.text} {'after' if follows else 'of'} the range of {interval} are gone: {self.gone and self.gone.reason}. {ways}"
         )
 
     @property
