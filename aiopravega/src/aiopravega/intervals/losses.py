@@ -41,9 +41,9 @@ class Left:
             return StreamMadeAgainError(
                 f"{self.made_again}; the range of {interval} belongs to the deleted one. {ways}", self.made_again
             )
-        return StreamTruncatedError(
-            f"{self.text} {'after' if follows else 'of'} the range of {interval} are gone: {self.gone and self.gone.reason}. {ways}"
-        )
+        where = "after" if follows else "of"
+        why = "" if self.gone is None else f": {self.gone.reason}"
+        return StreamTruncatedError(f"{self.text} {where} the range of {interval} are gone{why}. {ways}")
 
     @property
     def text(self) -> str:
