@@ -163,7 +163,7 @@ def _rounds() -> Iterator[Round]:
         _cases("suspended", (SENDING[0], LEAVING[1], *DECIDING, ("commit", "after", 1)), _SHORT),
         "short leases",
     )
-    for words, skew in (("ahead", _DAY), ("after", -_DAY)):
+    for words, skew in (("ahead", _DAY), ("behind", -_DAY)):
         yield Round(
             f"clock-{words}",
             f"driver, whose clock was a day {words}",
