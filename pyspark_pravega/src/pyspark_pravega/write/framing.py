@@ -81,8 +81,9 @@ def frame_events(events: pa.Array) -> FramedEvents:
     if len(lengths) and int(lengths.max()) > wire.MAX_EVENT:
         row = int(lengths.argmax())
         raise EventTooLargeError(
-            f"row {row} of its batch is an event of {lengths[row]:,} bytes: Pravega takes at most "
-            f"{wire.MAX_EVENT:,}. Nothing of it was sent. Split it, or store it elsewhere and write its address."
+            f"row {row} of its batch is an event of {lengths[row]:,} bytes: writes by Spark take at most "
+            f"{wire.MAX_EVENT:,}, as transactions do. Nothing of it was sent. Split it, store it elsewhere and write "
+            "its address, or write it by the client's writer with large_events=True"
         )
     headers = lengths.astype(_HEADER)
     starts = np.arange(0, (len(lengths) + 1) * _HEADER.itemsize, _HEADER.itemsize, dtype=_OFFSET)
