@@ -92,7 +92,7 @@ async def test_the_next_run_takes_over_what_one_has_left(client, stream, ledger,
     assert left is not None
     assert left.interval == "tuesday"
     assert await waited_for(ledger, left.identity) is None
-    assert re.search(r"'tuesday' of 'ada' .* is open since .* on_open='take_over'", str(not_done(left)))
+    assert re.search(r"'tuesday' of 'ada' .* it is open since .* .on_open='take_over'", str(not_done(left)))
 
     await take_over(ledger, wednesday, left)
     assert await run("wednesday") == 2 * BYTES_OF_TEN
