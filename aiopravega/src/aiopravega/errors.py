@@ -226,6 +226,10 @@ class PartialCommitError(LedgerError):
     """Some transactions of a decided job are committed and others are lost for good; a person must decide."""
 
 
+class WriteIdReusedError(LedgerError):
+    """A write id is used again for other rows than the first time; nothing was written now."""
+
+
 class WriteSupersededError(LedgerError):
     """Another attempt of the same write id won the race; this attempt's transactions were aborted."""
 

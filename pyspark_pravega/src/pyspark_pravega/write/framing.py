@@ -37,11 +37,6 @@ class FramedEvents:
     def __len__(self) -> int:
         return len(self.array)
 
-    @property
-    def whole(self) -> memoryview:
-        """All frames, back to back."""
-        return self.data[self.offsets[0] : self.offsets[-1]]
-
     def take(self, order: npt.NDArray[np.intp]) -> "FramedEvents":
         """The frames at these indices, in that order."""
         return FramedEvents(self.array.take(pa.array(order)))
@@ -62,8 +57,8 @@ class FramedEvents:
             start = following
 
 
-def frame_events(events: pa.Array) -> FramedEvents:
-    """Frame the events of a binary or string array without nulls, of up to `LARGEST_ARRAY` bytes with headers.
+def check_events(events: pa.Array) -> pa.BinaryArray:
+    """The events of a binary or string array as binary values, none of which is null or too large.
 
     Raises:
         ConfigurationError: an event is null.
@@ -84,6 +79,18 @@ def frame_events(events: pa.Array) -> FramedEvents:
             f"row {row} of its batch is an event of {lengths[row]:,} bytes: Pravega takes at most "
             f"{wire.MAX_EVENT:,}. Nothing of it was sent. Split it, or store it elsewhere and write its address."
         )
+    return events
+
+
+def frame_events(events: pa.Array) -> FramedEvents:
+    """Frame the events of a binary or string array without nulls, of up to `LARGEST_ARRAY` bytes with headers.
+
+    Raises:
+        ConfigurationError: an event is null.
+        EventTooLargeError: an event has more than 8 MiB.
+    """
+    events = check_events(events)
+    lengths = pc.binary_length(events).to_numpy(zero_copy_only=False)
     headers = lengths.astype(_HEADER)
     places = np.arange(0, (len(lengths) + 1) * _HEADER.itemsize, _HEADER.itemsize, dtype=_OFFSET)
     as_array = pa.Array.from_buffers(pa.binary(), len(lengths), [None, pa.py_buffer(places), pa.py_buffer(headers)])

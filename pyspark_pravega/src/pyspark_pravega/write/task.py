@@ -1,8 +1,8 @@
 """A task's part of an exactly-once write, whether a batch job or a streaming query runs it."""
 
 import logging
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
@@ -12,12 +12,12 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, EventTooLargeError, PravegaError
-from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
+from aiopravega.ledger import CommitRecord, Fingerprint, PartitionCommit, WriteJob
 from aiopravega.times import TimeUnit
 from pyspark_pravega.write import job
 from pyspark_pravega.write.columns import SinkColumns
-from pyspark_pravega.write.partition import write_in_transaction, write_plainly
-from pyspark_pravega.write.write_options import WriteOptions, WriterMode
+from pyspark_pravega.write.partition import recognise, write_in_transaction, write_plainly
+from pyspark_pravega.write.write_options import OnWritten, WriteOptions, WriterMode
 
 logger = logging.getLogger(__name__)
 
@@ -29,15 +29,22 @@ _GLANCE: Final = 4
 class PartitionWritten(WriterCommitMessage):
     """What a task tells the driver.
 
-    `part` is None if it has written nothing, or nothing that is to be committed. `found` is what a task of a streaming
+    `part` is None if it has written nothing, or nothing that is to be committed. `rows` is what the task's rows are
+    recognised by, written or not, if anybody is to compare them. `found` is what a task of a streaming
     query found in the ledger; the driver of a batch job has looked there itself. `latest` is the latest event time of
     the rows, as their column has it.
     """
 
     part: PartitionCommit | None
     write_id: str
+    rows: Fingerprint = field(default_factory=Fingerprint)
     latest: int | None = None
     found: WriteJob | CommitRecord | None = None
+
+
+def all_rows(messages: Sequence[WriterCommitMessage | None]) -> Fingerprint:
+    """What the rows of all tasks are recognised by."""
+    return sum((message.rows for message in messages if isinstance(message, PartitionWritten)), Fingerprint())
 
 
 class LatestTime:
@@ -75,16 +82,22 @@ def write_once(
     columns: SinkColumns,
     found: WriteJob | CommitRecord,
     batches: Iterator[pa.RecordBatch],
-) -> PartitionCommit | None:
-    """Write the task's partition into a transaction for the driver to commit; None: nothing was to be written.
+) -> tuple[PartitionCommit | None, Fingerprint]:
+    """Write the task's partition into a transaction for the driver to commit.
+
+    Returns:
+        What was written, None if nothing was to be; and what the rows are recognised by, of none if nobody compares.
 
     Raises:
         PravegaError: why it failed; the transaction is aborted.
     """
     partition = task_context().partitionId()
     if isinstance(found, CommitRecord) or not found.needs(partition):
-        _glance(batches)  # an earlier attempt has written it
-        return None
+        # An earlier attempt has written it.
+        if options.on_written is not OnWritten.SKIP:
+            return None, recognise(columns, batches)
+        _glance(batches)
+        return None, Fingerprint()
     with job.keeper(client, options, found) as keeper:
         return write_in_transaction(
             client,

@@ -1,7 +1,7 @@
 """What the commit ledger remembers of one write, and how it is spelled in the table. No I/O.
 
-A record is JSON with a version. A reader that meets another version stops: guessing what a newer release meant
-could write a job twice.
+A record is JSON with a version. A reader that meets a version that it does not know stops: guessing what a newer
+release meant could write a job twice. Version 1 has no hashes of rows: what is read of it cannot be compared by them.
 """
 
 import hashlib
@@ -9,15 +9,17 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Any, Final, Literal, Self
 from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from aiopravega.errors import LedgerError
+from aiopravega.ledger.commits.fingerprint import Fingerprint
 from aiopravega.names import StreamName
 
-RECORD_VERSION: Literal[1] = 1
+RECORD_VERSION: Literal[2] = 2
+_READ_VERSIONS: Final = (1, RECORD_VERSION)
 KEY_LENGTH = hashlib.sha256().digest_size
 # Values of Pravega's tables are at most 1 MiB less 8 KiB for the key (`TableSegment.MAXIMUM_VALUE_LENGTH`).
 LARGEST_RECORD = 1024 * 1024 - 8192
@@ -33,8 +35,9 @@ class CommitState(StrEnum):
 class PartitionCommit(BaseModel):
     """One partition of a write: its transaction and what is in it.
 
-    `bytes` counts the events with their headers; `checksum` is made by the writer over these bytes in the order
-    of the partition's rows, so that a repetition of the partition can be recognised.
+    `bytes` counts the events with their headers. `hashes` is the sum of the rows' hashes (`Fingerprint`), None in a
+    record of an older release. `checksum` is made by the writer of the hashes in the order of the partition's rows, so
+    that a repetition of the partition can be recognised.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,18 +47,20 @@ class PartitionCommit(BaseModel):
     events: int = Field(ge=0)
     bytes: int = Field(ge=0)
     checksum: str
+    hashes: int | None = Field(default=None, ge=0, lt=1 << 64)
 
 
 class CommitRecord(BaseModel):
     """One write to one stream, decided: from `prepared` on, its transactions are to be committed.
 
     `incarnation` tells a stream from an earlier one of the same name that was deleted: what was written to that
-    one is not in this one. `attempt` tells apart two runs of the same write.
+    one is not in this one. `attempt` tells apart two runs of the same write. `by` is who decided it. What a person has
+    decided about is `resolved`: then it need not be what the job would write.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    version: Literal[1] = RECORD_VERSION
+    version: Literal[2] = RECORD_VERSION
     state: CommitState
     sink: StreamName
     incarnation: int
@@ -64,6 +69,18 @@ class CommitRecord(BaseModel):
     partitions: tuple[PartitionCommit, ...]
     prepared_at: AwareDatetime
     done_at: AwareDatetime | None = None
+    by: str = ""
+    resolved: bool = False
+
+    @property
+    def fingerprint(self) -> Fingerprint | None:
+        """What its rows are recognised by; None if a partition was written by a release that made no hashes."""
+        total = Fingerprint()
+        for part in self.partitions:
+            if part.hashes is None:
+                return None
+            total += Fingerprint(part.events, part.bytes, part.hashes)
+        return total
 
     @property
     def total_events(self) -> int:
@@ -74,6 +91,11 @@ class CommitRecord(BaseModel):
     def total_bytes(self) -> int:
         """Bytes of all partitions, event headers included."""
         return sum(partition.bytes for partition in self.partitions)
+
+    @property
+    def amount(self) -> str:
+        """How much it is, for messages."""
+        return Fingerprint(self.total_events, self.total_bytes).amount
 
     @property
     def transactions(self) -> frozenset[UUID]:
@@ -111,17 +133,20 @@ class CommitRecord(BaseModel):
             LedgerError: it is a record of another version, or no record at all.
         """
         try:
-            version = json.loads(value)["version"]
+            found: dict[str, Any] = json.loads(value)
+            version = found["version"]
         except (ValueError, KeyError, TypeError):
             raise LedgerError(
                 f"not a record of a commit ledger: {value[:80]!r}; is this table used for something else?"
             ) from None
-        if version != RECORD_VERSION:
+        if version not in _READ_VERSIONS:
             raise LedgerError(
-                f"a ledger record of version {version!r}, but this release reads {RECORD_VERSION}: use the release "
-                "that wrote it, or a newer one"
+                f"a ledger record of version {version!r}, but this release reads up to {RECORD_VERSION}: use the "
+                "release that wrote it, or a newer one"
             )
         try:
+            if version != RECORD_VERSION:
+                value = json.dumps(found | {"version": RECORD_VERSION}).encode()
             return cls.model_validate_json(value)
         except ValidationError as error:
             raise LedgerError(f"a damaged ledger record: {error}") from None

@@ -20,8 +20,10 @@ from aiopravega.errors import (
     TransactionAbortedError,
     TransactionError,
 )
+from aiopravega.ledger.authors import myself
 from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit, record_key
 from aiopravega.ledger.commits.completion import completed
+from aiopravega.ledger.commits.incarnation import incarnation
 from aiopravega.ledger.commits.job import WriteJob
 from aiopravega.ledger.commits.keeper import NOTE_AFTER
 from aiopravega.ledger.commits.transactions import TransactionSet
@@ -75,12 +77,12 @@ class CommitProtocol:
             PartialCommitError: an earlier attempt was not finished, and nobody knows any more what is in the stream.
             StreamNotFoundError: there is no such stream.
         """
-        incarnation = await self._incarnation(sink)
+        current = await incarnation(self._controller, sink)
         found = await self._ledger.lookup(sink, write_id)
-        job = WriteJob(sink, write_id, attempt, incarnation, replaces=found)
+        job = WriteJob(sink, write_id, attempt, current, replaces=found)
         if found is None:
             return job
-        if found.record.incarnation != incarnation:
+        if found.record.incarnation != current:
             logger.info("%s went to an earlier stream of that name, which was deleted", job)
             return job
         if found.record.state is CommitState.DONE:
@@ -94,7 +96,7 @@ class CommitProtocol:
             logger.warning("%s: attempt %s lost its leases; nothing of it is visible", job, found.record.attempt)
             return job
         logger.warning("%s is in the stream but for the partitions %s: this attempt completes it", job, listed(result))
-        return WriteJob(sink, write_id, attempt, incarnation, replaces=found, lost=result)
+        return WriteJob(sink, write_id, attempt, current, replaces=found, lost=result)
 
     async def commit(self, job: WriteJob, partitions: Sequence[PartitionCommit]) -> CommitRecord:
         """Decide the job and commit all its transactions, which must be flushed.
@@ -119,6 +121,7 @@ class CommitProtocol:
                 attempt=job.attempt,
                 partitions=_partitions(job, wanted),
                 prepared_at=datetime.now(UTC),
+                by=myself(),
             )
             await transactions.hold()  # a lease that ran out is found here, while the job can still fail as a whole
             stored = await self._ledger.prepare(record, job.replaces)
@@ -225,10 +228,6 @@ class CommitProtocol:
 
     def _transactions(self, sink: StreamName, partitions: Iterable[PartitionCommit]) -> TransactionSet:
         return TransactionSet(self._controller, sink, {part.partition: part.txn_id for part in partitions})
-
-    async def _incarnation(self, sink: StreamName) -> int:
-        """A number that no other stream of this name had: segment numbers go on when a stream is made again."""
-        return min(entry.segment.number for entry in await self._controller.epoch_segments(sink, 0))
 
 
 def _partitions(job: WriteJob, written: Sequence[PartitionCommit]) -> tuple[PartitionCommit, ...]:

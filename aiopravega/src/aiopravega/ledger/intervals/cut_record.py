@@ -1,8 +1,6 @@
 """What the cut ledger keeps of an interval: its range, its state, who took it and when."""
 
-import getpass
 import hashlib
-import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -13,6 +11,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError
+from aiopravega.ledger.authors import myself
 from aiopravega.names import StreamName
 
 _HALF_KEY: Final = 16  # bytes of a key that say whose it is; as many say which interval
@@ -40,15 +39,6 @@ def last_key(consumer: str, stream: StreamName) -> bytes:
 
 def _digest(*parts: str) -> bytes:
     return hashlib.sha256("\0".join(parts).encode()).digest()[:_HALF_KEY]
-
-
-def myself() -> str:
-    """Who this process is, for records that are not told: `user@host`."""
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError):  # containers run as users without a name
-        user = "unknown"
-    return f"{user}@{socket.gethostname()}"
 
 
 @dataclass(frozen=True, slots=True)
