@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from aiopravega import wire
@@ -27,6 +28,7 @@ _TOKEN_MARGIN = 30.0
 _TOKEN_SHARE = 0.2
 # Without an expiry in the token we ask again after the server's default lifetime, less the margin.
 _TOKEN_LIFETIME = 600.0
+_MILLISECONDS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +156,27 @@ class SegmentStore:
         Raises:
             SegmentNotFoundError: it does not exist, or was truncated as a whole.
         """
+        reply = await self._info(segment, str(segment))
+        return SegmentInfo(str(segment), reply.is_sealed, reply.start_offset, reply.write_offset)
+
+    async def changed_at(self, segment: SegmentId, name: str) -> datetime:
+        """When the segment that has the wire name `name`, and lies beside `segment`, was made or last changed.
+
+        The time is that of the segment store's clock. The store brings it up to date now and then only.
+
+        Raises:
+            SegmentNotFoundError: it does not exist.
+        """
+        reply = await self._info(segment, name)
+        return datetime.fromtimestamp(reply.last_modified / _MILLISECONDS, UTC)
+
+    async def _info(self, segment: SegmentId, name: str) -> wire.StreamSegmentInfo:
         reply = await self.request(
             segment,
             Access.READ,
-            lambda request_id, token: wire.GetStreamSegmentInfo(request_id, str(segment), token),
+            lambda request_id, token: wire.GetStreamSegmentInfo(request_id, name, token),
             wire.StreamSegmentInfo,
         )
         if not reply.exists or reply.is_deleted:
-            raise SegmentNotFoundError(f"{segment} does not exist")
-        return SegmentInfo(str(segment), reply.is_sealed, reply.start_offset, reply.write_offset)
+            raise SegmentNotFoundError(f"{name} does not exist")
+        return reply

@@ -12,11 +12,12 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
+from aiopravega.ledger import CommitRecord, WriteJob
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.write import job
+from pyspark_pravega.write.partition import Partition
 from pyspark_pravega.write.sink import sink_columns
-from pyspark_pravega.write.task import LatestTime, PartitionWritten, all_rows, write_once, write_plain
+from pyspark_pravega.write.task import LatestTime, PartitionWritten, told, write_once, write_plain
 from pyspark_pravega.write.time_notes import note_time
 from pyspark_pravega.write.write_options import WriteOptions
 
@@ -51,27 +52,26 @@ class PravegaBatchWriter(DataSourceArrowWriter):
         latest = LatestTime(self._columns, self._options.times.unit)
         if self._job is None:
             write_plain(client, self._options, self._columns, latest.over(iterator))
-            return PartitionWritten(None, self._options.write_id, latest=latest.time)
-        part, rows = write_once(client, self._options, self._columns, self._job, latest.over(iterator))
-        return PartitionWritten(part, self._options.write_id, rows, latest.time)
+            return PartitionWritten(Partition(), self._options.write_id, latest.time)
+        partition = write_once(client, self._options, self._columns, self._job, latest.over(iterator))
+        return PartitionWritten(partition, self._options.write_id, latest.time)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Make the write visible as a whole; called on the driver after all tasks have succeeded."""
         client = cluster(self._options.config).client
         if isinstance(self._job, CommitRecord):
-            job.already_written(self._options, self._job, all_rows(messages))
+            job.already_written(self._options, self._job, _partitions(messages))
             return
         if self._job is not None:
-            job.commit(client, self._options, self._job, _parts(messages), all_rows(messages))
+            job.commit(client, self._options, self._job, _partitions(messages))
         note_time(client, self._options, self._options.write_id, messages)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Throw the write away; called on the driver after a task or the commit has failed."""
         if isinstance(self._job, WriteJob):
             client = cluster(self._options.config).client
-            job.abandon(client, self._options, self._job, [part.txn_id for part in _parts(messages)])
+            job.abandon(client, self._options, self._job, _partitions(messages))
 
 
-def _parts(messages: Sequence[WriterCommitMessage | None]) -> list[PartitionCommit]:
-    """The parts that have a transaction; there is no message from a task that failed."""
-    return [message.part for message in messages if isinstance(message, PartitionWritten) and message.part is not None]
+def _partitions(messages: Sequence[WriterCommitMessage | None]) -> list[Partition]:
+    return [message.partition for message in told(messages)]

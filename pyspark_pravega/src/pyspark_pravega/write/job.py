@@ -5,13 +5,14 @@ Spark calls these steps in processes of their own, so nothing is kept between th
 
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
 from aiopravega.blocking import CommitProtocol, LeaseKeeper, PravegaClient
 from aiopravega.errors import ScopeNotFoundError, StreamNotFoundError, StreamSealedError
 from aiopravega.ledger import CommitRecord, Fingerprint, PartitionCommit, WriteJob, check_same, refuse_used
+from pyspark_pravega.write.partition import Partition
 from pyspark_pravega.write.report import report
 from pyspark_pravega.write.write_options import OnWritten, WriteOptions
 
@@ -87,7 +88,7 @@ def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJ
     return found
 
 
-def already_written(options: WriteOptions, record: CommitRecord, rows: Fingerprint) -> None:
+def already_written(options: WriteOptions, record: CommitRecord, partitions: Sequence[Partition]) -> None:
     """Say in the log that a write was done before, after its rows were compared, if they are to be.
 
     Raises:
@@ -95,7 +96,7 @@ def already_written(options: WriteOptions, record: CommitRecord, rows: Fingerpri
     """
     compared = "on_written=skip: the rows of this run were not compared"
     if options.on_written is not OnWritten.SKIP:
-        compared = check_same(record, rows)
+        compared = check_same(record, _all_rows(partitions))
     logger.warning(
         "%s is already written: %s, by attempt %s (%s); nothing is written again",
         record.name,
@@ -123,27 +124,36 @@ def commit(
     client: PravegaClient,
     options: WriteOptions,
     job: WriteJob,
-    partitions: Iterable[PartitionCommit],
-    rows: Fingerprint,
+    partitions: Sequence[Partition],
 ) -> None:
     """Decide the write and commit all its transactions.
 
-    `rows` are those of all partitions, also of those that an earlier attempt has written.
+    `partitions` are those of all tasks, also of those that had nothing to write.
 
     Raises:
         WriteIdReusedError: it has completed an earlier attempt, whose other partitions hold other rows than now.
         PravegaError: see `CommitProtocol.commit`.
     """
-    by_number = sorted(partitions, key=lambda partition: partition.partition)
-    record = _protocol(client, options).commit(job, by_number)
+    parts = sorted(parts_of(partitions), key=lambda part: part.partition)
+    times = [partition.witnessed_at for partition in partitions if partition.witnessed_at is not None]
+    record = _protocol(client, options).commit(job, parts, max(times, default=None))
     if job.lost is not None and options.on_written is not OnWritten.SKIP:
-        check_same(record, rows)
+        check_same(record, _all_rows(partitions))
     report(job, record)
 
 
-def abandon(client: PravegaClient, options: WriteOptions, job: WriteJob, transactions: Iterable[UUID]) -> None:
+def abandon(client: PravegaClient, options: WriteOptions, job: WriteJob, partitions: Sequence[Partition]) -> None:
     """Abort the transactions of a write that failed, unless it is decided."""
-    _protocol(client, options).abandon(job, transactions)
+    _protocol(client, options).abandon(job, [part.txn_id for part in parts_of(partitions)])
+
+
+def parts_of(partitions: Sequence[Partition]) -> list[PartitionCommit]:
+    """Those that have a transaction."""
+    return [partition.part for partition in partitions if partition.part is not None]
+
+
+def _all_rows(partitions: Sequence[Partition]) -> Fingerprint:
+    return sum((partition.rows for partition in partitions), Fingerprint())
 
 
 def _protocol(client: PravegaClient, options: WriteOptions) -> CommitProtocol:

@@ -6,6 +6,8 @@ and no Spark is known here.
 
 import logging
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import chain, zip_longest
 from typing import Final
 
@@ -52,6 +54,19 @@ def chunks(batches: Iterable[pa.RecordBatch], wanted: int) -> Iterator[pa.Record
 
 def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """What a task has done: `part` is what it has written, None if nothing, or nothing that is to be committed.
+
+    `rows` is what its rows are recognised by, written or not, if anybody is to compare them. `witnessed_at` is a time
+    since the transaction was opened, by a segment store's clock.
+    """
+
+    part: PartitionCommit | None = None
+    rows: Fingerprint = field(default_factory=Fingerprint)
+    witnessed_at: datetime | None = None
 
 
 class TransactionWriter:
@@ -110,11 +125,8 @@ def write_in_transaction(
     keeper: LeaseKeeper,
     *,
     note_at_once: bool,
-) -> tuple[PartitionCommit | None, Fingerprint]:
+) -> Partition:
     """Write a partition into a transaction, durably, and leave it open for the driver.
-
-    Returns:
-        The transaction, None if there were no rows, and what the rows are recognised by.
 
     The transaction's lease is kept alive while the task runs. When the task ends, the other tasks of the job may
     need much longer, and this process may be gone by then: so it is left to the keepers of the job's other tasks, of
@@ -126,7 +138,7 @@ def write_in_transaction(
     batches = iter(batches)
     first = next((batch for batch in batches if batch.num_rows), None)
     if first is None:
-        return None, Fingerprint()
+        return Partition()
     transaction = client.open_transaction(stream.scope, stream.stream, lease=lease)
     try:
         writer = TransactionWriter(transaction, columns, turn=partition)
@@ -134,6 +146,7 @@ def write_in_transaction(
         for chunk in chunks(chain([first], batches), wanted):
             writer.write(chunk)
         transaction.flush()
+        witnessed_at = _witnessed_at(transaction)
         transaction.detach()
         keeper.keep(transaction.txn_id, at_once=note_at_once)
     except BaseException:
@@ -148,10 +161,10 @@ def write_in_transaction(
         hashes=rows.hashes,
         checksum=writer.tally.checksum,
     )
-    return part, rows
+    return Partition(part, rows, witnessed_at)
 
 
-def recognise(columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> Fingerprint:
+def recognise(columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> Partition:
     """What the rows of a partition are recognised by; nothing is written.
 
     Raises:
@@ -161,7 +174,15 @@ def recognise(columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> Finger
     tally, encoder = RowTally(), columns.encoder()
     for chunk in chunks(batches, BLOCK_BYTES):
         tally.add(check_events(columns.events(chunk, encoder)), _positions(columns, chunk))
-    return tally.fingerprint
+    return Partition(rows=tally.fingerprint)
+
+
+def _witnessed_at(transaction: Transaction) -> datetime | None:
+    try:
+        return transaction.witnessed_at()
+    except PravegaError as error:  # the write is then remembered for ever, which does no harm
+        logger.warning("no segment store tells the time to %s: %s", transaction, error)
+        return None
 
 
 def _abort(transaction: Transaction) -> None:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -12,11 +12,11 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, EventTooLargeError, PravegaError
-from aiopravega.ledger import CommitRecord, Fingerprint, PartitionCommit, WriteJob
+from aiopravega.ledger import CommitRecord, WriteJob
 from aiopravega.times import TimeUnit
 from pyspark_pravega.write import job
 from pyspark_pravega.write.columns import SinkColumns
-from pyspark_pravega.write.partition import recognise, write_in_transaction, write_plainly
+from pyspark_pravega.write.partition import Partition, recognise, write_in_transaction, write_plainly
 from pyspark_pravega.write.write_options import OnWritten, WriteOptions, WriterMode
 
 logger = logging.getLogger(__name__)
@@ -29,22 +29,20 @@ _GLANCE: Final = 4
 class PartitionWritten(WriterCommitMessage):
     """What a task tells the driver.
 
-    `part` is None if it has written nothing, or nothing that is to be committed. `rows` is what the task's rows are
-    recognised by, written or not, if anybody is to compare them. `found` is what a task of a streaming
+    `found` is what a task of a streaming
     query found in the ledger; the driver of a batch job has looked there itself. `latest` is the latest event time of
     the rows, as their column has it.
     """
 
-    part: PartitionCommit | None
+    partition: Partition
     write_id: str
-    rows: Fingerprint = field(default_factory=Fingerprint)
     latest: int | None = None
     found: WriteJob | CommitRecord | None = None
 
 
-def all_rows(messages: Sequence[WriterCommitMessage | None]) -> Fingerprint:
-    """What the rows of all tasks are recognised by."""
-    return sum((message.rows for message in messages if isinstance(message, PartitionWritten)), Fingerprint())
+def told(messages: Sequence[WriterCommitMessage | None]) -> list[PartitionWritten]:
+    """What tasks have told; there is no message from a task that failed."""
+    return [message for message in messages if isinstance(message, PartitionWritten)]
 
 
 class LatestTime:
@@ -82,11 +80,8 @@ def write_once(
     columns: SinkColumns,
     found: WriteJob | CommitRecord,
     batches: Iterator[pa.RecordBatch],
-) -> tuple[PartitionCommit | None, Fingerprint]:
-    """Write the task's partition into a transaction for the driver to commit.
-
-    Returns:
-        What was written, None if nothing was to be; and what the rows are recognised by, of none if nobody compares.
+) -> Partition:
+    """Write the task's partition into a transaction for the driver to commit, if it is to be written.
 
     Raises:
         PravegaError: why it failed; the transaction is aborted.
@@ -95,9 +90,9 @@ def write_once(
     if isinstance(found, CommitRecord) or not found.needs(partition):
         # An earlier attempt has written it.
         if options.on_written is not OnWritten.SKIP:
-            return None, recognise(columns, batches)
+            return recognise(columns, batches)
         _glance(batches)
-        return None, Fingerprint()
+        return Partition()
     with job.keeper(client, options, found) as keeper:
         return write_in_transaction(
             client,

@@ -3,11 +3,12 @@
 import asyncio
 import json
 import uuid
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from aiopravega.commands.ledger import main
-from aiopravega.ledger import CommitState, WriteJob
+from aiopravega.ledger import CommitProtocol, CommitState, WriteJob
 
 
 @pytest.fixture
@@ -66,6 +67,24 @@ async def test_verification_says_how_writes_stand_and_what_to_do(driver, command
     code, text, _ = await command("verify", "--write-id", "done", "--json")
     assert code == 0
     assert [write["standing"] for write in json.loads(text)] == ["done"]
+
+
+async def test_what_need_not_be_remembered_is_removed_unless_it_is_only_asked_for(driver, ledger, command):
+    long_ago = datetime.now(UTC) - timedelta(days=2)
+    short = CommitProtocol(driver.client.controller, ledger, retain=86_400)
+    for name, time in (("old", long_ago), ("young", datetime.now(UTC))):
+        record = await short.commit(await driver.start(name), await driver.write(b"a"), time)
+        stored = await ledger.lookup(driver.sink, name)
+        await ledger.amend(stored, record.done(time))
+
+    code, text, said = await command("expire", "--dry-run", "--json")
+    assert (code, [record["write_id"] for record in json.loads(text)]) == (0, ["old"])
+    assert await ledger.lookup(driver.sink, "old") is not None
+
+    code, text, said = await command("expire")
+    assert (code, "old" in text, "1 records were removed" in said) == (0, True, True)
+    assert await ledger.lookup(driver.sink, "old") is None
+    assert await ledger.lookup(driver.sink, "young") is not None
 
 
 @pytest.mark.usefixtures("partial")

@@ -7,7 +7,7 @@ release meant could write a job twice. Version 1 has no hashes of rows: what is 
 import hashlib
 import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, Literal, Self
 from uuid import UUID
@@ -55,7 +55,8 @@ class CommitRecord(BaseModel):
 
     `incarnation` tells a stream from an earlier one of the same name that was deleted: what was written to that
     one is not in this one. `attempt` tells apart two runs of the same write. `by` is who decided it. What a person has
-    decided about is `resolved`: then it need not be what the job would write.
+    decided about is `resolved`: then it need not be what the job would write. `retain` is for how many seconds it is
+    remembered after it is done, None: for ever. `witnessed_at` is a time of the servers' clock before it was decided.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -71,6 +72,8 @@ class CommitRecord(BaseModel):
     done_at: AwareDatetime | None = None
     by: str = ""
     resolved: bool = False
+    retain: float | None = Field(default=None, gt=0)
+    witnessed_at: AwareDatetime | None = None
 
     @property
     def fingerprint(self) -> Fingerprint | None:
@@ -106,6 +109,17 @@ class CommitRecord(BaseModel):
     def name(self) -> str:
         """What the record is about, for messages."""
         return f"write {self.write_id!r} to {self.sink}"
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When it may be forgotten; None: never by itself.
+
+        It counts from the later one of two clocks, that of who finished the write and that of the servers: one that is
+        behind shortens nothing. What no server has witnessed is kept, unless it has no rows: then nothing can double.
+        """
+        if self.done_at is None or self.retain is None or (self.witnessed_at is None and self.total_events):
+            return None
+        return max(self.done_at, self.witnessed_at or self.done_at) + timedelta(seconds=self.retain)
 
     def done(self, at: datetime) -> Self:
         """The same record after the last commit."""

@@ -9,6 +9,7 @@ import hashlib
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Literal
 from uuid import UUID
 
@@ -92,9 +93,9 @@ def is_note(key: bytes) -> bool:
     return key.startswith(_PREFIX)
 
 
-def is_dead(entry: TableEntry) -> bool:
+def is_dead(entry: TableEntry, now: datetime) -> bool:
     """Whether a note is so old that its transaction has ended."""
-    return time.time() - _read(entry).held_at > _LONGEST_LIFE
+    return now.timestamp() - _read(entry).held_at > _LONGEST_LIFE
 
 
 def _read(entry: TableEntry) -> _Value:

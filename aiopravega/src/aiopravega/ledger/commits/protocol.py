@@ -23,6 +23,7 @@ from aiopravega.errors import (
 from aiopravega.ledger.authors import myself
 from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit, record_key
 from aiopravega.ledger.commits.completion import completed
+from aiopravega.ledger.commits.expiry import certain_time
 from aiopravega.ledger.commits.incarnation import incarnation
 from aiopravega.ledger.commits.job import WriteJob
 from aiopravega.ledger.commits.keeper import NOTE_AFTER
@@ -49,7 +50,7 @@ class CommitProtocol:
 
     `visible_within` is how many seconds a commit waits until readers see the events; None: it does not wait.
     `poll` is the pause between two looks meanwhile. `retain` is for how many seconds, at least, the ledger remembers a
-    write that is done; None: for ever.
+    write of this protocol that is done; None: for ever.
     """
 
     def __init__(
@@ -98,10 +99,18 @@ class CommitProtocol:
         logger.warning("%s is in the stream but for the partitions %s: this attempt completes it", job, listed(result))
         return WriteJob(sink, write_id, attempt, current, replaces=found, lost=result)
 
-    async def commit(self, job: WriteJob, partitions: Sequence[PartitionCommit]) -> CommitRecord:
+    async def commit(
+        self, job: WriteJob, partitions: Sequence[PartitionCommit], witnessed_at: datetime | None = None
+    ) -> CommitRecord:
         """Decide the job and commit all its transactions, which must be flushed.
 
         Of partitions that the job does not need, the transactions are aborted.
+
+        Args:
+            job: as `begin` gave it.
+            partitions: what the tasks have written.
+            witnessed_at: the latest time at which the servers opened one of the transactions
+                (`Transaction.witnessed_at`). A write without such a witness is remembered for ever.
 
         Raises:
             WriteSupersededError: another attempt was first; these transactions are aborted.
@@ -122,6 +131,8 @@ class CommitProtocol:
                 partitions=_partitions(job, wanted),
                 prepared_at=datetime.now(UTC),
                 by=myself(),
+                retain=self._retain,
+                witnessed_at=witnessed_at,
             )
             await transactions.hold()  # a lease that ran out is found here, while the job can still fail as a whole
             stored = await self._ledger.prepare(record, job.replaces)
@@ -178,8 +189,9 @@ class CommitProtocol:
     async def _sweep(self, record: CommitRecord) -> None:
         """Remove some old records; a failure of that is no failure of the write."""
         try:
-            if self._retain is not None:
-                await self._ledger.sweeper.after(record_key(record.sink, record.write_id), self._retain)
+            if record.witnessed_at is not None:
+                now = certain_time(record.witnessed_at)
+                await self._ledger.sweeper.after(record_key(record.sink, record.write_id), now)
         except PravegaError as error:
             logger.warning("could not remove old records from the ledger: %s", error)
 
