@@ -60,6 +60,7 @@ check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, 
 	@echo "ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check --diff .
 	@echo "mypy" && $(BIN)/mypy
 	@echo "import contracts" && $(BIN)/lint-imports --no-logo --no-cache
+	@echo "floors" && $(BIN)/python tools/check_floors.py
 	@echo "sizes of modules" && $(BIN)/python tools/check_module_size.py
 	@echo "reasons" && $(BIN)/python tools/check_reasons.py
 	@echo "words" && $(BIN)/python tools/check_words.py

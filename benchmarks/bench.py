@@ -100,7 +100,7 @@ class Bench:
     def settle(self) -> None:
         """Wait until the server has moved everything to the second tier, so that nobody pays for the one before.
 
-        It falls behind writers that go on for long: then its log, on the heap, grows until it ends the server, and a
+        It falls behind writers that write for long: then its log, on the heap, grows until it ends the server, and a
         stream that is deleted before it has been moved holds it up further.
         """
         before, now = 0, _LITTLE + 1

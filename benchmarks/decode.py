@@ -16,8 +16,8 @@ from typing import Any, Final
 import pyarrow as pa
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from aiopravega.schema.formats.arrays import values_of
-from aiopravega.schema.formats.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
+from aiopravega.schema.arrow.arrays import values_of
+from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
 from benchmarks.events import AVRO, flights
 
 _TIMES_THE_ROWS: Final = 10

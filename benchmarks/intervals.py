@@ -45,7 +45,7 @@ async def measure(controller_uri: str, count: int) -> list[float]:
         async def record(number: int) -> None:
             since, until = days[number], days[number + 1]
             interval = Interval(_CONSUMER, stream, f"{since.isoformat()}/{until.isoformat()}")
-            cuts = [StreamCut(stream, {segment: place * step}) for place in (number, number + 1)]
+            cuts = [StreamCut(stream, {segment: index * step}) for index in (number, number + 1)]
             async with gate:
                 await ledger.claim(interval, StreamCutRange(*cuts), number=number, times=(since, until))
                 if number < count // 2:

@@ -143,9 +143,9 @@ def draw(results: dict[str, dict[str, float]], file: Path) -> None:
     figure, axes = plt.subplots(figsize=(9, 3.6))
     height = _BARS / len(results)
     for number, (name, stages) in enumerate(results.items()):
-        places = [row + (number + 0.5) * height - _BARS / 2 for row in range(len(STAGES))]
+        rows_of_bars = [row + (number + 0.5) * height - _BARS / 2 for row in range(len(STAGES))]
         label = f"events of {name}: {sum(stages.values()):.2f} s in all"
-        bars = axes.barh(places, [stages[stage] for stage in STAGES], height, color=f"C{number}", label=label)
+        bars = axes.barh(rows_of_bars, [stages[stage] for stage in STAGES], height, color=f"C{number}", label=label)
         axes.bar_label(bars, fmt="%.2f", padding=3, fontsize=9)
     axes.set_yticks(range(len(STAGES)), STAGES)
     axes.invert_yaxis()

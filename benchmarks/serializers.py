@@ -33,7 +33,7 @@ from aiopravega.blocking import serializers as blocking
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.emulator import PravegaEmulator
 from aiopravega.schema import RegistryConfig
-from aiopravega.schema.header import HEADER_BYTES
+from aiopravega.schema.registry.header import HEADER_BYTES
 from aiopravega.schema.serializers import AvroFormat, EventFormat, JsonFormat, ProtobufFormat
 from benchmarks.events import AVRO, flights
 

@@ -50,7 +50,7 @@ async def measure(controller_uri: str, count: int) -> list[float]:
             ((segment, _),) = (await client.controller.head_segments(stream)).items()
             info = await client.store.info(segment)
             log = MarkLog(client.store, stream, segment, info.start_offset, info.write_offset)
-            before, _ = await log.search(lambda each: each.lower < wanted)  # noqa: B023 - called before the loop goes on
+            before, _ = await log.search(lambda each: each.lower < wanted)  # noqa: B023 - called before the loop continues
             found.append((time.perf_counter() - began) * _MILLISECONDS)
             assert before is not None
             assert 0 < wanted - before.lower <= _STEP

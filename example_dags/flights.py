@@ -47,7 +47,7 @@ COLUMNS: Final = StructType(
         StructField("dep_delay", DoubleType()),
     ]
 )
-# Of the flights of a day, none left so much later than the first one of any later day: what the source notes is behind.
+# Of the flights of a day, none left so much later than the first one of any later day: what the source notes is after.
 AHEAD: Final = timedelta(hours=12)
 # Segments are not split, so that the files do not depend on the number of Spark's cores.
 BY_DEPARTURE: Final = {

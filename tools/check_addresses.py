@@ -22,7 +22,7 @@ def local_folders() -> set[Path]:
 
 def main() -> int:
     """Check every text file that git knows or would add."""
-    # Not behind a letter or a bracket: </root> is not a path.
+    # Not after a letter or a bracket: </root> is not a path.
     folders = "|".join(rf"(?<![\w.<]){re.escape(str(folder))}\b" for folder in local_folders())
     search = ["git", "grep", "-nIP", "--untracked", "-e", f"{REGISTRY}|{folders}"]
     found = subprocess.run(search, check=False, capture_output=True, text=True, cwd=ROOT)

@@ -1,7 +1,7 @@
 """Fail when a line silences a tool without saying why.
 
-The reason stands on the same line, behind the code of what is silenced:
-`# noqa: B023 - called before the loop goes on`, `# type: ignore[call-arg]  # pydantic reads the environment`.
+The reason stands on the same line, after the code of what is silenced:
+`# noqa: B023 - called before the loop continues`, `# type: ignore[call-arg]  # pydantic reads the environment`.
 """
 
 import subprocess

@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic_core import PydanticUndefined
 
 from aiopravega.config import PravegaConfig
+from aiopravega.credentials import ServerConfig
 from aiopravega.errors import PravegaError
 from aiopravega.schema import RegistryConfig, SchemaRegistry
 
@@ -35,20 +36,24 @@ def errors() -> Iterator[str]:
     yield from ("| error | retryable | when |", "|---|---|---|", *error_rows(PravegaError))
 
 
+def fields(config: type[ServerConfig]) -> Iterator[str]:
+    """The fields of a configuration, its own before those that all have."""
+    shared = ServerConfig.model_fields.keys()
+    for name, field in sorted(config.model_fields.items(), key=lambda item: item[0] in shared):
+        default = "" if field.default in (None, PydanticUndefined) else f"`{field.default}`"
+        yield f"| `{name}` | {default} | {field.description} |"
+
+
 def configuration() -> Iterator[str]:
     """The fields of the configuration."""
     yield from ("| field | default | meaning |", "|---|---|---|")
-    for name, field in PravegaConfig.model_fields.items():
-        default = "" if field.default in (None, PydanticUndefined) else f"`{field.default}`"
-        yield f"| `{name}` | {default} | {field.description} |"
+    yield from fields(PravegaConfig)
 
 
 def registry() -> Iterator[str]:
     """The fields of the registry's configuration, and the calls of its client."""
     yield from ("| field | default | meaning |", "|---|---|---|")
-    for name, field in RegistryConfig.model_fields.items():
-        default = "" if field.default in (None, PydanticUndefined) else f"`{field.default}`"
-        yield f"| `{name}` | {default} | {field.description} |"
+    yield from fields(RegistryConfig)
     yield from ("", "| call | what it does |", "|---|---|")
     for name, call in inspect.getmembers(SchemaRegistry, inspect.isfunction):
         if not name.startswith("_"):

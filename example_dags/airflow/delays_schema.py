@@ -2,7 +2,7 @@
 
 The stream of delays has JSON events, whose schemas the registry itself never compares. The first schema is registered
 if it is not there; the gate then holds the one of the parameter `schema` against what the stream has, and registers it
-if it passes. If it does not, the log says which fields are in the way, and the tasks behind the gate do not run.
+if it passes. If it does not, the log says which fields are in the way, and the tasks after the gate do not run.
 
 It reaches Pravega by the connection `pravega_default`, whose extra `schema_registry_uri` names the registry.
 """

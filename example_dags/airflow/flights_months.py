@@ -5,7 +5,7 @@ flights of the run's data interval are there, and takes the range that has them.
 times, and records in the cut ledger that the interval is done.
 
 `flights_year` takes the twelve months of 2013 at once: a plan, and a mapped read for each month that is not done. Clear
-its run to go on after a failure.
+its run to continue after a failure.
 
 Both reach Pravega by the connection `pravega_default`. The root of the repository has to be on Python's path.
 """

@@ -23,10 +23,10 @@ def draw_delays(rows: Sequence[dict[str, Any]], path: Path) -> None:
     for row in rows:
         if not row["day"].startswith(_MONTH):
             continue  # the last evening's flights that left after midnight
-        place = (row["carrier"], int(row["day"][len(_MONTH) :]))
+        key = (row["carrier"], int(row["day"][len(_MONTH) :]))
         flights[row["carrier"]] += row["flights"]
-        departed[place] += row["departed"]
-        minutes[place] += row["delay_minutes"]
+        departed[key] += row["departed"]
+        minutes[key] += row["delay_minutes"]
     days = sorted({day for _, day in departed})
     figure, axes = plt.subplots(figsize=(11, 5))
     for carrier in sorted(flights, key=lambda name: -flights[name])[:_SHOWN]:

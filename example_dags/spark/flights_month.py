@@ -2,7 +2,7 @@
 
     python example_dags/spark/flights_month.py examples/flights 2013-01-01T00:00:00Z 2013-02-01T00:00:00Z /data/january
 
-The stream's watermarks say which range has them all. With two texts of StreamCuts behind that, as `pravega backfill`
+The stream's watermarks say which range has them all. With two texts of StreamCuts after that, as `pravega backfill`
 gives them, that range is read instead, and only flights of these times are kept. Where Pravega is comes from the
 environment (`PRAVEGA_CONTROLLER_URI`). The root of the repository has to be on Python's path.
 """

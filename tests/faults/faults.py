@@ -100,7 +100,7 @@ def executor_killed(field: Field) -> Results:
 
 
 def zombie(field: Field) -> Results:
-    """The whole job stops, as on a machine that is suspended; its retry ends, and then it wakes up and goes on."""
+    """The whole job stops, as on a machine that is suspended; its retry ends, and then it wakes up and continues."""
     plan = field.plan("wait")
     job = field.start(plan=plan, master=_local(field))
     field.wait_reached(job, plan)
@@ -113,7 +113,7 @@ def zombie(field: Field) -> Results:
 
 
 def suspended(field: Field) -> Results:
-    """The whole job stops until its leases have run out, and goes on; its caller may try again."""
+    """The whole job stops until its leases have run out, and continues; its caller may try again."""
 
     def meet(job: Job, plan: Path, _pids: Mapping[str, int]) -> None:
         job.signal(signal.SIGSTOP)
@@ -124,7 +124,7 @@ def suspended(field: Field) -> Results:
 
 
 def tokens_expire(field: Field) -> Results:
-    """Every token that the job has is too old when it goes on."""
+    """Every token that the job has is too old when it continues."""
 
     def meet(_job: Job, plan: Path, _pids: Mapping[str, int]) -> None:
         time.sleep(2 * TOKEN_SECONDS)
@@ -165,7 +165,7 @@ def answers_lost(field: Field) -> Results:
 
 
 def server_killed(*names: str) -> Fault:
-    """`kill -9` of processes of the cluster while the writes are at their points; they go on, and it is restarted."""
+    """`kill -9` of processes of the cluster while the writes are at their points; they continue, it is restarted."""
 
     def fault(field: Field) -> Results:
         cluster = field.cluster
@@ -195,7 +195,7 @@ def _met(
 ) -> Results:
     """One job, which `meet` does something to when all writes are at their points; its caller may try again.
 
-    `meet` gets the job, the plan that lets its writes go on, and the processes that are at the points.
+    `meet` gets the job, the plan that lets its writes continue, and the processes that are at the points.
     """
     controller, store = proxies or (None, None)
     plan = field.plan("wait", proxies={field.store_port: store.port} if store else None)

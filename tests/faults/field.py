@@ -1,4 +1,4 @@
-"""Where a round of cases takes place: a server, a scope of its own, jobs, and the reading of what they left."""
+"""Where a round of cases runs: a server, a scope of its own, jobs, and the reading of what they left."""
 
 import json
 import os
@@ -162,7 +162,7 @@ class Field:
         return {name: int((plan.parent / f"{name}.reached").read_text()) for name in self.streams}
 
     def send_on(self, plan: Path) -> None:
-        """Let the processes that wait at their points go on."""
+        """Let the processes that wait at their points continue."""
         for name in self.streams:
             (plan.parent / f"{name}.go").touch()
 

@@ -1,6 +1,6 @@
 """The fault matrix: rounds of cases. The cases of a round share a server, a job, and the fault that meets them.
 
-A case's name is its stream. Its seed, which decides its rows, is its place in the matrix.
+A case's name is its stream. Its seed, which decides its rows, is its index in the matrix.
 """
 
 from collections.abc import Iterable, Iterator

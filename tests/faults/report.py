@@ -34,7 +34,7 @@ class Soak:
 
 
 def store(at: Round, results: dict[str, Result]) -> None:
-    """Keep the results of cases of a round, in place of earlier ones."""
+    """Keep the results of cases of a round, instead of earlier ones."""
     stored = _stored()
     earlier = stored.get(at.name, {"cases": {}})["cases"]
     stored[at.name] = {
@@ -49,7 +49,7 @@ def _stored() -> dict[str, Any]:
     return found
 
 
-def place(case: Case) -> str:
+def host(case: Case) -> str:
     """Where a case's fault strikes, in words."""
     times = {1: "", 2: " the 2nd time", 3: " the 3rd time"}.get(case.nth, f" the {case.nth}th time")
     return f"{case.side}: {POINTS[case.point].words}{times}"
@@ -60,7 +60,7 @@ def _row(number: int, at: Round, case: Case, result: dict[str, Any]) -> str:
     cells = [
         number,
         at.words,
-        place(case),
+        host(case),
         "streaming" if case.streaming else "batch",
         case.seed,
         result["runs"],
@@ -103,7 +103,7 @@ def table() -> Iterator[str]:
 
 
 def store_soak(found: Soak) -> None:
-    """Keep the summary of a soak, in place of the earlier one."""
+    """Keep the summary of a soak, instead of the earlier one."""
     stored = {"seed": found.seed, "minutes": found.minutes, "faults": found.faults}
     SOAK.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     main()

@@ -48,7 +48,7 @@ _FAULTS: dict[str, tuple[Fault, tuple[At, ...]]] = {
 
 
 def _writes(chance: random.Random, points: tuple[At, ...], number: int) -> Iterator[Case]:
-    for place in range(chance.randint(*_CASES_OF_A_ROUND)):
+    for index in range(chance.randint(*_CASES_OF_A_ROUND)):
         point, side, nth = chance.choice(points)
         partitions = chance.randint(nth, 6)
         rows = Rows(
@@ -58,7 +58,7 @@ def _writes(chance: random.Random, points: tuple[At, ...], number: int) -> Itera
             longest=chance.choice((1, 100, 5_000)),
         )
         yield Case(
-            f"round-{number}-case-{place}",
+            f"round-{number}-case-{index}",
             point,
             side,
             nth,
@@ -70,9 +70,9 @@ def _writes(chance: random.Random, points: tuple[At, ...], number: int) -> Itera
 
 def _queries(chance: random.Random, points: tuple[At, ...], number: int) -> Iterator[Case]:
     names = {point for point, _, _ in points}
-    for place in range(chance.randint(*_QUERIES_OF_A_ROUND)):
+    for index in range(chance.randint(*_QUERIES_OF_A_ROUND)):
         point, side, nth = chance.choice([at for at in IN_A_BATCH if at[0] in names])
-        yield Case(f"round-{number}-query-{place}", point, side, nth, streaming=True, segments=chance.randint(1, 5))
+        yield Case(f"round-{number}-query-{index}", point, side, nth, streaming=True, segments=chance.randint(1, 5))
 
 
 def _faults(chance: random.Random) -> Iterator[str]:
@@ -90,9 +90,9 @@ def soak(cluster: DurablePravega, folder: Path, seed: int, minutes: float) -> So
         fault, points = _FAULTS[name]
         streaming = number % _ROUNDS_PER_STREAMING_ROUND == 0
         cases = tuple((_queries if streaming else _writes)(chance, points, number))
-        place = folder / str(number)
-        place.mkdir()
-        with field(cluster.config, place, cases, cluster) as ready:
+        own = folder / str(number)
+        own.mkdir()
+        with field(cluster.config, own, cases, cluster) as ready:
             results = fault(ready)
         for case in cases:
             result = results[case.name]

@@ -24,9 +24,15 @@ for module in pkgutil.walk_packages(package.__path__, package.__name__ + ".", on
         importlib.import_module(module.name)
 """
 # What needs the extra `schema`, and says so, or the extras `arrow` and `json`.
-OF_JSON = "aiopravega.schema.compatibility.json_schema"
-OF_ARROW = ("aiopravega.schema.formats", "aiopravega.schema.avro.columns", "aiopravega.blocking.blocks")
-OF_EXTRAS = ("aiopravega.schema.http", *OF_ARROW, OF_JSON)
+OF_JSON = ("aiopravega.schema.json.document", "aiopravega.schema.json.inclusion")
+OF_ARROW = (
+    *(
+        f"aiopravega.schema.{room}"
+        for room in ("arrow", "avro.columns", "json.columns", "protobuf.columns", "open.blocks")
+    ),
+    "aiopravega.blocking.blocks",
+)
+OF_EXTRAS = ("aiopravega.schema.registry.http", *OF_ARROW, *OF_JSON)
 
 
 def run(*command: str | Path, cwd: Path | None = None, **environment: str) -> str:
@@ -118,7 +124,7 @@ def test_spark_needs_neither_airflow_nor_dagster(environment: Environment) -> No
     environment.python_runs("-c", IMPORT_ALL, "pyspark_pravega")
     assert {"httpx", "ptars"} <= environment.install("pyspark-pravega[protobuf]")
     environment.python_runs("-c", IMPORT_ALL, "pyspark_pravega")
-    environment.python_runs("-c", IMPORT_ALL, "aiopravega.schema", OF_JSON)
+    environment.python_runs("-c", IMPORT_ALL, "aiopravega.schema", *OF_JSON)
 
 
 def test_airflow_needs_neither_spark_nor_dagster(environment: Environment) -> None:

@@ -16,7 +16,7 @@ from aiopravega.ledger import CUT_TABLE, DEFAULT_TABLE, CommitLedger, CutLedger,
 from aiopravega.names import StreamName, check_name
 from aiopravega.read import Event, EventPointer, fetch_event
 from aiopravega.read.calls import RangeCalls
-from aiopravega.read.placing import Placer
+from aiopravega.read.given_cuts import GivenCuts
 from aiopravega.read.subscribers import Subscribers
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
@@ -38,8 +38,8 @@ class PravegaClient(RangeCalls, TimeCalls):
         self.config = config or PravegaConfig()
         controller = Controller(self.config)
         super().__init__(controller, SegmentStore(self.config, controller))
-        self._placer = Placer(self.controller, self.store, self._planner, self._splitter)
-        self._subscribers = Subscribers(self.controller, self._planner, self._placer)
+        self._given_cuts = GivenCuts(self.controller, self.store, self._planner, self._splitter)
+        self._subscribers = Subscribers(self.controller, self._planner, self._given_cuts)
         self._keepers = Keepers()
         # Of its transactions: they are one writer to the stream's watermarks, however many there are.
         self._writer_id = str(uuid4())

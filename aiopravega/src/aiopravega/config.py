@@ -5,16 +5,13 @@ Pravega's own connectors do. This module opens no connection.
 """
 
 import os
-import ssl
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator
 
-from aiopravega.credentials import authorization, client_context
-from aiopravega.errors import ConfigurationError
+from aiopravega.credentials import ServerConfig
 from aiopravega.names import check_name
 
 DEFAULT_CONTROLLER_URI = "tcp://localhost:9090"
@@ -32,22 +29,18 @@ _ENVIRONMENT_FIELDS = (
 )
 
 
-class PravegaConfig(BaseModel):
+class PravegaConfig(ServerConfig):
     """Address, credentials and time limits. Times are in seconds.
 
     Raises:
         ConfigurationError: a value cannot work; the message names it and the remedy.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    _subject: ClassVar[str] = "Pravega"
+    _encrypted: ClassVar[str] = "tls"
 
     controller_uri: str = Field(DEFAULT_CONTROLLER_URI, description="tcp://host:port, or tls://host:port")
     scope: str | None = Field(None, description="scope of stream names that are given without one")
-    username: str | None = Field(None, description="for Basic authentication, together with the password")
-    password: SecretStr | None = Field(None, description="for Basic authentication")
-    token: SecretStr | None = Field(None, description="for Bearer authentication, instead of a username")
-    ca_file: str | None = Field(None, description="PEM file of the certificate authority, for tls://")
-    verify_hostname: bool = Field(True, description="check that the server's certificate bears its name")
     connect_timeout: float = Field(10.0, gt=0, description="limit for opening one connection")
     request_timeout: float = Field(30.0, gt=0, description="limit for the answer to one request")
     retry_timeout: float = Field(60.0, ge=0, description="how long failures that can pass are tried again")
@@ -57,14 +50,7 @@ class PravegaConfig(BaseModel):
             text = os.environ.get(ENVIRONMENT_PREFIX + name.upper())
             if text:
                 values.setdefault(name, text)
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            problems = "; ".join(
-                f"{'.'.join(str(part) for part in problem['loc']) or 'configuration'}: {problem['msg']}"
-                for problem in error.errors(include_input=False)
-            )
-            raise ConfigurationError(f"the Pravega configuration cannot work: {problems}") from None
+        super().__init__(**values)
 
     @classmethod
     def from_options(cls, options: Mapping[str, str], names: Mapping[str, str]) -> Self:
@@ -96,19 +82,10 @@ class PravegaConfig(BaseModel):
     def _check_scope(cls, scope: str | None) -> str | None:
         return None if scope is None else check_name("scope", scope)
 
-    @model_validator(mode="after")
-    def _check_together(self) -> Self:
-        if (self.username is None) != (self.password is None):
-            raise ValueError("username and password go together")
-        if self.username is not None and self.token is not None:
-            raise ValueError("give either username and password, or a token")
-        if self.username is not None and ":" in self.username:
-            raise ValueError("a username cannot contain ':'")
-        if self.ca_file is not None and not self.tls:
-            raise ValueError(f"ca_file is for tls://, but the URI is {self.controller_uri!r}")
-        if self.ca_file is not None and not Path(self.ca_file).is_file():
-            raise ValueError(f"the CA file {self.ca_file!r} does not exist")
-        return self
+    @property
+    def address(self) -> str:
+        """The controller's URI."""
+        return self.controller_uri
 
     @property
     def tls(self) -> bool:
@@ -121,15 +98,3 @@ class PravegaConfig(BaseModel):
         split = urlsplit(self.controller_uri)
         host = f"[{split.hostname}]" if ":" in (split.hostname or "") else split.hostname
         return f"{host}:{split.port}"
-
-    def authorization(self) -> str | None:
-        """The value of the `authorization` metadata for the controller; a secret: never log it."""
-        return authorization(self.username, self.password, self.token)
-
-    def ssl_context(self) -> ssl.SSLContext | None:
-        """TLS settings for segment stores, or None for plain TCP.
-
-        Raises:
-            TlsError: the CA file is not a PEM file of certificates.
-        """
-        return client_context(self.ca_file, self.verify_hostname) if self.tls else None

@@ -1,4 +1,4 @@
-"""Routing key -> place in [0, 1) -> segment, exactly as the Java client does it.
+"""Routing key -> position in [0, 1) -> segment, exactly as the Java client does it.
 
 Source: `HashHelper` and `StreamSegments` in Pravega's client: murmur3 (128 bit, x64) over the key's UTF-16 code
 units, seeded with the Java hash code of a fixed text; the upper 52 bits of its first half become a fraction.
@@ -37,13 +37,13 @@ def _fraction(half: int) -> float:
 
 
 def key_position(key: str) -> float:
-    """The place of a routing key in [0, 1)."""
+    """The position of a routing key in [0, 1)."""
     digest = mmh3.mmh3_x64_128_digest(key.encode("utf-16-le", "surrogatepass"), EVENT_ROUTER_SEED)
     return _fraction(*_FIRST_HALF.unpack_from(digest))
 
 
 def table_key_position(key: bytes) -> float:
-    """The place of a key-value table's key in [0, 1), which decides its partition."""
+    """The position of a key-value table's key in [0, 1), which decides its partition."""
     return _fraction(first_half(key, TABLE_ROUTER_SEED))
 
 
@@ -80,9 +80,9 @@ class SegmentMap:
         self.segments: tuple[SegmentId, ...] = tuple(entry.segment for entry in ordered)
 
     def index_for(self, position: float) -> int:
-        """Index into `segments` of the owner of a place in [0, 1)."""
+        """Index into `segments` of the owner of a position in [0, 1)."""
         return bisect_right(self.lows, position) - 1
 
     def segment_for(self, position: float) -> SegmentId:
-        """The owner of a place in [0, 1)."""
+        """The owner of a position in [0, 1)."""
         return self.segments[self.index_for(position)]

@@ -2,7 +2,7 @@
 
 Everything that talks about a segment by single requests (reads, infos, tables, the set-up of an append) goes
 through here, so that a segment that moves, a store that restarts and a token that expires are handled in one
-place. It knows neither events nor streams' structure.
+address. It knows neither events nor streams' structure.
 """
 
 import base64
@@ -92,7 +92,7 @@ class SegmentStore:
         return known.text
 
     def forget(self, segment: SegmentId, access: Access) -> None:
-        """Ask again for the place of `segment` and for its token: either has turned out to be stale."""
+        """Ask again where `segment` is and for its token: one of them is stale."""
         self._endpoints.pop(segment, None)
         self._tokens.pop((segment.stream, access), None)
 

@@ -13,7 +13,7 @@ from aiopravega.errors import NoWatermarksError
 from aiopravega.event_time import Reach
 from dagster_pravega.resource import PravegaResource
 
-# Of one look: the next one goes on.
+# Of one look: the next one continues.
 _MOST: Final = 50
 
 

@@ -55,7 +55,7 @@ def build_schema_gate(
     """A check that lets what follows an asset run only if a schema may follow those that a stream has.
 
     It needs the resource `schema_registry`. Avro, JSON Schema and Protobuf are compared here; the registry itself
-    compares Avro only. The check's metadata has every violation with its place, rule, and what would help.
+    compares Avro only. The check's metadata has every violation with its path, rule, and what would help.
 
     Args:
         asset: whose followers are held back. To hold back the asset that writes the stream, give one that it is made
@@ -140,7 +140,7 @@ def build_data_gate(
         stream: `scope/stream`.
         name: of the check.
         cuts: the range; by default what the latest materialization of the asset wrote (`pravega/cuts`), or else all.
-        sample: how many events at most, taken at several places of the range; None: all of them.
+        sample: how many events at most, taken at several offsets of the range; None: all of them.
         group: name of the registry's group; by default the stream's.
         namespace: of the group; by default the scope's name is looked in first, then the default one.
         blocking: whether bad data holds back what follows.

@@ -83,7 +83,7 @@ class PravegaResource(SecuredResource["PravegaResource"]):
         return self.client.head(name.scope, name.stream)
 
     def tail(self, stream: str) -> StreamCut:
-        """The cut behind the last event that is written now.
+        """The cut after the last event that is written now.
 
         Raises:
             StreamNotFoundError: there is no such stream.

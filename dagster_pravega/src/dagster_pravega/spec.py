@@ -13,7 +13,7 @@ STREAM_KEY: Final = "pravega/stream"
 CUTS_KEY: Final = "pravega/cuts"
 OPTIONS_KEY: Final = "pravega/options"
 _SCOPE_AND_STREAM: Final = 2  # parts of a key
-_URI_KEY: Final = "dagster/uri"  # Dagster shows it as the place of an asset
+_URI_KEY: Final = "dagster/uri"  # Dagster shows it as the address of an asset
 
 
 def pravega_stream_spec(

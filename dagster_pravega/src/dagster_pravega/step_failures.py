@@ -12,7 +12,7 @@ def failing_for_good() -> AbstractContextManager[None]:
     """Run a block in which errors that no retry can help fail the step at once, those out of Spark too.
 
     Raises:
-        Failure: in place of a PravegaError that no retry can help; it forbids retries, whatever the policy.
+        Failure: instead of a PravegaError that no retry can help; it forbids retries, whatever the policy.
         PravegaError: one that can pass.
     """
     return permanent_errors_as(_final)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StreamRead:
-    """What an input gets whose type is this class, in place of a DataFrame alone.
+    """What an input gets whose type is this class, instead of a DataFrame alone.
 
     `size` is in bytes, with the headers of the events. `taken` is what the cut ledger has of a partition of time, whose
     frame has the events with `taken.since <= time < taken.until`.

@@ -85,14 +85,14 @@ def register_scope(
         raise ConfigurationError(f"option {wrong[0]!r} is of one read, but register_scope is for all of a scope")
     if _REGISTRY not in given and _REGISTRY_VARIABLE in os.environ:
         given[_REGISTRY] = os.environ[_REGISTRY_VARIABLE]
-    place = database or _NOT_IN_NAMES.sub("_", scope)
+    namespace = database or _NOT_IN_NAMES.sub("_", scope)
     tables = _table_names(_streams(spark, scope, given), names or {})
     secret = next((name for name in SECRETS if given.get(name)), None)
     if secret is not None:
         logger.info("Making temporary views of scope %s: option %s is not for a catalog", scope, secret)
-    if not views and secret is None and _has_database(spark, place):
-        return [_make_table(spark, stream, f"`{place}`.`{table}`", given) for stream, table in tables.items()]
-    return [_make_view(spark, stream, f"`{place}_{table}`", given) for stream, table in tables.items()]
+    if not views and secret is None and _has_database(spark, namespace):
+        return [_make_table(spark, stream, f"`{namespace}`.`{table}`", given) for stream, table in tables.items()]
+    return [_make_view(spark, stream, f"`{namespace}_{table}`", given) for stream, table in tables.items()]
 
 
 def _streams(spark: "SparkSession", scope: str, options: Mapping[str, str]) -> list[StreamName]:

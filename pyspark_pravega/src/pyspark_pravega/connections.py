@@ -1,6 +1,6 @@
 """One client for each cluster in a Python worker, kept from task to task.
 
-Spark uses its worker processes again, so that a task finds connections, tokens and places of segments ready.
+Spark uses its worker processes again, so that a task finds connections, tokens and addresses of segments ready.
 """
 
 import os
@@ -33,7 +33,7 @@ _clusters: OrderedDict[tuple[int, PravegaConfig], Cluster] = OrderedDict()
 
 
 def cluster(config: PravegaConfig) -> Cluster:
-    """The cluster of this configuration, and of this process: a fork cannot go on with connections of its parent.
+    """The cluster of this configuration, and of this process: a fork cannot continue with connections of its parent.
 
     Raises:
         PravegaConnectionError: no controller answers.

@@ -7,10 +7,11 @@ import pytest
 from tests.java.peer import JavaSchemaJudge
 from tests.unit.aiopravega.schema.avro.disagreements import DISAGREEMENTS, explanation
 from tests.unit.aiopravega.schema.avro.pairs import pair
-from tests.unit.aiopravega.schema.compatibility.changes import changes, version
+from tests.unit.aiopravega.schema.changes import changes, version
 
 from aiopravega.schema import Compatibility, SchemaFormat, SchemaInfo
-from aiopravega.schema.compatibility import CompatibilityReport, check
+from aiopravega.schema.open import check
+from aiopravega.schema.policy import CompatibilityReport
 
 PAIRS = 2_500
 

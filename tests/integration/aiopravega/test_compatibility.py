@@ -5,7 +5,7 @@ import json
 import uuid
 
 import pytest
-from tests.unit.aiopravega.schema.compatibility.changes import changes
+from tests.unit.aiopravega.schema.changes import changes
 
 from aiopravega.commands.main import main
 from aiopravega.schema import Compatibility, GroupProperties, SchemaFormat, SchemaInfo

@@ -91,10 +91,10 @@ if sys.version_info < (3, 12):
             for key in KEYS:
                 await writer.write(key.encode(), routing_key=key)
 
-        def places(events):
+        def offsets(events):
             return {event.data: event.segment.number for event in events}
 
-        assert places(await read_all(ours)) == places(await read_all(theirs))
+        assert offsets(await read_all(ours)) == offsets(await read_all(theirs))
 
     async def test_large_events_go_both_ways_and_we_read_its_events_of_no_bytes(
         client, make_stream, read_all, official

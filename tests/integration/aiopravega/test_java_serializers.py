@@ -10,11 +10,11 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorP
 from tests.java.peer import JavaSerializers
 
 from aiopravega.schema import GroupProperties, SchemaFormat, register_codec
-from aiopravega.schema.codecs import GZIP, LARGEST_PAYLOAD, NONE, SNAPPY
-from aiopravega.schema.formats.arrays import values_of
-from aiopravega.schema.formats.deserializer import BlockDeserializer
-from aiopravega.schema.formats.opening import open_block_serializer
-from aiopravega.schema.formats.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
+from aiopravega.schema.arrow.arrays import values_of
+from aiopravega.schema.open.blocks import open_block_serializer
+from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
+from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
+from aiopravega.schema.registry.codecs import GZIP, LARGEST_PAYLOAD, NONE, SNAPPY
 from aiopravega.schema.serializers import (
     AvroFormat,
     CustomFormat,

@@ -75,7 +75,7 @@ async def test_steps_stop_at_the_end_that_is_asked_for(client, make_stream):
     wanted = await fill(client, stream, 100, "wanted")
     end = await client.tail(stream.scope, stream.stream)
     await client.scale_stream(stream.scope, stream.stream, 3)
-    await fill(client, stream, 100, "behind")
+    await fill(client, stream, 100, "after")
 
     found = await steps(client, head, 3000, end)
 

@@ -11,8 +11,7 @@ import pytest
 
 from aiopravega import StreamName
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry
-from aiopravega.schema.compatibility import check
-from aiopravega.schema.open import GroupAddress, NewGroup, offer_schema
+from aiopravega.schema.open import GroupAddress, NewGroup, check, offer_schema
 
 POLICIES = ("Full", "Backward", "ForwardTransitive", "AllowAny", "FullTransitive", "BackwardTransitive")
 

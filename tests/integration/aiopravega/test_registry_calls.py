@@ -14,7 +14,7 @@ from aiopravega.schema import (
     SchemaFormat,
     SchemaInfo,
 )
-from aiopravega.schema.compatibility import advanced
+from aiopravega.schema.policy import advanced
 
 AVRO = GroupProperties.of(SchemaFormat.AVRO, "Backward", properties={"owner": "me"})
 ANY = GroupProperties.of(SchemaFormat.ANY, multiple_types=True)

@@ -21,8 +21,8 @@ from aiopravega.errors import (
     SchemaRefusedError,
 )
 from aiopravega.schema import CodecType, GroupProperties, RegistryConfig, SchemaFormat, SchemaRegistry, header
-from aiopravega.schema.codecs import GZIP, SNAPPY
-from aiopravega.schema.formats.opening import open_block_reader, open_block_serializer
+from aiopravega.schema.open.blocks import open_block_reader, open_block_serializer
+from aiopravega.schema.registry.codecs import GZIP, SNAPPY
 from aiopravega.schema.serializers import AvroFormat, CustomFormat, JsonFormat, open_deserializer, open_serializer
 
 AVRO = GroupProperties.of(SchemaFormat.AVRO, "Backward")
@@ -34,7 +34,7 @@ ALICE = {"id": 7, "name": "alice"}
 
 @pytest.fixture
 async def counted(registry_config):
-    """The registry behind a proxy that counts its requests, as they are on the wire."""
+    """The registry after a proxy that counts its requests, as they are on the wire."""
     host, port = registry_config.uri.removeprefix("http://").split(":")
     requests: list[bytes] = []
 
@@ -149,7 +149,7 @@ async def test_bad_events_are_told_as_what_they_are(registry, group):
         (b'{"id":7}', MalformedEventError, "no header of a Schema Registry"),
         (header(77) + event[5:], SchemaNotFoundError, "encoding 77"),
         (event[:-1], MalformedEventError, "no datum of its Avro schema"),
-        (event + b"more", MalformedEventError, "goes on behind the end"),
+        (event + b"more", MalformedEventError, "bytes follow the end"),
         (packing.serialize(ALICE)[:-3], MalformedEventError, "cut off"),
         (packing.serialize(ALICE)[:5] + packed, MalformedEventError, "more than the limit of 1000 bytes"),
     ):

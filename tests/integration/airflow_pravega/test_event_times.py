@@ -106,7 +106,7 @@ def test_the_data_interval_is_waited_for_read_and_done(
     assert record.is_done
     assert (record.since, record.until) == (day(1), day(2))
 
-    write(1)  # too late, behind the watermark: the interval keeps its range
+    write(1)  # too late, after the watermark: the interval keeps its range
     again = run(dag, day(2))
     assert again.result("wait") == taken
     assert again.result("read")["digest"] == first.result("read")["digest"]

@@ -50,7 +50,7 @@ def test_flights_become_delays_once(example, run, scope, delays, tmp_path):
     assert {row["day"] for row in written} == {"2013-01-01", "2013-01-02"}  # some departed after midnight
     assert len({(row["day"], row["carrier"]) for row in written}) == len(written) == first.result("write")["events"]
 
-    # The source goes on, and the first interval is run again: nothing is doubled, nothing is different.
+    # The source continues, and the first interval is run again: nothing is doubled, nothing is different.
     assert replay(conf={**streams, "first_day": 2, "last_day": 2}).result("replay") == FLIGHTS_OF_JANUARY[2]
     again = job(FIRST)
     assert again.result("wait") == first.result("wait")

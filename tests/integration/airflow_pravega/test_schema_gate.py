@@ -1,4 +1,4 @@
-"""Gates for schemas in DAGs of a real Airflow: what passes, and what a refused schema does to the tasks behind."""
+"""Gates for schemas in DAGs of a real Airflow: what passes, and what a refused schema does to the tasks after."""
 
 import json
 import socket

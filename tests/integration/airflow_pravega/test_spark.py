@@ -61,7 +61,7 @@ def as_events(frame):
 
 def test_exactly_the_range_is_read(run_task, client, spark, numbers, whole, tmp_path):
     with client.writer(numbers.scope, numbers.stream) as writer:
-        writer.write(b"behind the range")
+        writer.write(b"after the range")
     read = partial(PravegaSparkReadOperator, stream=str(numbers), stream_cuts=whole, output_path=str(tmp_path / "out"))
     result = run_task(read).result()
     rows = spark.read.parquet(result["path"]).collect()

@@ -14,17 +14,17 @@ JOB = Path(__file__).with_name("connect_job.py")
 pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("spark_connect")]
 
 
-@pytest.mark.parametrize("place", ["operator", "connection"])
+@pytest.mark.parametrize("source", ["operator", "connection"])
 def test_a_range_is_read_and_written_once(
-    client, stream, pravega_config, connection_json, spark_connect_url, tmp_path, place
+    client, stream, pravega_config, connection_json, spark_connect_url, tmp_path, source
 ):
     with client.writer(stream.scope, stream.stream) as writer:
         writer.write_many([b"event-%d" % number for number in range(200)], [str(number) for number in range(200)])
     whole = StreamCutRange(client.head(stream.scope, stream.stream), client.tail(stream.scope, stream.stream))
-    master = {"spark_master": spark_connect_url} if place == "connection" else {}
+    master = {"spark_master": spark_connect_url} if source == "connection" else {}
     command = [sys.executable, str(JOB), "--stream", str(stream), "--sink", f"{stream.scope}/sink"]
     command += ["--cuts", json.dumps(whole.to_json()), "--output", str(tmp_path / "out")]
-    command += ["--master", spark_connect_url] if place == "operator" else []
+    command += ["--master", spark_connect_url] if source == "operator" else []
 
     ended = subprocess.run(
         command,

@@ -116,7 +116,7 @@ def test_partitions_in_parallel_share_no_row_and_miss_none(day_asset, timed, cli
     assert len(versions) == 3  # the same range, and other rows of it
 
     with client.writer(timed.scope, timed.stream) as writer:
-        writer.write(json.dumps({"at": at(2)}).encode())  # late: behind the watermark
+        writer.write(json.dumps({"at": at(2)}).encode())  # late: after the watermark
     again = materialize(assets, key(2))
     assert found[key(2)] == [at(2, hour) for hour in HOURS]
     [same] = again.asset_materializations_for_node("day")

@@ -1,4 +1,4 @@
-"""Streams read by a real Spark: every event once with its place, whatever happened to the stream, or a clear error."""
+"""Streams read by a real Spark: every event once with its offset, whatever happened to the stream, or a clear error."""
 
 import hashlib
 import json
@@ -171,7 +171,7 @@ def test_a_range_may_start_before_and_end_behind_a_scaling(read, fill, client, m
     client.scale_stream(stream.scope, stream.stream, 3)
     inside += fill(stream, 100, "new")
     end = tail(client, stream).to_text()
-    fill(stream, 100, "behind")
+    fill(stream, 100, "after")
 
     assert contents(read(stream, start_stream_cut=start, end_stream_cut=end)) == Counter(inside)
 

@@ -35,7 +35,7 @@ def write(pravega_config):
 
 @pytest.fixture
 def events_in(client):
-    """The events of a stream, with their places."""
+    """The events of a stream, with their offsets."""
     return lambda sink: list(client.read(StreamCutRange(UNBOUNDED, UNBOUNDED), sink))
 
 

@@ -1,6 +1,6 @@
 """A job that takes many times longer than any lease that the server grants.
 
-Two tasks write: one ends at once, and Spark ends its Python worker after an idle minute; the other one goes on for much
+Two tasks write: one ends at once, and Spark ends its Python worker after an idle minute; the other one lasts for much
 longer than that. The server grants leases of 20 s here, where others grant ten minutes.
 """
 

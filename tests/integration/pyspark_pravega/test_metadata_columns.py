@@ -16,14 +16,14 @@ NOTED = 1_700_000_000_000
 def test_a_pointer_of_every_row_fetches_its_event(read, fill, client, make_stream):
     stream = make_stream(3)
     fill(stream, 60)
-    places = {
+    events = {
         str(EventPointer.of(event)): (event.data, str(event.segment))
         for event in client.read(StreamCutRange(UNBOUNDED, UNBOUNDED), stream)
     }
 
     rows = read(stream, metadata_columns="event_pointer, segment").collect()
 
-    assert {row.event_pointer: (bytes(row.event), row.segment) for row in rows} == places
+    assert {row.event_pointer: (bytes(row.event), row.segment) for row in rows} == events
     for row in rows[::7]:
         assert client.fetch(row.event_pointer).data == bytes(row.event)
 

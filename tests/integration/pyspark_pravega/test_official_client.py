@@ -51,4 +51,4 @@ if sys.version_info < (3, 12):
         segments = defaultdict(set)
         for event in client.read(StreamCutRange(UNBOUNDED, UNBOUNDED), sink):
             segments[event.data.decode().split(":")[0]].add(event.segment)
-        assert {key: len(places) for key, places in segments.items()} == dict.fromkeys(KEYS, 1)
+        assert {key: len(owners) for key, owners in segments.items()} == dict.fromkeys(KEYS, 1)

@@ -25,7 +25,7 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def stream(cluster):
-    """60 MB in one segment: far more than what is under way between a reading task and the one behind it."""
+    """60 MB in one segment: far more than what is under way between a reading task and the one after it."""
     with PravegaClient(cluster.config.model_copy(update={"retry_timeout": 120.0})) as client:
         client.create_scope("faults")
         client.create_stream("faults", "spark")

@@ -44,7 +44,7 @@ def test_each_stream_is_read_between_cuts_of_its_own(load, fill, client, make_st
         start = client.tail(stream.scope, stream.stream)
         expected += named(stream, fill(stream, 60 + number, "inside"))
         end = client.tail(stream.scope, stream.stream)
-        fill(stream, 70, "behind")
+        fill(stream, 70, "after")
         options |= {f"start_stream_cut.{stream.stream}": start.to_text(), f"end_stream_cut.{stream}": end.to_text()}
 
     assert events(load(streams="orders,Returns", **options)) == expected

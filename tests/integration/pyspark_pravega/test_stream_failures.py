@@ -1,4 +1,4 @@
-"""What a streaming query cannot go on with: it ends with an error that says what happened, and what to do."""
+"""What a streaming query cannot continue with: it ends with an error that says what happened, and what to do."""
 
 import pytest
 from pyspark.errors import StreamingQueryException

@@ -198,7 +198,7 @@ def test_a_query_stops_at_the_end_that_is_asked_for(spark, follow, fill, files, 
     wanted = fill(stream, 200, "wanted")
     end = client.tail(*names(stream)).to_text()
     client.scale_stream(*names(stream), 3)
-    fill(stream, 200, "behind")
+    fill(stream, 200, "after")
     options = {"start_stream_cut": "earliest", "end_stream_cut": end, "max_bytes_per_trigger": 1000}
 
     query = running(files.start(follow(stream, **options)))

@@ -1,4 +1,4 @@
-"""Streaming queries that are killed: their next run goes on where they were, and every event is written once."""
+"""Streaming queries that are killed: their next run continues where they were, and every event is written once."""
 
 import random
 import sys

@@ -77,17 +77,17 @@ def failed(frame) -> str:
 
 def test_json_is_read_into_the_columns_that_the_reader_is_given(spark, pravega_config, write, make_stream):
     stream = make_stream(1)
-    write(stream, [b'{"id":%d,"place":{"city":"Rome"},"more":1}' % number for number in range(1000)])
+    write(stream, [b'{"id":%d,"address":{"city":"Rome"},"more":1}' % number for number in range(1000)])
 
     frame = (
         spark.read.format("pravega")
-        .schema("id long, place struct<city: string, zip: int>, offset long")
+        .schema("id long, address struct<city: string, zip: int>, offset long")
         .options(controller=pravega_config.controller_uri, scope=stream.scope, stream=stream.stream)
         .options(decode="json", metadata_columns="offset")
         .load()
     )
 
-    assert [tuple(row) for row in frame.select("id", "place.city", "place.zip").orderBy("offset").collect()] == [
+    assert [tuple(row) for row in frame.select("id", "address.city", "address.zip").orderBy("offset").collect()] == [
         (number, "Rome", None) for number in range(1000)
     ]
 

@@ -13,7 +13,7 @@ TOOLS = ("sh", "make", "env", "sed", "head", "mkdir", "test", "awk", "cat", "tou
 
 @pytest.fixture
 def commands(tmp_path: Path) -> Path:
-    """A folder that takes the place of the PATH, with the shell's tools in it."""
+    """A folder that stands for the PATH, with the shell's tools in it."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for tool in TOOLS:

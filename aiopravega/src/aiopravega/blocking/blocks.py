@@ -1,10 +1,10 @@
-"""The blocking form of `aiopravega.schema.formats.opening`: whole blocks of events; needs the extra `arrow`."""
+"""The blocking form of `aiopravega.schema.open.blocks`: whole blocks of events; needs the extra `arrow`."""
 
 from typing import Any
 
 from aiopravega.blocking.bridge import Face, mirrors, shows, waits
-from aiopravega.schema.formats import opening as aio
-from aiopravega.schema.formats.block import Block
+from aiopravega.schema.arrow.block import Block
+from aiopravega.schema.open import blocks as aio
 
 __all__ = ["BlockReader", "open_block_reader", "open_block_serializer"]
 
@@ -24,7 +24,7 @@ class BlockReader(Face[aio.BlockReader]):
         self._learn(events)
         return self.asynchronous.blocks.batch(events)
 
-    # Arrow's types are Any for mypy, and only `aiopravega.schema.formats` may import it.
+    # Arrow's types are Any for mypy, and only the rooms of blocks may import it.
     def _learn(self, events: Any) -> None:
         if unknown := self.asynchronous.unknown(events):
             self.run(self.asynchronous.learn(unknown))

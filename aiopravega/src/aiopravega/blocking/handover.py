@@ -158,7 +158,7 @@ class Handover:
     async def before(
         self, call: Coroutine[Any, Any, T], otherwise: Callable[[], Coroutine[Any, Any, None]] | None
     ) -> T:
-        """Await a call after all that was added before; `otherwise` ends what cannot go on after an error."""
+        """Await a call after all that was added before; `otherwise` ends what cannot continue after an error."""
         try:
             await self.written()
         except BaseException:

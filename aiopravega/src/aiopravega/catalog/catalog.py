@@ -157,7 +157,7 @@ class PravegaCatalog:
         to streams of other scopes that have the same name: it stays.
 
         Raises:
-            PravegaError: the cluster or the registry cannot be asked; a second call goes on.
+            PravegaError: the cluster or the registry cannot be asked; a second call continues.
         """
         name = self._name(stream)
         dropped = await self._client.delete_stream(name.scope, name.stream)

@@ -13,8 +13,8 @@ from aiopravega.gates import check_schema
 from aiopravega.gates.candidates import from_file, protobuf_schema, text_schema
 from aiopravega.names import StreamName
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry, SchemaVersion, VersionInfo
-from aiopravega.schema.compatibility import CompatibilityReport, check, parse_policy
-from aiopravega.schema.open import GroupAddress, NewGroup, Question, SchemaReport, offer_schema
+from aiopravega.schema.open import GroupAddress, NewGroup, Question, SchemaReport, check, offer_schema
+from aiopravega.schema.policy import CompatibilityReport, parse_policy
 
 _FAILED, _INTERRUPTED = 2, 130
 _FORMATS = ("avro", "json", "protobuf")

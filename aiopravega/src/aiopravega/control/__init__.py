@@ -3,7 +3,7 @@
 import os
 
 # Before gRPC is loaded: since its release 1.81, a process that has a channel often kills the children that it starts
-# (grpc/grpc#43055), such as Spark's Java gateway. It polls another way without that, and lets forked workers go on.
+# (grpc/grpc#43055), such as Spark's Java gateway. It polls another way without that, and lets forked workers continue.
 os.environ.setdefault("GRPC_POLL_STRATEGY", "poll")
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "1")
 

@@ -7,7 +7,7 @@ from aiopravega.control.proto import controller_pb2 as pb
 
 
 class Page(Protocol):
-    """An answer that says where the next one goes on."""
+    """An answer that says where the next one continues."""
 
     @property
     def continuationToken(self) -> pb.ContinuationToken:  # noqa: N802 - the name in controller.proto

@@ -33,7 +33,7 @@ class ScalingCalls(SegmentCalls):
         Raises:
             ScalingError: a segment is not current, the new parts are not exactly those of the sealed segments, or the
                 stream's policy asks for more segments.
-            PravegaTimeoutError: it has begun, but is not done within `timeout` seconds; it goes on all the same.
+            PravegaTimeoutError: it has begun, but is not done within `timeout` seconds; it continues all the same.
             StreamNotFoundError: there is no such stream.
             StreamSealedError: it is sealed.
         """
@@ -76,7 +76,7 @@ class ScalingCalls(SegmentCalls):
             if answer.status != pb.ScaleStatusResponse.IN_PROGRESS:
                 raise refusal(status_name(pb.ScaleStatusResponse.ScaleStatus, answer.status), what)
             if time.monotonic() + pause > deadline:
-                raise PravegaTimeoutError(f"scaling of stream {stream} is not done after {timeout:g} s, but goes on")
+                raise PravegaTimeoutError(f"scaling of stream {stream} is not done after {timeout:g} s, but continues")
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_POLL)
 
@@ -103,7 +103,7 @@ def _scaling_error(
     if answer.status != pb.ScaleResponse.PRECONDITION_FAILED:
         return ScalingError(
             f"cannot {what}: the controller refuses to replace {shown} by {list(new_ranges)}. The new ranges must "
-            "cover exactly what the old segments own, without gap or overlap, and no other scaling may be going on."
+            "cover exactly what the old segments own, without gap or overlap, and no other scaling may be under way."
         )
     if {entry.segment for entry in current}.issuperset(sealed):
         count = len(current) - len(sealed) + len(new_ranges)

@@ -1,4 +1,4 @@
-"""The one place where failures of the controller become this package's errors.
+"""The one module where failures of the controller become this package's errors.
 
 Two kinds: the gRPC status of a call that failed, and the status in the answer of a call that went through but
 refused. Which gRPC status Pravega gives for what: `ControllerServiceImpl` and `AuthInterceptor` in its controller.

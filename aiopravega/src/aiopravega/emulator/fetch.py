@@ -1,6 +1,6 @@
 """Fetch the jars of the servers into the user's cache, and check every one of them.
 
-A jar is downloaded to a folder of its own, hashed there, and only then renamed to its place; a stamp file says that
+A jar is downloaded to a folder of its own, hashed there, and only then renamed; a stamp file says that
 all are there. So a start with a filled cache touches no network and hashes nothing, and a process that dies half way
 leaves nothing that could be taken for a jar. One process fetches at a time; the others wait for it.
 """
@@ -83,7 +83,7 @@ def _fetch(jars: JarList, folder: Path, repository: str | None) -> None:
 
 
 def _fetch_one(jar: Jar, folder: Path, download: Callable[[Jar], Path]) -> int:
-    """Download, check and move one jar into its place; returns its size in bytes."""
+    """Download, check and move one jar to its final name; returns its size in bytes."""
     pauses = RetryPolicy()
     for attempt in range(_ATTEMPTS):
         problem: EmulatorError

@@ -29,7 +29,7 @@ _STOP_SECONDS = 40.0
 
 @dataclass(frozen=True, slots=True)
 class NamedServer:
-    """A place for one server at a time, known by its name."""
+    """The folder of one server at a time, known by its name."""
 
     name: str
 

@@ -44,7 +44,7 @@ class Reach(Enum):
 class CutAt:
     """What a stream's marks say about a time; numbers are in the writers' unit.
 
-    COMPLETE: no event older than `time` lies behind `cut`, and no known cut before it has that. Events behind it are
+    COMPLETE: no event older than `time` lies after `cut`, and no known cut before it has that. Events after it are
     not older than `lower`; `upper` is how far the writers were when it was made, and bounds no event. Both are None at
     the end of a sealed stream, where nothing follows.
 

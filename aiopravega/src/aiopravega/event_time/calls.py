@@ -15,8 +15,8 @@ from aiopravega.event_time.marks import Watermark
 from aiopravega.event_time.notes import TimeNotes
 from aiopravega.names import StreamName
 from aiopravega.read.arithmetic import Arithmetic
+from aiopravega.read.given_cuts import GivenCuts
 from aiopravega.read.history import Order
-from aiopravega.read.placing import Placer
 from aiopravega.read.plan import Planner
 from aiopravega.store import SegmentStore
 from aiopravega.times import EventTime, TimeUnit
@@ -32,7 +32,7 @@ class TimeCalls:
     store: SegmentStore
     arithmetic: Arithmetic
     _planner: Planner
-    _placer: Placer
+    _given_cuts: GivenCuts
 
     async def note_time(
         self,
@@ -44,7 +44,7 @@ class TimeCalls:
         *,
         unit: TimeUnit = TimeUnit.MS,
     ) -> None:
-        """Note that a writer writes nothing older than `time` behind `cut`; None: behind the tail as it is now.
+        """Note that a writer writes nothing older than `time` after `cut`; None: after the tail as it is now.
 
         The stream's watermarks are made of it.
 
@@ -52,7 +52,7 @@ class TimeCalls:
             InvalidStreamCutError: the cut does not fit the stream, or lies before one that this writer has noted.
             ConfigurationError: the time has no zone, or lies before one that this writer has noted.
         """
-        notes = TimeNotes(self.controller, self._planner, self._placer)
+        notes = TimeNotes(self.controller, self._planner, self._given_cuts)
         await notes.note(StreamName(scope, stream), writer_id, unit.number(time), cut)
 
     async def watermarks(
@@ -66,7 +66,7 @@ class TimeCalls:
     ) -> AsyncIterator[Watermark]:
         """The marks of a stream, from the first with at least the lower time `since` on (None: all that there are).
 
-        With `follow` it goes on with those that are made later, until the stream is sealed or deleted.
+        With `follow` it continues with those that are made later, until the stream is sealed or deleted.
 
         Raises:
             StreamNotFoundError: there is no such stream.

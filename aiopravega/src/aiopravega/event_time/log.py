@@ -1,8 +1,8 @@
 """Where a stream's marks are kept, and how one is found among very many.
 
-Marks come in the order of their times and positions, but have no fixed length, so that they are searched by places:
+Marks come in the order of their times and positions, but have no fixed length, so that they are searched by offsets:
 some bytes anywhere in the middle hold the beginning of a mark, which its lengths tell. Each round looks at several
-places at once, so that a million marks take four rounds. Framing: `RevisionedStreamClientImpl` in Pravega's client.
+offsets at once, so that a million marks take four rounds. Framing: `RevisionedStreamClientImpl` in Pravega's client.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from aiopravega.read.events import read_bytes
 from aiopravega.store import SegmentStore
 
 _MARKS: Final = f"{INTERNAL_PREFIX}MARK"
-# A place is looked at by this many bytes first: tens of marks of a stream with few segments.
+# So many bytes are read at an offset first: tens of marks of a stream with few segments.
 _GLANCE: Final = 4 * 1024
-# So little is looked through instead of searched, and a place at which no mark begins in so much is given up.
+# So little is looked through instead of searched, and an offset at which no mark begins in so much is given up.
 _FEW_BYTES: Final = 64 * 1024
-# Places that are looked at together. More save rounds, but each costs a request.
-_PLACES: Final = 7
+# Offsets that are searched together. More save rounds, but each costs a request.
+_OFFSETS: Final = 7
 # Bytes that a reading of many marks asks for at a time.
 _WINDOW: Final = 1024 * 1024
 
@@ -79,7 +79,7 @@ class MarkLog:
         """The last mark for which a condition holds, and the first for which it does not.
 
         Args:
-            holds: true for the marks up to some point, and false for all behind.
+            holds: true for the marks up to some point, and false for all after.
         """
         _, last, following = await self._find(holds)
         return last, following
@@ -88,11 +88,11 @@ class MarkLog:
         """Where the first mark is for which it does not hold (else the end), the mark before it, and itself."""
         low, high = self._start, self._end  # of where the first mark starts for which it does not hold
         while high - low > _FEW_BYTES:
-            step = (high - low) // (_PLACES + 1)
-            places = [low + step * number for number in range(1, _PLACES + 1)]
-            found = await asyncio.gather(*(self._next_mark(place, high) for place in places))
+            step = (high - low) // (_OFFSETS + 1)
+            offsets = [low + step * number for number in range(1, _OFFSETS + 1)]
+            found = await asyncio.gather(*(self._next_mark(offset, high) for offset in offsets))
             before = low, high
-            for at, mark in (place for place in found if place is not None):
+            for at, mark in (start for start in found if start is not None):
                 if not holds(mark):
                     high = at
                     break
@@ -122,7 +122,7 @@ class MarkLog:
         return Watermark.parse(data[begins + wire.EVENT_HEADER : ends], self._stream)
 
     async def _next_mark(self, start: int, limit: int) -> tuple[int, Watermark] | None:
-        """The first mark that begins at or behind `start`, and where; None if none is whole before `limit`."""
+        """The first mark that begins at or after `start`, and where; None if none is whole before `limit`."""
         data, end, limit = b"", start, min(start + _FEW_BYTES, limit)
         following = start + _GLANCE
         while end < limit:

@@ -2,7 +2,7 @@
 
 A mark has a lower and an upper time and a position for each of some segments that cover the key space. The times are
 the least and the greatest that its active writers had noted, in whatever unit they use; the positions are the maximum
-of theirs. So, if writers are honest, events *behind* a mark's positions have a time of at least its lower one. Nothing
+of theirs. So, if writers are honest, events *after* a mark's positions have a time of at least its lower one. Nothing
 else is promised: events before the positions may be newer than lower, and even than upper.
 
 Layout and rules: `Watermark` and `PeriodicWatermarking` in Pravega's controller. Where marks are kept and found is told
@@ -23,7 +23,7 @@ REVISION: Final = b"\x00\x00\x01\x00"
 RECORD: Final = struct.Struct(">4si")
 _TIMES: Final = struct.Struct(">qq")
 _ENTRY: Final = struct.Struct(">4siqddq")
-# Of the segment with its key range; the offset stands behind the record.
+# Of the segment with its key range; the offset stands after the record.
 _ENTRY_LENGTH: Final = 24
 # A compact int has 1, 2 or 4 bytes, as its first two bits say; these are the bits of its value.
 _COMPACT: Final[Mapping[int, tuple[int, int]]] = {0: (1, 0x7F), 1: (1, 0x7F), 2: (2, 0x3FFF), 3: (4, 0x3FFF_FFFF)}
@@ -31,7 +31,7 @@ _COMPACT: Final[Mapping[int, tuple[int, int]]] = {0: (1, 0x7F), 1: (1, 0x7F), 2:
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """One mark: events behind its positions have a time of at least `lower`, if the writers are honest.
+    """One mark: events after its positions have a time of at least `lower`, if the writers are honest.
 
     `lower` and `upper` are the least and the greatest time that the active writers had noted.
     """
@@ -70,7 +70,7 @@ class Watermark:
         return cls(lower, upper, positions)
 
     def is_before(self, cut: StreamCut) -> bool:
-        """Whether all that lies behind a cut surely lies behind this mark's positions."""
+        """Whether all that lies after a cut surely lies after this mark's positions."""
         newest = max((segment.epoch for segment in self.positions), default=0)
         for segment, offset in cut.positions.items():
             marked = self.positions.get(segment)

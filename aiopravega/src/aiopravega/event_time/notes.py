@@ -1,6 +1,6 @@
 """Noting how far a writer is in event time: what the controller makes a stream's watermarks of.
 
-A note is honest if the writer writes nothing older than its time any more, and nothing that it wrote lies behind its
+A note is honest if the writer writes nothing older than its time any more, and nothing that it wrote lies after its
 cut. Pravega takes any note. It answers SUCCESS to one with a segment that the stream does not have, and then makes no
 watermark for the stream any more; of one that leaves out segments it makes watermarks that promise too much. So each
 is checked against the stream first.
@@ -10,20 +10,20 @@ from aiopravega.control import Controller
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
-from aiopravega.read.placing import Placer
+from aiopravega.read.given_cuts import GivenCuts
 from aiopravega.read.plan import Planner
 
 
 class TimeNotes:
     """Notes times to the streams of a cluster."""
 
-    def __init__(self, controller: Controller, planner: Planner, placer: Placer) -> None:
+    def __init__(self, controller: Controller, planner: Planner, given_cuts: GivenCuts) -> None:
         self._controller = controller
         self._planner = planner
-        self._placer = placer
+        self._given_cuts = given_cuts
 
     async def note(self, stream: StreamName, writer_id: str, time: int, cut: StreamCut | None) -> None:
-        """Note that a writer writes nothing older than `time` behind `cut`; None: behind the tail as it is now.
+        """Note that a writer writes nothing older than `time` after `cut`; None: after the tail as it is now.
 
         Raises:
             InvalidStreamCutError: the cut does not fit the stream, or lies before one that this writer has noted.
@@ -33,5 +33,5 @@ class TimeNotes:
         """
         if not writer_id:
             raise ConfigurationError(f"cannot note time {time} of stream {stream}: the writer needs a name")
-        placed = await (self._planner.tail(stream) if cut is None else self._placer.place(stream, cut))
-        await self._controller.note_time(stream, writer_id, time, placed.positions)
+        located = await (self._planner.tail(stream) if cut is None else self._given_cuts.located(stream, cut))
+        await self._controller.note_time(stream, writer_id, time, located.positions)

@@ -29,10 +29,10 @@ from aiopravega.schema import (
     codec_named,
     split_header,
 )
-from aiopravega.schema.codecs import NONE
-from aiopravega.schema.header import HEADER_BYTES
+from aiopravega.schema.events.format import EventFormat, Read
 from aiopravega.schema.open import GroupAddress, need_group
-from aiopravega.schema.serializers.format import EventFormat, Read
+from aiopravega.schema.registry.codecs import NONE
+from aiopravega.schema.registry.header import HEADER_BYTES
 from aiopravega.schema.serializers.generic import format_of
 
 # A sample is taken from the beginnings of so many parts of the range, of about the same size.
@@ -63,12 +63,12 @@ async def check_data(
         registry: where the stream's group is.
         wanted: the range.
         stream: its stream; needed if both ends are unbounded.
-        sample: how many events at most, taken at several places of the range; None: all of them.
+        sample: how many events at most, taken at several offsets of the range; None: all of them.
         group: name of the registry's group; by default the stream's.
         namespace: of the group; by default the scope's name is looked in first, then the default one.
         without_header: the schema of events that have no header; None: such events fail.
         forms: how types of custom formats are read.
-        most_failures: how many failures are told with place and reason; all are counted.
+        most_failures: how many failures are reported with offset and reason; all are counted.
 
     Raises:
         GroupNotFoundError: the registry has no group for the stream.

@@ -1,6 +1,6 @@
 """A backfill: intervals of a stream to be processed, those that are done left out, many at a time.
 
-Its consumer's intervals in the cut ledger are what it remembers: a backfill that was stopped goes on with the intervals
+Its consumer's intervals in the cut ledger are what it remembers: a backfill that was stopped continues with those
 that are not done, each with the range that it had. What the work is, a caller says.
 """
 
@@ -164,7 +164,7 @@ async def run_backfill(
             try:
                 await work(taken)
                 await ledger.finish(plan.interval(planned.name), taken.range, by=by)
-            except Exception as error:  # noqa: BLE001 - the caller's work may raise anything, and others go on
+            except Exception as error:  # noqa: BLE001 - the caller's work may raise anything, and others continue
                 _LOG.warning("%s failed: %s", plan.interval(planned.name), error)
                 failures[planned.name] = error
 

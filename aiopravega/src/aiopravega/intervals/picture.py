@@ -66,9 +66,9 @@ def draw_png(records: Sequence[CutRecord], path: Path, now: datetime | None = No
     figure, axes = plt.subplots(figsize=_INCHES)
     keys = []
     for state, colour in (("open", "tab:orange"), ("done", "tab:green")):
-        lines = [(place, record) for place, record in enumerate(records) if record.is_done == (state == "done")]
+        lines = [(row, record) for row, record in enumerate(records) if record.is_done == (state == "done")]
         axes.hlines(
-            [place for place, _ in lines],
+            [row for row, _ in lines],
             [_days(record.recorded_at) for _, record in lines],
             [_days(record.done_at or last) for _, record in lines],
             colors=colour,

@@ -196,7 +196,7 @@ async def _sizes(client: PravegaClient, ranges: Sequence[StreamCutRange]) -> lis
 
 
 async def _estimated(client: PravegaClient, plan: BackfillPlan) -> BackfillPlan:
-    """The plan with an estimate of its events: their mean size in a few places, by the bytes."""
+    """The plan with an estimate of its events: their mean size at a few offsets, by the bytes."""
     waiting = plan.waiting
     step = max(len(waiting) // _SAMPLES, 1)
     counted = measured = 0

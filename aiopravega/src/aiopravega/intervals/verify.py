@@ -107,7 +107,7 @@ async def _unreadable(client: PravegaClient, waiting: Sequence[CutRecord]) -> li
                 lost = await _lost(client, wanted, head)
                 found.append(Finding(FindingKind.LOST, name, f"it is open, but {stream} starts at {head}", lost))
             elif await client.compare(wanted.end, tail) not in (Order.BEFORE, Order.SAME):
-                found.append(Finding(FindingKind.FOREIGN, name, f"it ends behind the tail of {stream}, {tail}"))
+                found.append(Finding(FindingKind.FOREIGN, name, f"it ends after the tail of {stream}, {tail}"))
         except InvalidStreamCutError as error:
             found.append(Finding(FindingKind.FOREIGN, name, str(error)))
     return found

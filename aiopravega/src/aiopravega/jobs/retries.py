@@ -60,7 +60,7 @@ def permanent_errors_as(permanent: Callable[[PravegaError, str], Exception]) -> 
             new try.
 
     Raises:
-        Exception: `permanent`, in place of a PravegaError that no new try can help.
+        Exception: `permanent`, instead of a PravegaError that no new try can help.
         PravegaError: one that can pass.
     """
     try:
@@ -77,7 +77,7 @@ def permanent_errors_as(permanent: Callable[[PravegaError, str], Exception]) -> 
 
 
 def unsplit_if_need_be(read: Callable[[Mapping[str, str]], R], warn: Callable[..., object]) -> R:
-    """Run a read by Spark; if a segment turns out to be split at a wrong place, run it again without splits.
+    """Run a read by Spark; if a segment turns out to be split at a wrong offset, run it again without splits.
 
     Args:
         read: runs the read with more options of the data source.

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 LOCAL: Final = "local[*]"
 _CONNECT: Final = "sc://"
-# Set by PySpark while it talks Spark Connect, and left behind: all of this process would go on to talk it.
+# Set by PySpark while it talks Spark Connect, and left behind: all of this process would continue to talk it.
 _CONNECT_MODE: Final = "SPARK_CONNECT_MODE_ENABLED"
 
 
@@ -44,7 +44,7 @@ def lasting_session(name: str, master: str, conf: Mapping[str, str], *, package:
 
 @contextmanager
 def session_for_block(name: str, master: str, conf: Mapping[str, str], *, package: str) -> Iterator["SparkSession"]:
-    """A session that ends with the block. One that runs in this process already is used as it is, and goes on.
+    """A session that ends with the block. One that runs in this process already is used as it is, and continues.
 
     The arguments and errors are those of `lasting_session`.
     """

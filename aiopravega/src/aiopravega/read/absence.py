@@ -50,7 +50,7 @@ async def why_absent(controller: Controller, segment: SegmentId) -> Absence:
 
 
 async def _first_number(controller: Controller, stream: StreamName) -> int | None:
-    """The number of the stream's first segment: numbers go on when a stream is made again. None: we may not ask."""
+    """The number of the stream's first segment: numbers continue when a stream is made again. None: we may not ask."""
     try:
         return min(entry.segment.number for entry in await controller.epoch_segments(stream, 0))
     except SecurityError:

@@ -60,8 +60,8 @@ class Advancer:
         )
         return StreamCut(start.stream, await step.take(max_bytes))
 
-    async def place(self, part: SegmentRange, target: int) -> int:
-        """Where an event starts up to `target`, but behind the start of `part`: in doubt, where its first event ends.
+    async def event_start(self, part: SegmentRange, target: int) -> int:
+        """Where an event starts up to `target`, but after the start of `part`: in doubt, where its first event ends.
 
         Raises:
             MalformedEventError: no event begins where `part` does.
@@ -83,10 +83,10 @@ class Advancer:
         return part.start + len(header) + int.from_bytes(header)
 
 
-class Places(Protocol):
+class EventStarts(Protocol):
     """Knows where events start."""
 
-    async def place(self, part: SegmentRange, target: int) -> int:
+    async def event_start(self, part: SegmentRange, target: int) -> int:
         """The start of an event up to `target`, or the end of the first event of `part` if there is none before."""
 
 
@@ -97,7 +97,7 @@ class Step:
         wanted: the range.
         part_of: the range of bytes of a segment that the range reaches.
         successors: those of a segment.
-        places: where events start.
+        starts: where events start.
     """
 
     def __init__(
@@ -105,12 +105,12 @@ class Step:
         wanted: StreamCutRange,
         part_of: Callable[[SegmentId], Awaitable[SegmentRange]],
         successors: Callable[[SegmentId], Awaitable[Sequence[Successor]]],
-        places: Places,
+        starts: EventStarts,
     ) -> None:
         self._end = wanted.end.positions
         self._part_of = part_of
         self._ask_successors = successors
-        self._places = places
+        self._starts = starts
         self._positions = dict(wanted.start.positions)
         self._parts: dict[SegmentId, SegmentRange] = {}
         self._successors: dict[SegmentId, Sequence[Successor]] = {}
@@ -126,7 +126,7 @@ class Step:
             if not moving or left <= 0:
                 break
             shortest = min(self._parts[segment].end - self._positions[segment] for segment in moving)
-            # A byte at least: places are found for all that have moved, which then go on by an event.
+            # A byte at least: event starts are found for all that have moved, which then move by an event.
             distance = max(min(shortest, left // len(moving)), 1)
             for segment in moving:
                 self._positions[segment] += distance
@@ -163,7 +163,7 @@ class Step:
         """What was replaced together with a segment, and those that replace it and are not in the cut yet.
 
         A scaling of {0, 1} to {2, 3, 4} may have made 3 of parts of both: were 2 to enter when 0 ends, the cut would
-        have no position for the part of 0 that 3 goes on with, or two for that of 2.
+        have no position for the part of 0 that 3 continues with, or two for that of 2.
         """
         before: set[SegmentId] = set()
         after: set[SegmentId] = set()
@@ -178,7 +178,7 @@ class Step:
         return before, after - self._positions.keys()
 
     async def _are_over(self, segments: set[SegmentId]) -> bool:
-        """Whether the cut is at or behind the ends of all these segments, and the range's end is not in them."""
+        """Whether the cut is at or after the ends of all these segments, and the range's end is not in them."""
         for segment in segments:
             if segment in self._positions:
                 if segment in self._end or not self._is_done(segment):
@@ -212,9 +212,9 @@ class Step:
     async def _settle(self) -> None:
         """Move positions that are somewhere in a segment to the starts of events."""
         parts = [self._parts[s] for s, position in self._positions.items() if self._moves_inside(s, position)]
-        places = await asyncio.gather(*(self._places.place(p, self._positions[p.segment]) for p in parts))
-        for part, place in zip(parts, places, strict=True):
-            self._positions[part.segment] = place
+        starts = await asyncio.gather(*(self._starts.event_start(p, self._positions[p.segment]) for p in parts))
+        for part, start in zip(parts, starts, strict=True):
+            self._positions[part.segment] = start
 
     def _moves_inside(self, segment: SegmentId, position: int) -> bool:
         part = self._parts.get(segment)

@@ -1,7 +1,7 @@
 """The bytes of a range of one segment, in order, with many requests under way.
 
 The server answers out of order and short, segments move, connections break and tokens expire: here all of that
-becomes buffers that are filled one after another. Each answer is received straight into its place. It knows
+becomes buffers that are filled one after another. Each answer is received straight into its buffer. It knows
 nothing of events.
 """
 
@@ -92,10 +92,10 @@ class Window:
 
     @property
     def end(self) -> int:
-        """The offset behind the last byte."""
+        """The offset after the last byte."""
         return self.start + len(self.buffer) - self.headroom
 
-    def place(self, offset: int, length: int) -> memoryview:
+    def slot(self, offset: int, length: int) -> memoryview:
         """Where bytes of the segment belong."""
         at = self.headroom + offset - self.start
         return self.buffer[at : at + length]
@@ -222,10 +222,10 @@ class ReadAhead:
             raise ProtocolError(f"{self._segment}: the server sent {size} bytes from {offset}, which nobody asked for")
         window = next(window for window in self._windows if offset < window.end)
         if size:
-            self._connection.receive_into(window.place(offset, size))
+            self._connection.receive_into(window.slot(offset, size))
         elif end_of_segment:
             raise InvalidRangeError(
-                f"{self._segment} ends at offset {offset}, but the range goes on to {self._wanted.end}: "
+                f"{self._segment} ends at offset {offset}, but the range continues to {self._wanted.end}: "
                 "the StreamCut is of a stream of this name that was deleted, or was changed by hand"
             )
         self._connection.receive_into(memoryview(bytearray(length - self._head.size - size)))

@@ -162,7 +162,7 @@ def _stream_of(cuts: Sequence[StreamCut]) -> StreamName:
         raise InvalidStreamCutError(f"StreamCuts of {' and '.join(sorted(map(str, streams)))} cannot be compared")
     stream = next(iter(streams))
     if len(streams) > 1 or stream is None:
-        raise ConfigurationError("an unbounded StreamCut is at no place: give the head or the tail instead")
+        raise ConfigurationError("an unbounded StreamCut has no position: give the head or the tail instead")
     return stream
 
 

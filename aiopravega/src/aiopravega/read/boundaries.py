@@ -1,10 +1,10 @@
 """Where an event surely starts, found in the middle of a segment from the bytes alone.
 
 An event's frame begins with its length, so from any true start all later ones follow: a *chain*. In a window of bytes
-that begins nowhere in particular, every place that could be a header starts a chain; most break soon, at a place that
-cannot be a header. Two chains that meet go on as one. Since frames are not longer than the longest event allows, one
+that begins nowhere in particular, every offset that could be a header starts a chain; most soon meet one that
+cannot be a header. Two chains that meet continue as one. Since frames are not longer than the longest event allows, one
 of the candidates in the window's first half *is* a true start. So when all of their chains that reach the window's end
-have met, the last place where they are one is a true start, whatever the events contain. If they have not met,
+have met, the last offset where they are one is a true start, whatever the events contain. If they have not met,
 nothing is said. `docs/explanation/splitting.md` tells why a smaller window can be fooled.
 
 This module knows bytes only, no servers and no offsets in segments.

@@ -49,7 +49,7 @@ class EventBlocks(Iterator[EventBlock[S]]):
     ) -> None:
         self._windows = windows
         self._wanted, self._scan, self._allocate = wanted, scan, allocate
-        self._rest = b""  # of an event that goes on in the next window
+        self._rest = b""  # of an event that continues in the next window
 
     def close(self) -> None:
         """Stop early."""

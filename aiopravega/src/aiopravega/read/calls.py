@@ -34,7 +34,7 @@ class RangeCalls:
         return await self._planner.head(StreamName(scope, stream))
 
     async def tail(self, scope: str, stream: str) -> StreamCut:
-        """The cut behind the last event that is written now."""
+        """The cut after the last event that is written now."""
         return await self._planner.tail(StreamName(scope, stream))
 
     async def resolve(self, wanted: StreamCutRange, stream: StreamName | None = None) -> StreamCutRange:
@@ -85,7 +85,7 @@ class RangeCalls:
         return sum(part.size for part in await self.plan(StreamCutRange(start, end)))
 
     async def compare(self, one: StreamCut, other: StreamCut) -> Order:
-        """Whether `one` is before `other`, the same place, behind it, or neither; across scalings."""
+        """Whether `one` is before `other`, equal to it, after it, or neither; across scalings."""
         return await self.arithmetic.compare(one, other)
 
     async def overlaps(self, one: StreamCutRange, other: StreamCutRange) -> bool:

@@ -1,4 +1,4 @@
-"""Bounded reads for asyncio: the events of a range, one by one, with their places.
+"""Bounded reads for asyncio: the events of a range, one by one, with their offsets.
 
 Bytes are asked for ahead and out of order; events come in the order of the segment. For bulk work in blocks see
 `aiopravega.read.bulk`.
@@ -39,12 +39,12 @@ async def read_bytes(store: SegmentStore, segment: SegmentId, start: int, end: i
         reply = await store.request(
             segment,
             Access.READ,
-            lambda request_id, token: wire.ReadSegment(str(segment), offset, length, token, request_id),  # noqa: B023 - called before the loop goes on
+            lambda request_id, token: wire.ReadSegment(str(segment), offset, length, token, request_id),  # noqa: B023 - called before the loop continues
             wire.SegmentRead,
         )
         if not reply.data:
             if reply.end_of_segment:
-                raise MalformedEventError(f"{segment} ends at offset {start}, but the range goes on to {end}")
+                raise MalformedEventError(f"{segment} ends at offset {start}, but the range continues to {end}")
             continue
         parts.append(reply.data)
         start += len(reply.data)

@@ -2,7 +2,7 @@
 
 A cut stands for all bytes before it: those of a segment up to its position, and the whole of every segment that its
 segments replaced. So cuts form a lattice: of any two there is a last one that is before both (`earliest`) and a first
-one that is behind both (`latest`), even if neither is before the other, as where one reader is ahead in one segment and
+one that is after both (`latest`), even if neither is before the other, as where one reader is ahead in one segment and
 another in the next. This module asks no server: it is given what followed what.
 """
 
@@ -92,7 +92,7 @@ class History:
                     waiting.append(each)
         for segment in self._empty:
             if all(found[each] == _WHOLE for each in self._before[segment]):
-                found[segment] = _WHOLE  # to be in front of it is to be behind it
+                found[segment] = _WHOLE  # to be in front of it is to be after it
         return found
 
     def compare(self, one: StreamCut, other: StreamCut) -> Order:
@@ -108,7 +108,7 @@ class History:
         return self._merged(min, cuts)
 
     def latest(self, cuts: Iterable[StreamCut]) -> StreamCut:
-        """The first cut that is behind all of these."""
+        """The first cut that is after all of these."""
         return self._merged(max, cuts)
 
     def size(self, start: StreamCut, end: StreamCut) -> int:
@@ -137,7 +137,7 @@ class History:
     def _merged(self, choose: Callable[[Iterable[int]], int], cuts: Iterable[StreamCut]) -> StreamCut:
         given = [(cut, self.passed(cut)) for cut in cuts]
         merged = {segment: choose(passed[segment] for _, passed in given) for segment in self._before}
-        # One that is at this place already is the best way to say it.
+        # One that has this position already is the best way to say it.
         return next((cut for cut, passed in given if passed == merged), None) or self._cut(merged)
 
     def _cut(self, passed: Passed) -> StreamCut:

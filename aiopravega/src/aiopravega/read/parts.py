@@ -57,11 +57,11 @@ class Divider:
     ) -> list[StreamCutRange]:
         stages = Stages.of(ranges, list(resolved.start.positions), await self._successors(ranges, resolved))
         targets = [stages.targets(number / parts) for number in range(1, parts)]
-        known = await asyncio.gather(*(self._places(part, targets) for part in ranges))
-        places = {part.segment: found for part, found in zip(ranges, known, strict=True)}
+        known = await asyncio.gather(*(self._starts(part, targets) for part in ranges))
+        starts = {part.segment: found for part, found in zip(ranges, known, strict=True)}
         cuts = [resolved.start]
         for wanted in targets:
-            positions = {segment: places[segment][offset] for segment, offset in wanted.items()}
+            positions = {segment: starts[segment][offset] for segment, offset in wanted.items()}
             gone = {s: END_OF_SEGMENT for s in positions if resolved.start.positions.get(s) == END_OF_SEGMENT}
             cuts.append(StreamCut(resolved.start.stream, positions | gone))
         cuts.append(resolved.end)
@@ -80,16 +80,16 @@ class Divider:
             for segment, answer in zip(ending, answers, strict=True)
         }
 
-    async def _places(self, part: SegmentRange, targets: Sequence[Mapping[SegmentId, int]]) -> dict[int, int]:
-        """A place between events for each of the targets that lie in a segment."""
+    async def _starts(self, part: SegmentRange, targets: Sequence[Mapping[SegmentId, int]]) -> dict[int, int]:
+        """An offset between events for each of the targets that lie in a segment."""
         offsets = sorted({wanted[part.segment] for wanted in targets if part.segment in wanted})
         inside = [offset for offset in offsets if part.start < offset < part.end]
-        places = {part.start: part.start, part.end: part.end}
+        starts = {part.start: part.start, part.end: part.end}
         last = part.start
         for offset, found in zip(inside, await self._splitter.boundaries(part, inside), strict=True):
             last = found if found is not None else last  # in doubt this part ends where the one before it did
-            places[offset] = last
-        return places
+            starts[offset] = last
+        return starts
 
 
 @dataclass(frozen=True, slots=True)

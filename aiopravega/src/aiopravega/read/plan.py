@@ -42,7 +42,7 @@ class Planner:
         return StreamCut(stream, await self._controller.head_segments(stream))
 
     async def tail(self, stream: StreamName) -> StreamCut:
-        """The cut behind the last event that is written now.
+        """The cut after the last event that is written now.
 
         Raises:
             StreamNotFoundError: there is no such stream.
@@ -127,7 +127,7 @@ class Planner:
         start = wanted.start.positions.get(segment, 0)
         end = wanted.end.positions.get(segment, END_OF_SEGMENT)
         if start == END_OF_SEGMENT:
-            return SegmentRange(segment, 0, 0)  # the range begins behind this segment
+            return SegmentRange(segment, 0, 0)  # the range begins after this segment
         try:
             info = await self._store.info(segment)
         except SegmentNotFoundError as error:

@@ -1,7 +1,7 @@
 """Splitting ranges of segments into pieces that end between events.
 
-Pravega keeps no index of events, so the places are found by reading: from a known start on if one is near, by a window
-of bytes otherwise (`aiopravega.read.boundaries`). Every place found is surely the start of an event. Where none can be
+Pravega keeps no index of events, so event starts are found by reading: from a known start if one is near, by a window
+of bytes otherwise (`aiopravega.read.boundaries`). Every offset found is surely the start of an event. Where none can be
 told for sure, two pieces stay one.
 """
 
@@ -26,7 +26,7 @@ _AT_A_TIME: Final = 4
 
 
 class Splitter:
-    """Finds places between events in segments."""
+    """Finds offsets between events in segments."""
 
     def __init__(self, store: SegmentStore) -> None:
         self._store = store

@@ -17,7 +17,7 @@ from aiopravega.errors import (
     SubscriberNotFoundError,
 )
 from aiopravega.names import StreamName, check_name
-from aiopravega.read.placing import Placer
+from aiopravega.read.given_cuts import GivenCuts
 from aiopravega.read.plan import Planner
 
 
@@ -28,10 +28,10 @@ class Subscribers:
     `etl.orders` in the stream's scope. Subscribers of other clients are named in full, `scope/group`.
     """
 
-    def __init__(self, controller: Controller, planner: Planner, placer: Placer) -> None:
+    def __init__(self, controller: Controller, planner: Planner, given_cuts: GivenCuts) -> None:
         self._controller = controller
         self._planner = planner
-        self._placer = placer
+        self._given_cuts = given_cuts
 
     async def subscribe(
         self, stream: StreamName, name: str, cut: StreamCut | None = None, *, between_events: bool = False
@@ -105,11 +105,11 @@ class Subscribers:
     async def _move(
         self, group: ReaderGroup, stream: StreamName, name: str, cut: StreamCut, *, between_events: bool
     ) -> None:
-        placed = await self._placer.place(stream, cut)
+        located = await self._given_cuts.located(stream, cut)
         if not between_events:
-            await self._placer.check_between_events(placed)
+            await self._given_cuts.check_between_events(located)
         try:
-            await self._controller.update_subscriber(group, stream, placed.positions)
+            await self._controller.update_subscriber(group, stream, located.positions)
         except InvalidStreamCutError as error:
             raise InvalidStreamCutError(
                 f"subscriber {name} of {stream} cannot move to {cut}: it has reported a later one, so that what "

@@ -3,11 +3,12 @@
 The registry's client needs the extra `schema` (httpx), the formats of whole blocks (`formats`) the extra `arrow`.
 """
 
-from aiopravega.schema.codecs import Codec, codec_named, register_codec
-from aiopravega.schema.config import RegistryConfig
-from aiopravega.schema.encodings import EncodingCache, GroupId
-from aiopravega.schema.header import HEADER_BYTES, PROTOCOL, header, split_header
-from aiopravega.schema.model import (
+from aiopravega.schema.registry.client import SchemaRegistry
+from aiopravega.schema.registry.codecs import Codec, codec_named, register_codec
+from aiopravega.schema.registry.config import RegistryConfig
+from aiopravega.schema.registry.encodings import EncodingCache, GroupId
+from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL, header, split_header
+from aiopravega.schema.registry.model import (
     CodecType,
     Compatibility,
     Encoding,
@@ -20,7 +21,6 @@ from aiopravega.schema.model import (
     SchemaVersion,
     VersionInfo,
 )
-from aiopravega.schema.registry import SchemaRegistry
 
 __all__ = [
     "HEADER_BYTES",

@@ -36,7 +36,7 @@ class TableEntry:
 
 
 def _key_after(key: bytes) -> bytes | None:
-    """The next key of the same length; None behind the last one."""
+    """The next key of the same length; None after the last one."""
     number = int.from_bytes(key, "big") + 1
     return None if number >> (8 * len(key)) else number.to_bytes(len(key), "big")
 

@@ -71,7 +71,7 @@ class AppendSetup(Reply):
 @register
 @dataclass(frozen=True, slots=True)
 class AppendBlock(Request):
-    """Whole framed events; takes effect with the `AppendBlockEnd` behind it."""
+    """Whole framed events; takes effect with the `AppendBlockEnd` after it."""
 
     TYPE: ClassVar[int] = 3
     writer_id: Uuid
@@ -249,7 +249,7 @@ class TableRead(Reply):
 @register
 @dataclass(frozen=True, slots=True)
 class ReadTableKeys(Request):
-    """Asks for a page of all keys, behind `continuation_token`; the other three bound it by keys."""
+    """Asks for a page of all keys, after `continuation_token`; the other three bound it by keys."""
 
     TYPE: ClassVar[int] = 83
     request_id: Long

@@ -73,7 +73,7 @@ class Text:
 
     def read(self, frame: memoryview, at: int) -> tuple[str, int]:
         length, at = _USHORT.read(frame, at)
-        # Java writes "modified UTF-8"; stack traces are the only place where it could differ.
+        # Java writes "modified UTF-8"; only stack traces could differ.
         return str(take(frame, at, length), "utf-8", "replace"), at + length
 
 

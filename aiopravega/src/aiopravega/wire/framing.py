@@ -76,7 +76,7 @@ class FrameDecoder:
     """Cuts what is received into commands.
 
     The receiver puts bytes into `buffer()` and then says to `received` how many they are; so the payload of a
-    large frame arrives in the place where the command keeps it. After a `ProtocolError` nothing more can be read.
+    large frame arrives in the memory where the command keeps it. After a `ProtocolError` nothing more can be read.
     """
 
     def __init__(self) -> None:

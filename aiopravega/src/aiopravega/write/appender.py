@@ -67,7 +67,7 @@ class SegmentAppender:
         return [sent.block for sent in self._unacknowledged]
 
     def enqueue(self, block: Block) -> None:
-        """Take a block; it is sent behind all earlier ones.
+        """Take a block; it is sent after all earlier ones.
 
         Raises:
             PravegaError: why this appender has stopped.

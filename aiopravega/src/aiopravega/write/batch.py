@@ -21,7 +21,7 @@ LARGEST_BLOCK = 16 * 1024 * 1024 - 1024
 class Block:
     """Whole framed events for one segment.
 
-    `positions` are the events' places in the key space, by which they find their segment again after a scaling;
+    `positions` are the events' positions in the key space, by which they find their segment again after a scaling;
     None: they have no routing keys, and any segment will do.
     """
 
@@ -112,4 +112,6 @@ def split_block(block: Block, segments: SegmentMap) -> list[tuple[int, Block]]:
         payloads, positions = parts.setdefault(segments.index_for(position), ([], []))
         payloads.append(bytes(block.payload[start:end]))
         positions.append(position)
-    return [(lane, Block(b"".join(payloads), len(payloads), places)) for lane, (payloads, places) in parts.items()]
+    return [
+        (lane, Block(b"".join(payloads), len(payloads), positions)) for lane, (payloads, positions) in parts.items()
+    ]

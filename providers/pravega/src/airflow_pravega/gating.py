@@ -26,7 +26,7 @@ class Report(Protocol):
 
     @property
     def passed(self) -> bool:
-        """Whether the DAG goes on."""
+        """Whether the DAG continues."""
 
     def summary(self) -> str:
         """One line."""
@@ -39,10 +39,10 @@ class Report(Protocol):
 
 
 class GateOperator(BaseOperator, BranchMixIn):
-    """An operator that lets a DAG go on or not; its XCom is the report, whether it does or not.
+    """An operator that lets a DAG continue or not; its XCom is the report, whether it does or not.
 
     If it does not: with `on_violation="fail"` the task fails, without retries, since they would find the same; with
-    `"skip"` it is skipped, and what follows with it; with the ids of tasks that directly follow, only those go on,
+    `"skip"` it is skipped, and what follows with it; with the ids of tasks that directly follow, only those continue,
     which are skipped if the gate lets the DAG pass.
     """
 
@@ -63,7 +63,7 @@ class GateOperator(BaseOperator, BranchMixIn):
         self.pravega_conn_id = pravega_conn_id
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Look, and let the DAG go on or not.
+        """Look, and let the DAG continue or not.
 
         Raises:
             AirflowFailException: the gate is closed, or what is asked for cannot work.

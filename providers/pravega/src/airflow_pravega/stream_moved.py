@@ -1,6 +1,6 @@
 """When has a stream moved far enough? The condition of the sensor and its trigger.
 
-It remembers nothing: where a task went on is in the cut ledger.
+It remembers nothing: where a task continued is in the cut ledger.
 """
 
 from aiopravega import PravegaClient, StreamCut

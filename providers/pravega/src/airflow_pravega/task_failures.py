@@ -13,7 +13,7 @@ def failing_for_good() -> AbstractContextManager[None]:
     """Run a block in which errors that no retry can help fail the task at once, those out of Spark too.
 
     Raises:
-        AirflowFailException: in place of a PravegaError that no retry can help.
+        AirflowFailException: instead of a PravegaError that no retry can help.
         PravegaError: one that can pass.
     """
     return permanent_errors_as(_final)

@@ -11,7 +11,7 @@ from typing import Final, Self, TypeVar
 from pydantic import SecretStr
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.codecs import LARGEST_PAYLOAD
+from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD
 from pyspark_pravega.option_texts import Options
 
 

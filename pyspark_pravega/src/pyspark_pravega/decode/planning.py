@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
-from aiopravega.schema.formats.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
+from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
 from pyspark_pravega.decode.decode_options import DecodeOptions, Format, RegistryOptions
 from pyspark_pravega.decode.typed import Registered, TypedPlan
 
@@ -94,7 +94,7 @@ def _json_columns(text: str) -> pa.Schema:
 
     Spark plans data sources in a process without a JVM, which alone understands DDL.
     """
-    from aiopravega.schema.formats.json.schema import columns_of
+    from aiopravega.schema.json.columns.types import columns_of
 
     try:
         document = json.loads(text)

@@ -10,7 +10,7 @@ _registries: Final[dict[tuple[int, RegistryConfig], SchemaRegistry]] = {}
 
 
 def registry_of(config: RegistryConfig) -> SchemaRegistry:
-    """The client of this configuration, and of this process: a fork cannot go on with connections of its parent."""
+    """The client of this configuration, and of this process: a fork cannot continue with connections of its parent."""
     key = os.getpid(), config
     if key not in _registries:
         _registries[key] = SchemaRegistry(config)

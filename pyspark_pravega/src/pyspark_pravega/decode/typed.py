@@ -14,11 +14,11 @@ from pyspark.sql.types import StructType
 
 from aiopravega.errors import MalformedEventError
 from aiopravega.names import SegmentId, StreamName
-from aiopravega.schema.codecs import LARGEST_PAYLOAD
-from aiopravega.schema.formats.arrays import booleans, pick, spread
-from aiopravega.schema.formats.block import Block, good_rows
-from aiopravega.schema.formats.deserializer import BlockDeserializer
-from aiopravega.schema.formats.targets import Target
+from aiopravega.schema.arrow.arrays import booleans, pick, spread
+from aiopravega.schema.arrow.block import Block, good_rows
+from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
+from aiopravega.schema.open.blocks.targets import Target
+from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD
 from pyspark_pravega.decode.decode_options import OnError
 from pyspark_pravega.decode.decoder import Decoded
 

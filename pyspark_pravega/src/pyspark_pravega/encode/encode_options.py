@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final, Self
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.codecs import GZIP, NONE, SNAPPY
+from aiopravega.schema.registry.codecs import GZIP, NONE, SNAPPY
 from pyspark_pravega.decode.decode_options import ENCODE, SCHEMA_OPTIONS, Format, SchemaOptions, choice
 from pyspark_pravega.option_texts import Options
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from aiopravega.schema import SchemaFormat
-from aiopravega.schema.codecs import NONE
-from aiopravega.schema.formats.serializer import BlockSerializer, row_encoder
+from aiopravega.schema.open.blocks.serializer import BlockSerializer, row_encoder
+from aiopravega.schema.registry.codecs import NONE
 from pyspark_pravega.decode.decode_options import Format
 
 

@@ -62,7 +62,7 @@ def _with_type(plan: EncodePlan) -> EncodePlan:
     """The same with the name of the message, if there is only one."""
     if plan.format is not Format.PROTOBUF or plan.type is not None or plan.schema is None:
         return plan
-    from aiopravega.schema.formats.protobuf.descriptors import only_message
+    from aiopravega.schema.protobuf.descriptors import only_message
 
     return replace(plan, type=only_message(plan.schema))
 

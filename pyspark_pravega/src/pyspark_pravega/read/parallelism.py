@@ -77,7 +77,7 @@ def _command_lines(proc: Path, process: int) -> Iterator[Sequence[str]]:
     for _ in range(_LONGEST_LINEAGE):
         try:
             yield (proc / str(process) / "cmdline").read_text(errors="replace").split("\0")
-            # The name, in brackets, may contain anything; behind it come the state and the parent.
+            # The name, in brackets, may contain anything; after it come the state and the parent.
             process = int((proc / str(process) / "stat").read_text(errors="replace").rpartition(")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             return

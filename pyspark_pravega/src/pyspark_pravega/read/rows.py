@@ -85,8 +85,8 @@ class RowMaker:
     def _pointers(self, offsets: pa.Array, borders: Positions) -> pa.Array:
         """The text of each event's pointer; see `aiopravega.read.pointer`."""
         lengths = _column(np.diff(borders).astype(np.int64))
-        places, sizes = offsets.cast(pa.string()), lengths.cast(pa.string())
-        return pc.binary_join_element_wise(_text(f"{self._segment}:"), places, _text("-"), sizes, _text(""))
+        starts, sizes = offsets.cast(pa.string()), lengths.cast(pa.string())
+        return pc.binary_join_element_wise(_text(f"{self._segment}:"), starts, _text("-"), sizes, _text(""))
 
     def _make_constants(self, rows: int) -> dict[str, pa.Array]:
         """The columns that are the same in all rows: those of the JVM connector, and others that are asked for."""

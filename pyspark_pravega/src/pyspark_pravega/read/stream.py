@@ -29,12 +29,12 @@ from pyspark_pravega.read.task import read_partition
 from pyspark_pravega.read.time_columns import with_times
 
 _GO_ON: Final = (
-    "A streaming query goes on where its checkpoint says, so it has missed these events: to go on without them, start "
-    "it with a new checkpointLocation and start_stream_cut=earliest; to be waited for by retention, name a subscriber"
+    "A streaming query continues where its checkpoint says, so it has missed these events. To continue without them, "
+    "start it with a new checkpointLocation and start_stream_cut=earliest. So that retention waits, name a subscriber"
 )
 _NEITHER: Final = (
-    "The streaming query is at a place of its checkpoint. If the stream was deleted and made again since, give the "
-    "query a new checkpointLocation; if end_stream_cut lies before that place, there is nothing more to read"
+    "The streaming query continues from its checkpoint. If the stream was deleted and made again since, give the "
+    "query a new checkpointLocation; if end_stream_cut lies before that position, there is nothing more to read"
 )
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -127,7 +127,7 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             StreamNotFoundError: a stream was deleted.
             StreamTruncatedError: retention or a truncation removed what follows `start`.
             ConfigurationError: the checkpoint is of other streams.
-            PravegaError: what else keeps the query from going on.
+            PravegaError: what else stops the query.
         """
         offset = Offset.from_json(start, self._streams)
         client = self._client

@@ -29,7 +29,7 @@ from pyspark.sql.types import (
 from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.jobs.spark_options import TIME_OPTION
 from aiopravega.names import SegmentId
-from aiopravega.schema.formats.arrays import booleans, mask_of
+from aiopravega.schema.arrow.arrays import booleans, mask_of
 from aiopravega.times import TimeUnit
 from pyspark_pravega.decode.decode_options import OnError
 from pyspark_pravega.decode.decoder import Decoded, DecodePlan, Decoder
@@ -157,7 +157,7 @@ class WithinDecoder:
         if len(self._plan.path) > 1:
             times = pc.struct_field(times, list(self._plan.path[1:]))
         times = times.cast(pa.int64())
-        # Not by `fill_null`, which would import pandas: see `aiopravega.schema.formats.arrays`.
+        # Not by `fill_null`, which would import pandas: see `aiopravega.schema.arrow.arrays`.
         numbers = np.frombuffer(times.buffers()[1], np.int64, len(times), times.offset * np.int64().nbytes)
         wanted = (numbers >= self._plan.start) & (numbers < self._plan.end)
         if times.null_count:

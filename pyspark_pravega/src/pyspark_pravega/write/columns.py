@@ -19,7 +19,7 @@ from pyspark.sql.types import (
 )
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.formats.serializer import BlockSerializer
+from aiopravega.schema.open.blocks.serializer import BlockSerializer
 from aiopravega.times import TimeUnit
 from pyspark_pravega.encode.plan import EncodePlan
 from pyspark_pravega.write.write_options import ColumnOptions
@@ -32,11 +32,11 @@ _SHAPE: Final = "a write takes the columns 'event' (string or binary) and, if wa
 
 @dataclass(frozen=True, slots=True)
 class SinkColumns:
-    """Places of the columns in every batch.
+    """Indexes of the columns in every batch.
 
     `event` are the columns that the event is made of: one of strings or binary values, or, if `plan` says how they are
     encoded, all that become its fields; `inside` says that they are the fields of one struct. `routing_key` and `time`
-    are places inside each other, for a field of a struct.
+    are indexes inside each other, for a field of a struct.
     """
 
     event: tuple[int, ...]
@@ -70,8 +70,8 @@ class SinkColumns:
             chosen, fields = [schema.fieldNames().index(EVENT)], event
         else:
             # A key that no option names is there to be one only.
-            chosen = [place for place, name in enumerate(schema.fieldNames()) if named.router or name != ROUTING_KEY]
-            fields = StructType([schema.fields[place] for place in chosen])
+            chosen = [index for index, name in enumerate(schema.fieldNames()) if named.router or name != ROUTING_KEY]
+            fields = StructType([schema.fields[index] for index in chosen])
         if named.encoded and not fields.fields:
             raise ConfigurationError("there are no columns to make an event of")
         inside = named.encoded and isinstance(event, StructType)
@@ -96,7 +96,7 @@ class SinkColumns:
         if encoder is None:
             return column
         if not self.inside:
-            return encoder.encode([batch.column(place) for place in self.event], batch.num_rows)
+            return encoder.encode([batch.column(index) for index in self.event], batch.num_rows)
         if column.null_count:
             raise ConfigurationError(
                 f"{column.null_count} of {len(column)} rows have no event (null): filter them out, or give them a value"
@@ -124,9 +124,9 @@ class SinkColumns:
         return None if micros is None else micros * TimeUnit.US // unit
 
 
-def _at(batch: pa.RecordBatch, place: tuple[int, ...]) -> pa.Array:
-    column = batch.column(place[0])
-    for inner in place[1:]:
+def _at(batch: pa.RecordBatch, index: tuple[int, ...]) -> pa.Array:
+    column = batch.column(index[0])
+    for inner in index[1:]:
         column = column.flatten()[inner]
     return column
 
@@ -137,7 +137,7 @@ def _place(schema: StructType, name: str | None, option: str) -> tuple[tuple[int
         return None
     if name in schema.fieldNames():  # a name may have dots of its own
         return (schema.fieldNames().index(name),), schema[name].dataType
-    places: list[int] = []
+    indexes: list[int] = []
     kind: DataType = schema
     for part in name.split("."):
         if not isinstance(kind, StructType) or part not in kind.fieldNames():
@@ -146,9 +146,9 @@ def _place(schema: StructType, name: str | None, option: str) -> tuple[tuple[int
                 "a column, or a field of a struct as column.field; for an expression, make a column of it first with "
                 "withColumn, because Spark does not evaluate expressions for data sources"
             )
-        places.append(kind.fieldNames().index(part))
+        indexes.append(kind.fieldNames().index(part))
         kind = kind[part].dataType
-    return tuple(places), kind
+    return tuple(indexes), kind
 
 
 def _check_key(name: str, kind: DataType) -> None:

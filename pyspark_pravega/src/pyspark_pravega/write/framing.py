@@ -46,14 +46,14 @@ class FramedEvents:
     ) -> Iterator[Block]:
         """Cut the events `[start, end)` into blocks of up to `largest` bytes; a longer event has one of its own.
 
-        `positions` are the places of all events in the key space, if the blocks are to have them.
+        `positions` are the positions of all events in the key space, if the blocks are to have them.
         """
         while start < end:
             limit = int(self.offsets[start]) + largest
             fitting = int(np.searchsorted(self.offsets, limit, side="right")) - 1
             following = min(end, max(fitting, start + 1))
-            places = None if positions is None else positions[start:following].tolist()
-            yield Block(self.data[self.offsets[start] : self.offsets[following]], following - start, places)
+            part = None if positions is None else positions[start:following].tolist()
+            yield Block(self.data[self.offsets[start] : self.offsets[following]], following - start, part)
             start = following
 
 
@@ -92,6 +92,6 @@ def frame_events(events: pa.Array) -> FramedEvents:
     events = check_events(events)
     lengths = pc.binary_length(events).to_numpy(zero_copy_only=False)
     headers = lengths.astype(_HEADER)
-    places = np.arange(0, (len(lengths) + 1) * _HEADER.itemsize, _HEADER.itemsize, dtype=_OFFSET)
-    as_array = pa.Array.from_buffers(pa.binary(), len(lengths), [None, pa.py_buffer(places), pa.py_buffer(headers)])
+    starts = np.arange(0, (len(lengths) + 1) * _HEADER.itemsize, _HEADER.itemsize, dtype=_OFFSET)
+    as_array = pa.Array.from_buffers(pa.binary(), len(lengths), [None, pa.py_buffer(starts), pa.py_buffer(headers)])
     return FramedEvents(pc.binary_join_element_wise(as_array, events, b""))

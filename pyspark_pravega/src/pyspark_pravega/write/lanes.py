@@ -19,7 +19,7 @@ class Router:
         self._lows = np.array(segments.lows)
 
     def lanes_of(self, positions: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
-        """The lane of each place."""
+        """The lane of each position."""
         found = np.searchsorted(self._lows, positions, side="right") - 1
         return np.where(np.isnan(positions), self.keyless, found)
 
@@ -37,10 +37,10 @@ class Router:
 
 
 def positions_of(keys: pa.Array) -> npt.NDArray[np.float64]:
-    """The place of each key of a string array in the key space; not a number for rows without one."""
+    """The position of each key of a string array in the key space; not a number for rows without one."""
     encoded = keys.dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
-    # One more place, behind all distinct keys, for the rows without one.
+    # One more position, after all distinct keys, for the rows without one.
     table = np.fromiter((*map(key_position, distinct), np.nan), np.float64, len(distinct) + 1)
-    places: npt.NDArray[np.float64] = table[encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)]
-    return places
+    positions: npt.NDArray[np.float64] = table[encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)]
+    return positions

@@ -215,7 +215,7 @@ def _positions(columns: SinkColumns, batch: pa.RecordBatch) -> npt.NDArray[np.fl
 
 
 def _grouped(frames: FramedEvents, positions: npt.NDArray[np.float64] | None, router: Router) -> Iterator[Block]:
-    """Blocks of one segment each; they know their events' places, for a stream that scales before they are written."""
+    """Blocks of one segment each; with their events' positions, since the stream may scale before they are written."""
     if positions is None:
         yield from frames.blocks(0, len(frames))
         return

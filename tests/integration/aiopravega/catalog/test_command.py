@@ -13,8 +13,8 @@ def command(pravega_config, pravega_emulator, capsys):
     """Runs the command; returns its exit code, output and errors."""
 
     async def command(*words: str) -> tuple[int, str, str]:
-        place = ["--controller", pravega_config.controller_uri, "--registry", pravega_emulator.schema_registry_uri]
-        code = await asyncio.to_thread(main, ["catalog", *words, *place])
+        address = ["--controller", pravega_config.controller_uri, "--registry", pravega_emulator.schema_registry_uri]
+        code = await asyncio.to_thread(main, ["catalog", *words, *address])
         output = capsys.readouterr()
         return code, output.out, output.err
 

@@ -10,8 +10,8 @@ from aiopravega import UNBOUNDED, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, GroupNotFoundError
 from aiopravega.gates import check_data
 from aiopravega.schema import CodecType, SchemaFormat, SchemaInfo, header
-from aiopravega.schema.codecs import GZIP, codec_named
 from aiopravega.schema.open import register_schema
+from aiopravega.schema.registry.codecs import GZIP, codec_named
 
 WHOLE = StreamCutRange(UNBOUNDED, UNBOUNDED)
 

@@ -73,7 +73,7 @@ async def test_a_backfill_that_failed_goes_on_with_what_is_not_done(client, stre
 
     failures = await run_backfill(client, await plan_parts(client, stream, "ada", parts=6), fail_at_times)
     assert failures.keys() == {"2 of 6", "5 of 6"}
-    async with client.writer(stream.scope, stream.stream) as writer:  # the stream goes on, the backfill does not
+    async with client.writer(stream.scope, stream.stream) as writer:  # the stream continues, the backfill does not
         await writer.write(b"late")
 
     plan = await plan_parts(client, stream, "ada")

@@ -49,7 +49,7 @@ async def test_ranges_that_share_cuts_are_whole_across_scalings(client, tails, r
 
 
 async def test_the_same_place_said_in_two_ways_is_no_gap(client, stream, tails, recorded):
-    # In front of the scaling, and behind it with nothing written.
+    # In front of the scaling, and after it with nothing written.
     behind = await client.head(stream.scope, stream.stream)
     left = await client.clip(StreamCutRange(tails[2], tails[3]))
     assert behind == tails[0]

@@ -16,8 +16,8 @@ def command(pravega_config, scope, capsys):
     """Runs the command; returns its exit code, output and errors."""
 
     async def command(*words: str) -> tuple[int, str, str]:
-        place = ["--controller", pravega_config.controller_uri, "--scope", scope]
-        code = await asyncio.to_thread(main, [*words, *place])
+        address = ["--controller", pravega_config.controller_uri, "--scope", scope]
+        code = await asyncio.to_thread(main, [*words, *address])
         output = capsys.readouterr()
         return code, output.out, output.err
 

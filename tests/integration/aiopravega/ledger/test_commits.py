@@ -114,7 +114,7 @@ async def test_of_two_attempts_at_once_one_wins_and_the_other_leaves_nothing(dri
         *(driver.protocol.commit(job, part) for job, part in zip(jobs, parts, strict=True)), return_exceptions=True
     )
 
-    winner, record = next((place, result) for place, result in enumerate(results) if isinstance(result, CommitRecord))
+    winner, record = next((index, result) for index, result in enumerate(results) if isinstance(result, CommitRecord))
     assert isinstance(results[1 - winner], WriteSupersededError)
     assert record.attempt == jobs[winner].attempt
     assert await events_in() == [b"a", b"b"]

@@ -16,8 +16,8 @@ from aiopravega.blocking.serializers import Deserializer
 from aiopravega.control import KeyRange
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.schema import GroupId, RegistryConfig, SchemaFormat, SchemaInfo, serializers
-from aiopravega.schema.formats import opening
-from aiopravega.schema.formats.targets import target_of
+from aiopravega.schema.open import blocks as opening
+from aiopravega.schema.open.blocks.targets import target_of
 from aiopravega.schema.serializers.reading import Readers
 from aiopravega.write import transaction as aio
 

@@ -12,7 +12,7 @@ from aiopravega.blocking.bridge import Face, OpenFace, without_await
 from aiopravega.blocking.catalog import PravegaCatalog
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.schema import serializers as aio_serializers
-from aiopravega.schema.formats import opening
+from aiopravega.schema.open import blocks as opening
 
 CLASSES = [
     "BlockReader", "CommitLedger", "CommitProtocol", "CutLedger", "Deserializer", "EncodingCache", "EventWriter",

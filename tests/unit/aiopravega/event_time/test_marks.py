@@ -21,8 +21,8 @@ def segment(number: int, epoch: int = 0) -> SegmentId:
 
 def cut(**offsets: int) -> StreamCut:
     """`s1e2=5` is offset 5 of segment 1 of epoch 2."""
-    places = {segment(*map(int, name[1:].split("e"))): offset for name, offset in offsets.items()}
-    return StreamCut(STREAM, places)
+    positions = {segment(*map(int, name[1:].split("e"))): offset for name, offset in offsets.items()}
+    return StreamCut(STREAM, positions)
 
 
 @pytest.mark.parametrize("mark", MARKS, ids=[mark["note"] for mark in MARKS])

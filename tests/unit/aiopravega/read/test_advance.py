@@ -72,8 +72,8 @@ class Stream:
         step = Step(StreamCutRange(start, end), part_of, successors, self)
         return StreamCut(STREAM, await step.take(max_bytes))
 
-    async def place(self, part: SegmentRange, target: int) -> int:
-        """As `Places` wants it: every event is known."""
+    async def event_start(self, part: SegmentRange, target: int) -> int:
+        """As `EventStarts` wants it: every event is known."""
         ends = [end for end in self.segments[part.segment].ends if end > part.start]
         return max((end for end in ends if end <= target), default=ends[0])
 
@@ -117,7 +117,7 @@ def streams(draw: st.DrawFn) -> tuple[Stream, StreamCut, StreamCut]:
         last = draw(st.integers(first, len(ordered) - 1))
         left, right = stream.segments[ordered[first]].low, stream.segments[ordered[last]].high
         inner = sorted(draw(st.sets(st.integers(1, 5), max_size=3)))
-        edges = [left, *(left + (right - left) * place / 6 for place in inner), right]
+        edges = [left, *(left + (right - left) * index / 6 for index in inner), right]
         stream.scale(epoch, ordered[first : last + 1], edges)
     for segment in stream.current:
         stream.write(segment, draw(SIZES))
@@ -148,7 +148,7 @@ def _is_one_event(segment: Segment, start: int, end: int) -> bool:
 
 async def test_segments_advance_alike():
     stream = Stream()
-    names = [stream.add(0, place / 4, (place + 1) / 4) for place in range(4)]
+    names = [stream.add(0, index / 4, (index + 1) / 4) for index in range(4)]
     head = stream.tail
     for name in names:
         stream.write(name, [2] * 100)

@@ -1,5 +1,5 @@
 # long because: every fault that a server can make is tried with the same few events
-"""Bulk reads of one segment: whatever the server does, each event comes whole, once, and in its place."""
+"""Bulk reads of one segment: whatever the server does, each event comes whole, once, and in order."""
 
 import random
 import uuid
@@ -50,7 +50,7 @@ def read(reader, start, end, **sizes):
     return found
 
 
-def placed(events, at=0):
+def at_offsets(events, at=0):
     """The events with the offsets at which they should be found."""
     found = []
     for event in events:
@@ -66,14 +66,14 @@ CONTENT = framed(EVENTS)
 def test_a_range_comes_as_whole_events_with_their_offsets(serve):
     _, reader = serve(CONTENT)
 
-    assert read(reader, 0, len(CONTENT)) == placed(EVENTS)
+    assert read(reader, 0, len(CONTENT)) == at_offsets(EVENTS)
 
 
 def test_a_range_may_start_and_end_behind_any_event(serve):
     _, reader = serve(CONTENT)
-    (start, _), (end, _) = placed(EVENTS)[20], placed(EVENTS)[150]
+    (start, _), (end, _) = at_offsets(EVENTS)[20], at_offsets(EVENTS)[150]
 
-    assert read(reader, start, end) == placed(EVENTS)[20:150]
+    assert read(reader, start, end) == at_offsets(EVENTS)[20:150]
 
 
 def test_an_empty_range_asks_for_nothing(serve):
@@ -93,7 +93,7 @@ def test_answers_out_of_order_come_in_order(serve):
     events = [bytes(120)] * 256  # 32 requests: the last pair is whole
     store, reader = serve(framed(events), in_reversed_pairs)
 
-    assert read(reader, 0, 32 * KB) == placed(events)
+    assert read(reader, 0, 32 * KB) == at_offsets(events)
     assert len(store.requests) == 32
 
 
@@ -101,7 +101,7 @@ def test_short_answers_are_asked_for_the_rest(serve):
     lengths = random.Random(2)
     store, reader = serve(CONTENT, lambda store, request: [store.answer(request, lengths.randrange(1, 700))])
 
-    assert read(reader, 0, len(CONTENT)) == placed(EVENTS)
+    assert read(reader, 0, len(CONTENT)) == at_offsets(EVENTS)
     assert len(store.requests) > len(CONTENT) / KB
 
 
@@ -112,7 +112,7 @@ def test_an_empty_answer_at_the_tail_is_asked_for_again(serve):
 
     _, reader = serve(CONTENT, late)
 
-    assert read(reader, 0, len(CONTENT)) == placed(EVENTS)
+    assert read(reader, 0, len(CONTENT)) == at_offsets(EVENTS)
 
 
 def test_events_longer_than_blocks_and_requests_come_whole(serve):
@@ -120,7 +120,7 @@ def test_events_longer_than_blocks_and_requests_come_whole(serve):
     content = framed(events)
     _, reader = serve(content)
 
-    assert read(reader, 0, len(content)) == placed(events)
+    assert read(reader, 0, len(content)) == at_offsets(events)
 
 
 def test_events_of_the_largest_size_come_whole_in_blocks_of_the_default_size(serve):
@@ -130,14 +130,14 @@ def test_events_of_the_largest_size_come_whole_in_blocks_of_the_default_size(ser
 
     found = read(reader, 0, len(content), block_bytes=wire.MAX_EVENT, request_bytes=KB * KB)
 
-    assert found == placed(events)
+    assert found == at_offsets(events)
 
 
 def test_events_of_no_bytes_are_events(serve):
     content = framed([b""] * 3000)
     _, reader = serve(content)
 
-    assert read(reader, 0, len(content)) == placed([b""] * 3000)
+    assert read(reader, 0, len(content)) == at_offsets([b""] * 3000)
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -155,7 +155,7 @@ def test_any_sizes_give_the_same_events(serve, lengths, block_bytes, request_byt
 
     found = read(reader, 0, len(content), block_bytes=block_bytes, request_bytes=request_bytes, requests=requests)
 
-    assert found == placed(events)
+    assert found == at_offsets(events)
 
 
 def test_a_connection_lost_within_an_answer_is_made_anew_where_it_stopped(serve):
@@ -166,7 +166,7 @@ def test_a_connection_lost_within_an_answer_is_made_anew_where_it_stopped(serve)
 
     store, reader = serve(CONTENT, lost_once)
 
-    assert read(reader, 0, len(CONTENT)) == placed(EVENTS)
+    assert read(reader, 0, len(CONTENT)) == at_offsets(EVENTS)
     assert store.located == [False, True]
     assert store.connections == 2
     # What had arrived was not asked for again.
@@ -180,7 +180,7 @@ def test_a_connection_lost_behind_the_data_of_an_answer_counts_its_bytes_once(se
 
     store, reader = serve(CONTENT, lost_before_the_request_id)
 
-    assert read(reader, 0, len(CONTENT)) == placed(EVENTS)
+    assert read(reader, 0, len(CONTENT)) == at_offsets(EVENTS)
     assert store.connections == 4
 
 
@@ -193,7 +193,7 @@ def test_a_token_that_expires_is_replaced(serve):
 
     store, reader = serve(CONTENT, expired)
 
-    assert read(reader, 0, len(CONTENT)) == placed(EVENTS)
+    assert read(reader, 0, len(CONTENT)) == at_offsets(EVENTS)
     assert store.located == [False, True]
     assert {request.delegation_token for request in store.requests} == {"token 1", "token 2"}
 
@@ -206,7 +206,7 @@ def test_a_segment_that_moves_is_looked_for_again(serve):
 
     store, reader = serve(CONTENT, moved)
 
-    assert read(reader, 0, len(CONTENT)) == placed(EVENTS)
+    assert read(reader, 0, len(CONTENT)) == at_offsets(EVENTS)
     assert store.located == [False, True]
 
 
@@ -218,14 +218,14 @@ def test_a_read_that_waited_while_the_segment_was_sealed_is_asked_again(serve):
 
     store, reader = serve(CONTENT, sealed)
 
-    assert read(reader, 0, len(CONTENT)) == placed(EVENTS)
+    assert read(reader, 0, len(CONTENT)) == at_offsets(EVENTS)
     assert store.connections == 1
 
 
 def test_signs_of_life_between_answers_mean_nothing(serve):
     _, reader = serve(CONTENT, lambda store, request: [wire.encode(wire.KeepAlive()), store.answer(request)])
 
-    assert read(reader, 0, len(CONTENT)) == placed(EVENTS)
+    assert read(reader, 0, len(CONTENT)) == at_offsets(EVENTS)
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_a_bad_event_in_the_middle_is_named_by_its_offset_in_the_segment(serve):
 
 def test_a_range_that_ends_inside_an_event_names_the_offset_and_the_remedy(serve):
     _, reader = serve(CONTENT)
-    last, _ = placed(EVENTS)[-1]
+    last, _ = at_offsets(EVENTS)[-1]
 
     with pytest.raises(
         MalformedEventError, match=rf"{NAME}: the range from 0 to {last + 3} ends inside the event at {last}"
@@ -307,9 +307,9 @@ def test_a_range_that_ends_inside_an_event_names_the_offset_and_the_remedy(serve
 
 def test_ranges_share_a_connection(serve):
     store, reader = serve(CONTENT)
-    middle, _ = placed(EVENTS)[100]
+    middle, _ = at_offsets(EVENTS)[100]
 
-    assert read(reader, 0, middle) + read(reader, middle, len(CONTENT)) == placed(EVENTS)
+    assert read(reader, 0, middle) + read(reader, middle, len(CONTENT)) == at_offsets(EVENTS)
     assert store.connections == 1
 
 
@@ -321,7 +321,7 @@ def test_a_read_that_is_left_early_does_not_disturb_the_next(serve):
     next(blocks)
     blocks.close()
 
-    assert read(reader, 0, len(CONTENT)) == placed(EVENTS)
+    assert read(reader, 0, len(CONTENT)) == at_offsets(EVENTS)
     assert store.connections == 2
 
 

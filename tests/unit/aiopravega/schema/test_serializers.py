@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from aiopravega.errors import ConfigurationError, InvalidSchemaError, MalformedEventError
 from aiopravega.schema import SchemaFormat, codec_named
-from aiopravega.schema.formats.protobuf.descriptors import descriptor_of
-from aiopravega.schema.header import HEADER_BYTES, header
+from aiopravega.schema.protobuf.descriptors import descriptor_of
+from aiopravega.schema.registry.header import HEADER_BYTES, header
 from aiopravega.schema.serializers import AvroFormat, CustomFormat, JsonFormat, ProtobufFormat
 
 VECTORS = json.loads((Path(__file__).parents[3] / "vectors" / "java-serializers.json").read_text())
@@ -113,8 +113,8 @@ def test_a_value_that_does_not_fit_is_refused(form, value, said):
     [
         (USER, b"", "no datum of its Avro schema"),
         (USER, b"\x0e\x0aali", "no datum of its Avro schema"),
-        (USER, b"\x0e\x02aX", "goes on behind the end"),
-        (ANYTHING, b"{} {}", "goes on behind the end|not JSON"),
+        (USER, b"\x0e\x02aX", "bytes follow the end"),
+        (ANYTHING, b"{} {}", "bytes follow the end|not JSON"),
         (ANYTHING, b'{"a"', "not JSON"),
         (ANYTHING, b'"\xff"', "not JSON"),
         (MOMENT, b"\x08", "no message of type google.protobuf.Timestamp"),

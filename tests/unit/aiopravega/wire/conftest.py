@@ -42,8 +42,8 @@ COMMANDS = [
     wire.TableKeysRemoved(13, SEGMENT),
     wire.ReadTable(14, SEGMENT, "token", KEYS),
     wire.TableRead(14, SEGMENT, ENTRIES),
-    wire.ReadTableKeys(16, SEGMENT, "token", 100, b"go on", b"", b"a", b"z"),
-    wire.TableKeysRead(16, SEGMENT, KEYS, b"go on"),
+    wire.ReadTableKeys(16, SEGMENT, "token", 100, b"next", b"", b"a", b"z"),
+    wire.TableKeysRead(16, SEGMENT, KEYS, b"next"),
 ]
 
 

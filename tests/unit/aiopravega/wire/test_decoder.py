@@ -93,11 +93,11 @@ def test_the_data_of_a_large_frame_stays_where_it_was_received():
     decoder = wire.FrameDecoder()
     frame = wire.encode(a_read_of(1 << 20))
     feed(decoder, frame[:IN_PLACE])
-    place = decoder.buffer().obj
+    memory = decoder.buffer().obj
 
     (read,) = feed(decoder, frame[IN_PLACE:])
 
-    assert read.data.obj is place
+    assert read.data.obj is memory
 
 
 def test_a_command_that_is_kept_does_not_change_when_more_is_received():

@@ -88,12 +88,12 @@ class ScriptedStore:
 class FixedPlace(Controller):
     """Knows one segment store."""
 
-    def __init__(self, config: PravegaConfig, place: Endpoint) -> None:
+    def __init__(self, config: PravegaConfig, endpoint: Endpoint) -> None:
         super().__init__(config)
-        self._place = place
+        self._endpoint = endpoint
 
     async def endpoint(self, segment: SegmentId) -> Endpoint:
-        return self._place
+        return self._endpoint
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from aiopravega.schema.formats.arrays import values_of
+from aiopravega.schema.arrow.arrays import values_of
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from aiopravega import PravegaConfig, SegmentId, StreamName
 from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.schema import codec_named
-from aiopravega.schema.formats.envelope import NO_HEADER, Unpacking, codec_of, encoding_ids, without_header
-from aiopravega.schema.formats.targets import AvroTarget, JsonTarget
+from aiopravega.schema.arrow.envelope import NO_HEADER, Unpacking, codec_of, encoding_ids, without_header
+from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget
 from pyspark_pravega.decode.decode_options import DECODE_OPTIONS, DecodeOptions
 from pyspark_pravega.decode.planning import decode_plan
 from pyspark_pravega.option_texts import Options
@@ -185,8 +185,8 @@ def test_a_registry_without_an_address_is_refused(monkeypatch):
 
 WITHOUT_PANDAS = """
 import sys
-from aiopravega.schema.formats.arrays import values_of
-from aiopravega.schema.formats.targets import AvroTarget, JsonTarget
+from aiopravega.schema.arrow.arrays import values_of
+from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget
 import pyarrow as pa
 
 reader = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"b","type":"string","default":"x"}]}'

@@ -5,7 +5,7 @@ import pytest
 
 from aiopravega.errors import CodecNotRegisteredError, ConfigurationError
 from aiopravega.schema import codec_named, header, split_header
-from aiopravega.schema.codecs import GZIP, NONE, SNAPPY
+from aiopravega.schema.registry.codecs import GZIP, NONE, SNAPPY
 from pyspark_pravega.decode.decode_options import Format
 from pyspark_pravega.encode.encode_options import ENCODE_OPTIONS, EncodeOptions
 from pyspark_pravega.encode.plan import EncodePlan

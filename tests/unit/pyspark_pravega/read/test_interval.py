@@ -25,8 +25,8 @@ from pyspark.sql.types import (
 from aiopravega import SegmentId, StreamCut, StreamName
 from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.positions import NamedCut
-from aiopravega.schema.formats.arrays import values_of
-from aiopravega.schema.formats.targets import JsonTarget
+from aiopravega.schema.arrow.arrays import values_of
+from aiopravega.schema.open.blocks.targets import JsonTarget
 from aiopravega.times import TimeUnit
 from pyspark_pravega.decode.decode_options import OnError
 from pyspark_pravega.decode.typed import TypedPlan
@@ -47,7 +47,7 @@ COLUMNS = StructType(
     [
         StructField("id", LongType()),
         StructField("at", TimestampType()),
-        StructField("place", StructType([StructField("Since", LongType()), StructField("zip", IntegerType())])),
+        StructField("address", StructType([StructField("Since", LongType()), StructField("zip", IntegerType())])),
         StructField("local", TimestampNTZType()),
         StructField("text", StringType()),
     ]
@@ -128,7 +128,7 @@ def test_a_streaming_query_has_no_interval():
         ("at.hour", "names column 'at.hour', but"),
         ("local", "'local' of option 'event_time' is a timestamp_ntz: it has no zone"),
         ("text", "is a string: it has no zone"),
-        ("place", "is a struct<.*: it must be a timestamp, or a whole number"),
+        ("address", "is a struct<.*: it must be a timestamp, or a whole number"),
     ],
 )
 def test_a_column_that_is_no_point_in_time_is_refused(column, message):
@@ -166,25 +166,25 @@ def test_neighbours_share_no_row_and_miss_none(times, borders):
     borders = sorted({-10_000_000, *borders, 10_000_000})
     moments = [NEW_YEAR + timedelta(microseconds=border) for border in borders]
     first = TimeUnit.S.number(NEW_YEAR)
-    events = [{"id": number, "place": {"Since": first + time}} for number, time in enumerate(times)]
+    events = [{"id": number, "address": {"Since": first + time}} for number, time in enumerate(times)]
 
     found = []
     for since, until in pairwise(moments):
         if TimeUnit.S.first_number(since) < TimeUnit.S.first_number(until):
-            found += ids(decode(plan_of("place.since", since, until, TimeUnit.S), *events))
+            found += ids(decode(plan_of("address.since", since, until, TimeUnit.S), *events))
 
     inside = [number for number, time in enumerate(times) if -10 <= time < 10]
     assert sorted(found) == inside
 
 
 def test_an_event_without_a_time_fails_the_read_or_is_dropped(caplog):
-    events = {"id": 1, "at": "2013-01-01T00:00:00Z"}, {"id": 2}, {"id": 3, "place": {}}
+    events = {"id": 1, "at": "2013-01-01T00:00:00Z"}, {"id": 2}, {"id": 3, "address": {}}
     year = NEW_YEAR, NEW_YEAR + timedelta(days=365)
 
     with pytest.raises(MalformedEventError, match="0.#epoch.0: the event at offset 10 has no time in column 'at'"):
         decode(plan_of("at", *year), *events)
     with pytest.raises(MalformedEventError, match="offset 0 has no time"):
-        decode(plan_of("place.since", *year), *events)
+        decode(plan_of("address.since", *year), *events)
     decoder = plan_of("at", *year, on_error=OnError.DROP).decoder()
     payloads = values_of([b"nonsense", *(json.dumps(event).encode() for event in events)], pa.binary())
     decoded = decoder.decode(payloads, np.arange(4, dtype=np.int64), SEGMENT)

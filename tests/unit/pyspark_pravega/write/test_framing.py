@@ -70,7 +70,7 @@ def test_frames_can_be_taken_in_another_order(events: list[bytes], data: st.Data
 
     taken = frame_events(pa.array(events, pa.binary())).take(np.array(order, np.intp))
 
-    assert whole(taken) == framed([events[place] for place in order])
+    assert whole(taken) == framed([events[index] for index in order])
 
 
 def test_a_null_event_is_refused_with_its_place() -> None:

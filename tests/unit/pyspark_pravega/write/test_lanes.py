@@ -45,8 +45,8 @@ def test_grouped_rows_keep_their_order_within_each_segment(keys: list[str | None
     for lane in range(router.lanes + 1):
         rows = order[bounds[lane] : bounds[lane + 1]].tolist()
         assert rows == [row for row in range(len(keys)) if lanes[row] == lane]
-    placed = [None if np.isnan(place) else place for place in positions.tolist()]
-    assert placed == [None if key is None else key_position(key) for key in keys]
+    found = [None if np.isnan(position) else position for position in positions.tolist()]
+    assert found == [None if key is None else key_position(key) for key in keys]
 
 
 @given(KEYS)

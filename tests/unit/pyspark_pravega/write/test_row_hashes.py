@@ -24,8 +24,8 @@ ROWS = st.lists(st.tuples(st.binary(max_size=300), st.none() | st.text(max_size=
 def hash_of(event: bytes, key: str | None) -> int:
     """The same rule, row by row."""
     first, second = struct.unpack("<QQ", mmh3.mmh3_x64_128_digest(event))
-    place = 2**64 - 1 if key is None else struct.unpack("<Q", struct.pack("<d", key_position(key)))[0]
-    product: int = (first ^ place) * (second | 1) % 2**64
+    position = 2**64 - 1 if key is None else struct.unpack("<Q", struct.pack("<d", key_position(key)))[0]
+    product: int = (first ^ position) * (second | 1) % 2**64
     return product
 
 

@@ -14,7 +14,7 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema import SchemaFormat, SchemaInfo
-from aiopravega.schema.serializers.protobuf import ProtobufFormat
+from aiopravega.schema.protobuf.event_format import ProtobufFormat
 
 
 def from_class(source: type, type_name: str | None = None) -> SchemaInfo:

@@ -75,7 +75,7 @@ def _avro_name(document: Any) -> str:
 
 
 def protobuf_schema(data: bytes, type_name: str | None, what: str) -> SchemaInfo:
-    """A descriptor set; by default for the only message of its last file, behind which its imports stand.
+    """A descriptor set; by default for the only message of its last file, after which its imports stand.
 
     Raises:
         InvalidSchemaError: it is none, or has no such message.

@@ -91,7 +91,7 @@ class CommitLedger:
         """The record of a write, or None: it never got as far as `prepared`.
 
         Raises:
-            TableNotFoundError: there is no ledger at this place.
+            TableNotFoundError: there is no such table.
             LedgerError: the record is of another version.
         """
         entry = await self._table.get(record_key(sink, write_id))
@@ -129,7 +129,7 @@ class CommitLedger:
                 yield StoredCommit(CommitRecord.from_json(entry.value), entry.version)
 
     async def amend(self, stored: StoredCommit, record: CommitRecord) -> StoredCommit:
-        """Put another record in the place of one, which must not have changed.
+        """Replace a record, which must not have changed.
 
         Raises:
             TableConflictError: it has changed.

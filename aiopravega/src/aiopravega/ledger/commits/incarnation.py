@@ -5,7 +5,7 @@ from aiopravega.names import StreamName
 
 
 async def incarnation(controller: Controller, stream: StreamName) -> int:
-    """A number that no other stream of this name had: segment numbers go on when a stream is made again.
+    """A number that no other stream of this name had: segment numbers continue when a stream is made again.
 
     It is the lowest number of a segment that the stream ever had.
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from aiopravega.ledger.commits.commit_record import StoredCommit
 from aiopravega.names import StreamName
 
-# A write that has run for so many seconds may go on for long.
+# A write that has run for so many seconds may last for long.
 _LONG: Final = 60.0
 
 
@@ -40,7 +40,7 @@ class WriteJob:
 
     @property
     def runs_long(self) -> bool:
-        """Whether it has run for so long that it may go on for long."""
+        """Whether it has run for so long that it may last for long."""
         return self.age > _LONG
 
     def __str__(self) -> str:

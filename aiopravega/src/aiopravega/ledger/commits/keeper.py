@@ -30,7 +30,7 @@ NOTE_AFTER: Final = 10.0
 # A lease is renewed after this share of it, and the notes are looked at several times meanwhile.
 _RENEW_AFTER: Final = 1 / 3
 _LOOKS_PER_LEASE: Final = 6
-# A process whose tasks have ended goes on for so many seconds: the next tasks of the write may take time to start.
+# A process whose tasks have ended lives for so many seconds longer: the next tasks of the write may take time to start.
 _LINGER: Final = 600.0
 # Renewals at a time: the task that runs beside them matters more.
 _AT_ONCE: Final = 8
@@ -39,7 +39,7 @@ _AT_ONCE: Final = 8
 class LeaseKeeper:
     """Keeps the transactions of one attempt open, together with the keepers of other processes.
 
-    Use it with `async with` around each task. It goes on a little after the last one, until the write is decided.
+    Use it with `async with` around each task. It continues a little after the last one, until the write is decided.
 
     Args:
         controller: renews leases.

@@ -19,11 +19,11 @@ from aiopravega.errors import LedgerError, TableConflictError
 from aiopravega.ledger.commits.commit_record import KEY_LENGTH
 from aiopravega.tables import KeyValueTable, TableEntry
 
-# Keys are as long as those of records, which are hashes: one in 2**64 of these begins like this, or comes behind it, so
+# Keys are as long as those of records, which are hashes: one in 2**64 of these begins like this, or comes after it, so
 # that a look at the notes does not pass over records.
 _PREFIX: Final = b"\xffleases\xff"
 _TXN_BYTES: Final = 8
-# No key of a record comes behind it.
+# No key of a record comes after it.
 NOTES_FROM: Final = _PREFIX + b"\0" * (KEY_LENGTH - len(_PREFIX))
 # A transaction lives for a day at most (`controller.transaction.execution.timeBound.days`); clocks may differ.
 _LONGEST_LIFE: Final = 2 * 24 * 3600.0

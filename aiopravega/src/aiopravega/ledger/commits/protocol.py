@@ -69,7 +69,7 @@ class CommitProtocol:
         self._retain = retain
 
     async def begin(self, sink: StreamName, write_id: str, attempt: UUID) -> WriteJob | CommitRecord:
-        """Look what is known of a write: returns a job to go on with, or the record of a write that is done.
+        """Look what is known of a write: returns a job to continue with, or the record of a write that is done.
 
         What an earlier attempt decided and did not finish is finished here. If some of it is lost for good, the job
         is to write just that (`WriteJob.needs`).

@@ -35,7 +35,7 @@ class Sweeper:
         return 0 if key[-1] % _ONE_IN else await self.sweep(key, now)
 
     async def sweep(self, key: bytes, now: datetime) -> int:
-        """Remove records that may be forgotten, among some behind `key`, and dead notes.
+        """Remove records that may be forgotten, among some after `key`, and dead notes.
 
         `now` is a time that has passed for certain; see `aiopravega.ledger.commits.expiry`.
 
@@ -43,7 +43,7 @@ class Sweeper:
             How many entries were removed.
         """
         keys = await self._keys(key)
-        if len(keys) < _LOOKED_AT:  # the end of the table: go on at its beginning
+        if len(keys) < _LOOKED_AT:  # the end of the table: continue at its beginning
             keys += [other for other in await self._keys(b"") if other < key][: _LOOKED_AT - len(keys)]
         keys += await self._keys(NOTES_FROM)
         old = [entry for entry in await self._table.get_all(list(dict.fromkeys(keys))) if _is_old(entry, now)]

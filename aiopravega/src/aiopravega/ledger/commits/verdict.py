@@ -61,7 +61,7 @@ def describe_forgotten(record: CommitRecord, states: Mapping[int, TransactionSta
     return (
         f"{_origin(record)} was not finished, and the controller no longer knows the transactions of the partitions "
         f"{listed(unknown)}; committed are {listed(inside(states))}; lost are {listed(lost(states))}. "
-        f"{_NOTHING_WRITTEN} To go on, {_DECIDE}"
+        f"{_NOTHING_WRITTEN} To continue, {_DECIDE}"
     )
 
 

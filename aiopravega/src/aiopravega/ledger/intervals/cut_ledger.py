@@ -47,7 +47,7 @@ class StoredRange:
 class CutLedger:
     """The ranges of intervals in the table `scope/table`.
 
-    Every call raises TableNotFoundError if there is no ledger at this place, and LedgerError if it meets a record of
+    Every call raises TableNotFoundError if there is no such table, and LedgerError if it meets a record of
     another version. `by` says in a record who made it; None is the user and the host of this process.
     """
 
@@ -113,7 +113,7 @@ class CutLedger:
             taken: its range.
             after: what `last` found before the range was chosen.
             chained: refuse a range that does not start where the last one ended.
-            number: its place among the consumer's intervals, at least; behind `after` in any case.
+            number: its position among the consumer's intervals, at least; after `after` in any case.
             by: who records it.
 
         Raises:
@@ -231,4 +231,4 @@ def _in_order(records: Iterable[CutRecord]) -> list[CutRecord]:
         known = found.get(record.interval)
         if known is None or _counts_more(record, known):
             found[record.interval] = record
-    return sorted(found.values(), key=lambda record: record.place)
+    return sorted(found.values(), key=lambda record: record.sort_key)

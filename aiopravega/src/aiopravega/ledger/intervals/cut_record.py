@@ -160,6 +160,6 @@ class CutRecord(BaseModel):
         return self.state is IntervalState.DONE
 
     @property
-    def place(self) -> tuple[datetime, int, datetime]:
+    def sort_key(self) -> tuple[datetime, int, datetime]:
         """What puts the records of a consumer in order: event times, if it has them, else numbers."""
         return self.since or datetime.min.replace(tzinfo=UTC), self.number, self.recorded_at

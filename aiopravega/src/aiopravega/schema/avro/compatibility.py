@@ -1,11 +1,11 @@
-"""The compatibility check of Avro schemas, as `aiopravega.schema.compatibility` wants every format's."""
+"""The compatibility check of Avro schemas, as `aiopravega.schema.policy` wants every format's."""
 
 from aiopravega.schema.avro import parsing
 from aiopravega.schema.avro.limits import column_findings
 from aiopravega.schema.avro.model import AvroType
 from aiopravega.schema.avro.resolution import resolve
-from aiopravega.schema.compatibility.findings import Finding, Terms
-from aiopravega.schema.model import SchemaInfo
+from aiopravega.schema.policy.findings import Finding, Terms
+from aiopravega.schema.registry.model import SchemaInfo
 
 
 def parse(schema: SchemaInfo) -> AvroType:

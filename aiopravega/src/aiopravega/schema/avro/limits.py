@@ -32,7 +32,7 @@ from aiopravega.schema.avro.plan import (
     SkipField,
     Step,
 )
-from aiopravega.schema.compatibility.findings import ABSENT, Finding
+from aiopravega.schema.policy.findings import ABSENT, Finding
 
 MOST_DIGITS: Final = 38  # of Arrow's decimals of 128 bits, and of Spark's
 _RAW: Final = "read the events raw or one by one"

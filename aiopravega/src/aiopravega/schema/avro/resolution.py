@@ -46,7 +46,7 @@ from aiopravega.schema.avro.plan import (
     Unreadable,
     problem_of,
 )
-from aiopravega.schema.compatibility.findings import ABSENT, Finding
+from aiopravega.schema.policy.findings import ABSENT, Finding
 
 # A logical type that is no other view of every value of its type: not every text is a UUID, nor every number a time of
 # day.
@@ -244,7 +244,7 @@ class _Resolver:
         if writer.logical == reader.logical == DECIMAL:
             if writer.scale == reader.scale:
                 return ""
-            return f"{path} is written with {writer.scale} decimal places, but read with {reader.scale}"
+            return f"{path} is written with scale {writer.scale}, but read with scale {reader.scale}"
         both = writer.logical in UNDERLYING and reader.logical in UNDERLYING
         return mismatch(reader, writer, path) if both and family(writer) != family(reader) else ""
 

@@ -2,9 +2,10 @@
 
 Clients, serializers, gates, the catalog, the command line, Spark, Airflow and Dagster register by `register_schema` or
 `offer_schema`, so what one of them refuses, all refuse. Knows no events: see `aiopravega.schema.serializers` and
-`aiopravega.schema.formats`.
+`aiopravega.schema.open.blocks`.
 """
 
+from aiopravega.schema.open.check import check
 from aiopravega.schema.open.compare import ALL, LATEST, POLICY, Question, compare
 from aiopravega.schema.open.groups import Group, GroupAddress, NewGroup, find_group, make_group, need_group
 from aiopravega.schema.open.register import offer_schema, register_schema
@@ -19,6 +20,7 @@ __all__ = [
     "NewGroup",
     "Question",
     "SchemaReport",
+    "check",
     "compare",
     "find_group",
     "make_group",

@@ -1,6 +1,6 @@
 """A candidate beside the schemas of a group: its type, whether the group has it, and what speaks against it.
 
-Fetches the versions; the comparison of two schemas is `aiopravega.schema.compatibility`, which talks to nobody.
+Fetches the versions; the comparison of two schemas is `aiopravega.schema.policy`, which talks to nobody.
 """
 
 import json
@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import ConfigurationError, SchemaRefusedError
-from aiopravega.schema.compatibility import CompatibilityReport, Violation, check, parse_policy, sides
-from aiopravega.schema.model import (
+from aiopravega.schema.open.check import check
+from aiopravega.schema.open.groups import Group
+from aiopravega.schema.open.report import SchemaReport
+from aiopravega.schema.policy import CompatibilityReport, Violation, parse_policy, sides
+from aiopravega.schema.registry.model import (
     Compatibility,
     FormatName,
     GroupProperties,
@@ -19,11 +22,9 @@ from aiopravega.schema.model import (
     SchemaVersion,
     VersionInfo,
 )
-from aiopravega.schema.open.groups import Group
-from aiopravega.schema.open.report import SchemaReport
 
 if TYPE_CHECKING:
-    from aiopravega.schema.registry import SchemaRegistry
+    from aiopravega.schema.registry.client import SchemaRegistry
 
 POLICY: Final = "policy"
 LATEST: Final = "latest"

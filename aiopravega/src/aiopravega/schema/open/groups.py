@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self
 
 from aiopravega.errors import GroupNotFoundError, PravegaError, SchemaRefusedError, ServerError
-from aiopravega.schema.compatibility import parse_policy, sides
-from aiopravega.schema.compatibility.policies import DENY_ALL
-from aiopravega.schema.model import ALLOW_ANY, Compatibility, FormatName, GroupProperties, SchemaFormat
+from aiopravega.schema.policy import parse_policy, sides
+from aiopravega.schema.policy.policies import DENY_ALL
+from aiopravega.schema.registry.model import ALLOW_ANY, Compatibility, FormatName, GroupProperties, SchemaFormat
 
 if TYPE_CHECKING:
     from aiopravega.names import StreamName
-    from aiopravega.schema.registry import SchemaRegistry
+    from aiopravega.schema.registry.client import SchemaRegistry
 
 _MADE_FOR: Final = "aiopravega.policy"  # the property; its value is the JSON of a `Compatibility`
 # Policies that the registry lets every new group have; others only those of Avro, until they are changed.

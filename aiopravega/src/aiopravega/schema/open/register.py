@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import GroupNotFoundError, PravegaConnectionError, SchemaRefusedError
-from aiopravega.schema.compatibility import check
-from aiopravega.schema.model import ALLOW_ANY, Compatibility, SchemaInfo, SchemaVersion, VersionInfo
+from aiopravega.schema.open.check import check
 from aiopravega.schema.open.compare import Comparison, Question, compare, typed
 from aiopravega.schema.open.groups import (
     Group,
@@ -24,10 +23,11 @@ from aiopravega.schema.open.groups import (
     with_policy,
 )
 from aiopravega.schema.open.report import SchemaReport
+from aiopravega.schema.registry.model import ALLOW_ANY, Compatibility, SchemaInfo, SchemaVersion, VersionInfo
 
 if TYPE_CHECKING:
     from aiopravega.names import StreamName
-    from aiopravega.schema.registry import SchemaRegistry
+    from aiopravega.schema.registry.client import SchemaRegistry
 
 # How often others may remove the group, whose first schema was refused, between finding it here and adding to it.
 _REMOVALS: Final = 2

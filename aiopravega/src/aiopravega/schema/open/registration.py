@@ -4,15 +4,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import CodecNotRegisteredError, ConfigurationError, SchemaNotFoundError
-from aiopravega.schema.codecs import NONE, codec_named
-from aiopravega.schema.header import header as head_of
-from aiopravega.schema.model import CodecType, SchemaFormat, SchemaInfo, VersionInfo
 from aiopravega.schema.open.compare import Question, known_version
 from aiopravega.schema.open.groups import GroupAddress, NewGroup, need_group
 from aiopravega.schema.open.register import offer_schema
+from aiopravega.schema.registry.codecs import NONE, codec_named
+from aiopravega.schema.registry.header import header as head_of
+from aiopravega.schema.registry.model import CodecType, SchemaFormat, SchemaInfo, VersionInfo
 
 if TYPE_CHECKING:
-    from aiopravega.schema.registry import SchemaRegistry
+    from aiopravega.schema.registry.client import SchemaRegistry
 
 _SHOWN: Final = 8  # codecs in a message
 

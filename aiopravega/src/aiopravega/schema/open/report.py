@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from aiopravega.errors import SchemaRefusedError
-from aiopravega.schema.compatibility import CompatibilityReport
-from aiopravega.schema.model import SchemaInfo, VersionInfo
+from aiopravega.schema.policy import CompatibilityReport
+from aiopravega.schema.registry.model import SchemaInfo, VersionInfo
 
 
 @dataclass(frozen=True, slots=True)

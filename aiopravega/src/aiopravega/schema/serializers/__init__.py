@@ -2,14 +2,14 @@
 
 A format says what a value is: `AvroFormat` (extra `avro`), `JsonFormat`, `ProtobufFormat` or `CustomFormat`. With it
 `open_serializer` and `open_deserializer` ask the registry what they need to know; then values become events without it.
-Whole blocks of events are the business of `aiopravega.schema.formats`.
+Whole blocks of events are the business of `aiopravega.schema.open.blocks`.
 """
 
-from aiopravega.schema.serializers.avro import AvroFormat
-from aiopravega.schema.serializers.custom import CustomFormat
-from aiopravega.schema.serializers.format import EventFormat
-from aiopravega.schema.serializers.json import JsonFormat
-from aiopravega.schema.serializers.protobuf import ProtobufFormat
+from aiopravega.schema.avro.event_format import AvroFormat
+from aiopravega.schema.events.custom import CustomFormat
+from aiopravega.schema.events.format import EventFormat
+from aiopravega.schema.json.event_format import JsonFormat
+from aiopravega.schema.protobuf.event_format import ProtobufFormat
 from aiopravega.schema.serializers.reading import Deserializer, open_deserializer
 from aiopravega.schema.serializers.writing import MultiSerializer, Serializer, open_multi_serializer, open_serializer
 

@@ -1,8 +1,8 @@
 """The format of a schema of which nobody said more than the registry knows."""
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.model import SchemaFormat, SchemaInfo
-from aiopravega.schema.serializers.format import EventFormat
+from aiopravega.schema.events.format import EventFormat
+from aiopravega.schema.registry.model import SchemaFormat, SchemaInfo
 
 
 def format_of(info: SchemaInfo, *, validate: bool = False) -> EventFormat:
@@ -19,15 +19,15 @@ def format_of(info: SchemaInfo, *, validate: bool = False) -> EventFormat:
     """
     match info.format:
         case SchemaFormat.AVRO:
-            from aiopravega.schema.serializers.avro import AvroFormat
+            from aiopravega.schema.avro.event_format import AvroFormat
 
             return AvroFormat(info.text)
         case SchemaFormat.JSON:
-            from aiopravega.schema.serializers.json import JsonFormat
+            from aiopravega.schema.json.event_format import JsonFormat
 
             return JsonFormat(info.text, info.type, validate=validate)
         case SchemaFormat.PROTOBUF:
-            from aiopravega.schema.serializers.protobuf import ProtobufFormat
+            from aiopravega.schema.protobuf.event_format import ProtobufFormat
 
             return ProtobufFormat.of_descriptors(info.schema_data, info.type)
     raise ConfigurationError(

@@ -8,12 +8,12 @@ from operator import itemgetter
 from typing import Any, Final
 
 from aiopravega.errors import MalformedEventError, SchemaNotFoundError
-from aiopravega.schema.codecs import LARGEST_PAYLOAD, NONE, codec_named
-from aiopravega.schema.encodings import GroupId
-from aiopravega.schema.header import HEADER_BYTES, PROTOCOL, split_header
-from aiopravega.schema.model import Encoding
-from aiopravega.schema.registry import SchemaRegistry
-from aiopravega.schema.serializers.format import EventFormat, Read, ReadAll, all_by
+from aiopravega.schema.events.format import EventFormat, Read, ReadAll, all_by
+from aiopravega.schema.registry.client import SchemaRegistry
+from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD, NONE, codec_named
+from aiopravega.schema.registry.encodings import GroupId
+from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL, split_header
+from aiopravega.schema.registry.model import Encoding
 from aiopravega.schema.serializers.generic import format_of
 
 _HEAD_OF: Final = itemgetter(slice(HEADER_BYTES))

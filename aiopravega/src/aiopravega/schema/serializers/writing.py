@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.codecs import NONE, codec_named
-from aiopravega.schema.model import SchemaFormat
+from aiopravega.schema.events.format import EventFormat, Write, WriteAll, all_by
 from aiopravega.schema.open.compare import Question
 from aiopravega.schema.open.groups import GroupAddress, NewGroup
 from aiopravega.schema.open.registration import Registration, Terms, settle
-from aiopravega.schema.registry import SchemaRegistry
-from aiopravega.schema.serializers.format import EventFormat, Write, WriteAll, all_by
+from aiopravega.schema.registry.client import SchemaRegistry
+from aiopravega.schema.registry.codecs import NONE, codec_named
+from aiopravega.schema.registry.model import SchemaFormat
 
 
 class Serializer:
@@ -79,7 +79,7 @@ async def open_serializer(
         group: that of a stream is named after the stream.
         form: what values are.
         namespace: in which the group is.
-        codec: how payloads are compressed: a name of `aiopravega.schema.codecs`, or one that was registered there.
+        codec: how payloads are compressed: a name of `aiopravega.schema.registry.codecs`, or a registered one.
         header: begin each event with its encoding id. Without it events have no codec, and Avro cannot be read.
         register: make the group, add the schema, and allow the codec, as far as they are missing; False: they have to
             be there.

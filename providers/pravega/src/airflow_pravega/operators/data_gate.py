@@ -15,7 +15,7 @@ ALL: Final = "all"
 
 
 class PravegaDataGateOperator(GateOperator):
-    """Lets a DAG go on only if events decode with the schemas that their headers claim.
+    """Lets a DAG continue only if events decode with the schemas that their headers claim.
 
     The log says how many events there are of each schema and version, and where the first ones are that do not decode,
     with the reason; the XCom has the same as JSON.
@@ -24,7 +24,7 @@ class PravegaDataGateOperator(GateOperator):
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         stream_cuts: the range, `{"start": text, "end": text}`, such as a sensor's output; by default the whole stream.
             (templated)
-        sample: how many events at most, taken at several places of the range; `all` for all of them. (templated)
+        sample: how many events at most, taken at several offsets of the range; `all` for all of them. (templated)
         group: name of the registry's group; by default the stream's. (templated)
         namespace: of the group; by default the scope's name is looked in first, then the default one. (templated)
         on_violation: `fail`, `skip`, or the ids of tasks that directly follow and are to run instead of the others.

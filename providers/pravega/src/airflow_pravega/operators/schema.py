@@ -18,10 +18,10 @@ from airflow_pravega.task_failures import failing_for_good
 
 
 class PravegaSchemaGateOperator(GateOperator):
-    """Lets a DAG go on only if a schema may follow those that a stream has in the Schema Registry.
+    """Lets a DAG continue only if a schema may follow those that a stream has in the Schema Registry.
 
     Avro, JSON Schema and Protobuf are compared here, by the group's policy or another one; the registry itself compares
-    Avro only. The log has every violation with its place, rule, and what would help; the XCom has the same as JSON.
+    Avro only. The log has every violation with its path, rule, and what would help; the XCom has the same as JSON.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
@@ -195,5 +195,5 @@ def _format(name: str | None) -> SchemaFormat | None:
 
 
 def _not_a_class(candidate: Any) -> Any:
-    """The schema of a class in its place: Airflow would call it as if it were a template."""
+    """The schema of a class instead of the class: Airflow would call it as if it were a template."""
     return from_class(candidate) if isinstance(candidate, type) else candidate

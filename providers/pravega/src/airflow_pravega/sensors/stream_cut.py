@@ -124,7 +124,7 @@ class _Look:
                 try:
                     return to_xcom(await ledger.record(self._interval, found, after=last, chained=self._since == LAST))
                 except TableConflictError:
-                    continue  # another run has taken a range since `last`: with since="last" ours starts behind it
+                    continue  # another run has taken a range since `last`: with since="last" ours starts after it
 
     async def _find(self, client: PravegaClient, last: StoredRange | None) -> StreamCutRange | None:
         self.start = await self._start(client, last)

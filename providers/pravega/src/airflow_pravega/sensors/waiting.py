@@ -1,4 +1,4 @@
-"""What the sensors share: a connection, and how they defer and go on."""
+"""What the sensors share: a connection, and how they defer and continue."""
 
 from datetime import timedelta
 from typing import Any
@@ -42,11 +42,11 @@ class PravegaWaitingSensor(BaseSensorOperator):
         self.fired: dict[str, Any] | None = None
 
     def wait_with(self, trigger: PravegaWaitingTrigger) -> None:
-        """Defer; the sensor's timeout goes on."""
+        """Defer; the sensor's timeout continues."""
         self.defer(trigger=trigger, method_name="resume", timeout=timedelta(seconds=self.timeout))
 
     def resume(self, context: Context, event: dict[str, Any]) -> Any:
-        """Go on after the trigger fired. What it found is taken, unless another run has taken it meanwhile."""
+        """Continue after the trigger fired. What it found is taken, unless another run has taken it meanwhile."""
         with failing_for_good():
             error = from_event(event)
             if error is not None:

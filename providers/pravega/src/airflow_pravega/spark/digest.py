@@ -3,7 +3,7 @@
 Spark gives every file a random name; what stays is the number of its part. The files are read where they are, by
 Spark, so it does not matter on which file system. Of most formats, the bytes say all. A Parquet file lists the
 encodings of a column in an order that differs from JVM to JVM, so that tasks which write the same rows write other
-bytes: there it is the rows that count, with their places.
+bytes: there it is the rows that count, with their positions.
 """
 
 import hashlib
@@ -37,14 +37,14 @@ def digest_of_files(spark: "SparkSession", path: str, output_format: str = PARQU
 
 
 def _digest_of_rows(frame: "DataFrame") -> str:
-    """The sum of the digests of all rows, each with its place: Spark adds it up in whatever order it reads."""
+    """The sum of the digests of all rows, each with its position: Spark adds it up in whatever order it reads."""
     from pyspark.sql import functions as sql
 
     names = ["`{}`".format(name.replace("`", "``")) for name in frame.columns]
     values = sql.to_json(sql.struct(*names), {"ignoreNullFields": "false", "timeZone": "UTC"})
     file = sql.col("_metadata.file_name")
-    place = [sql.regexp_extract(file, _PART, 1), sql.regexp_extract(file, _PART, 2), sql.col("_metadata.row_index")]
-    digest = sql.sha2(sql.concat_ws(" ", *(each.cast("string") for each in place), values), 256)
+    position = [sql.regexp_extract(file, _PART, 1), sql.regexp_extract(file, _PART, 2), sql.col("_metadata.row_index")]
+    digest = sql.sha2(sql.concat_ws(" ", *(each.cast("string") for each in position), values), 256)
     starts = range(1, _SHA256_DIGITS, _PIECE_DIGITS)
     pieces = [sql.conv(sql.substring("digest", start, _PIECE_DIGITS), 16, 10).cast("decimal(38,0)") for start in starts]
     sums = [sql.sum(piece).alias(f"sum{number}") for number, piece in enumerate(pieces)]

@@ -8,7 +8,7 @@ from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 
 class PravegaStreamCutTrigger(PravegaWaitingTrigger):
-    """Fires once, when enough is written behind a cut: `{"status": "moved", "start": text, "end": text}`.
+    """Fires once, when enough is written after a cut: `{"status": "moved", "start": text, "end": text}`.
 
     Args:
         stream: the stream that `since` belongs to, as `scope/stream`; for people who look at the trigger.

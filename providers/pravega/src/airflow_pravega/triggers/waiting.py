@@ -54,7 +54,7 @@ class PravegaWaitingTrigger(BaseTrigger):
     async def _wait(self) -> dict[str, Any]:
         config = await PravegaHook(self.pravega_conn_id).aget_config()
         async with shared_client(config) as client:
-            # Triggers that start together, as after a restart of the triggerer, do not go on in step.
+            # Triggers that start together, as after a restart of the triggerer, do not continue in step.
             pause = random.uniform(0.0, self.poll_interval)
             while (event := await self.look(client)) is None:
                 await asyncio.sleep(pause)

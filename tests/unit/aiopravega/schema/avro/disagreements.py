@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from aiopravega.schema.compatibility import CompatibilityReport
+from aiopravega.schema.policy import CompatibilityReport
 
 YES, NO, NO_SCHEMA = "yes", "no", "no schema"
 

@@ -203,7 +203,7 @@ def _changed(rng: Random, schema: Json) -> Json:
 
 
 def _slots(where: Json, key: Any) -> Any:
-    """All places that hold a type: what holds it, and by which key."""
+    """All parents of a type: what holds it, and by which key."""
     yield where, key
     kind = where[key]
     if isinstance(kind, list):

@@ -11,15 +11,16 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.unit.aiopravega.schema.avro.datums import NoValueError, datum, is_same, long
 from tests.unit.aiopravega.schema.avro.pairs import pair
-from tests.unit.aiopravega.schema.compatibility.changes import changes, version
+from tests.unit.aiopravega.schema.changes import changes, version
 
 from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.schema import Compatibility, SchemaFormat, SchemaInfo
+from aiopravega.schema.arrow.arrays import values_of
 from aiopravega.schema.avro.model import AvroType, Record
 from aiopravega.schema.avro.parsing import parse
-from aiopravega.schema.compatibility import CompatibilityReport, check
-from aiopravega.schema.formats.arrays import values_of
-from aiopravega.schema.formats.targets import AvroTarget
+from aiopravega.schema.open import check
+from aiopravega.schema.open.blocks.targets import AvroTarget
+from aiopravega.schema.policy import CompatibilityReport
 from aiopravega.schema.serializers import AvroFormat
 
 BACKWARD = Compatibility(policy="Backward")

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.arrow.byte_columns import constant, joined, missing, varints, zigzag
 from aiopravega.schema.avro.columns.types import members, merged
 from aiopravega.schema.avro.model import NULL, AvroType, Union
-from aiopravega.schema.formats.pieces import constant, joined, missing, varints, zigzag
 
 
 class Encoder(Protocol):

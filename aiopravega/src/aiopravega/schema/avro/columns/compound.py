@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from aiopravega.schema.arrow.arrays import Numbers, numbers, pick, spread
 from aiopravega.schema.avro.columns.cursors import Events, where
 from aiopravega.schema.avro.columns.nodes import Node, Null
-from aiopravega.schema.formats.arrays import Numbers, numbers, pick, spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Member:
     """A value that is one of the columns that a union has; the others are null."""
 
     type: pa.DataType
-    place: int
+    index: int
     node: Node
 
     def read(self, events: Events) -> pa.Array:
@@ -47,14 +47,14 @@ class Member:
         value = self.node.read(events)
         fields = [self.type.field(number) for number in range(self.type.num_fields)]
         columns = [
-            value if number == self.place else pa.nulls(len(value), field.type) for number, field in enumerate(fields)
+            value if number == self.index else pa.nulls(len(value), field.type) for number, field in enumerate(fields)
         ]
         return pa.StructArray.from_arrays(columns, fields=fields)
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A record: the writer's fields in order, each with its place among the reader's (-1: read and thrown away).
+    """A record: the writer's fields in order, each with its index among the reader's (-1: read and thrown away).
 
     `defaults` are the values, as arrays of one, of the reader's fields that the writer does not have.
     """
@@ -66,12 +66,12 @@ class Fields:
     def columns(self, events: Events) -> list[pa.Array]:
         """The reader's fields."""
         columns: list[pa.Array] = [None] * self.type.num_fields
-        for node, place in self.written:
+        for node, index in self.written:
             value = node.read(events)
-            if place >= 0:
-                columns[place] = value
-        for place, default in self.defaults:
-            columns[place] = default.take(numbers(np.zeros(len(events), np.int64), pa.int64()))
+            if index >= 0:
+                columns[index] = value
+        for index, default in self.defaults:
+            columns[index] = default.take(numbers(np.zeros(len(events), np.int64), pa.int64()))
         return columns
 
     def read(self, events: Events) -> pa.Array:
@@ -131,7 +131,7 @@ class Items:
 
 
 def _block_items(events: Events) -> Numbers:
-    """How many items the next block of each has; behind a negative number stands the block's size in bytes."""
+    """How many items the next block of each has; after a negative number stands the block's size in bytes."""
     count = events.longs()
     sized = np.flatnonzero(count < 0)
     if len(sized):

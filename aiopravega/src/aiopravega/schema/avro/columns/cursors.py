@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from aiopravega.schema.formats.arrays import Mask, Numbers, borders_of, numbers
+from aiopravega.schema.arrow.arrays import Mask, Numbers, borders_of, numbers
 
 _MORE: Final = 0x80  # the bit of a byte of a number that says that another one follows
 _LOW: Final = np.uint8(0x7F)
@@ -63,7 +63,7 @@ class Events:
         return Events(self.data, self._buffer, self.at[rows], self.end[rows], self._rows[rows], self._outcome)
 
     def read_on(self, rows: Numbers, part: "Events") -> None:
-        """Go on where a part of them is now."""
+        """Continue where a part of them is now."""
         self.at[rows] = part.at
 
     def fail(self, mask: Mask, reason: str) -> None:

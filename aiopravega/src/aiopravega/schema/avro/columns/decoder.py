@@ -5,6 +5,8 @@ from typing import Final
 import pyarrow as pa
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.arrow.arrays import pick
+from aiopravega.schema.arrow.block import Block, good_rows
 from aiopravega.schema.avro.columns.compound import Fields
 from aiopravega.schema.avro.columns.cursors import Events
 from aiopravega.schema.avro.columns.nodes import Node
@@ -13,8 +15,6 @@ from aiopravega.schema.avro.limits import written_limits
 from aiopravega.schema.avro.model import AvroType, Record, label_of
 from aiopravega.schema.avro.plan import problem_of
 from aiopravega.schema.avro.resolution import resolve
-from aiopravega.schema.formats.arrays import pick
-from aiopravega.schema.formats.block import Block, good_rows
 
 # So many that what a step costs in Python is little, and so few that its arrays stay in the processor's cache.
 _EVENTS: Final = 20_000

@@ -8,6 +8,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.arrow.arrays import booleans
+from aiopravega.schema.arrow.byte_columns import (
+    concatenated,
+    constant,
+    counts_of,
+    entries_of,
+    joined,
+    joined_items,
+    null_as,
+    varints,
+    zigzag,
+)
 from aiopravega.schema.avro import model as avro
 from aiopravega.schema.avro.columns.branches import Encoder, number_of, union_encoder
 from aiopravega.schema.avro.columns.values import (
@@ -21,18 +33,6 @@ from aiopravega.schema.avro.columns.values import (
 )
 from aiopravega.schema.avro.limits import MOST_DIGITS
 from aiopravega.schema.avro.model import NO_DEFAULT, NULL, AvroType, kind_of
-from aiopravega.schema.formats.arrays import booleans
-from aiopravega.schema.formats.pieces import (
-    concatenated,
-    constant,
-    counts_of,
-    entries_of,
-    joined,
-    joined_items,
-    null_as,
-    varints,
-    zigzag,
-)
 
 _END: Final = b"\0"  # of the blocks of an array or a map
 
@@ -75,11 +75,11 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A record: the encoder of each field and the place of its column, None for one that has none."""
+    """A record: the encoder of each field and the index of its column, None for one that has none."""
 
     names: tuple[str, ...]
     encoders: tuple[Encoder, ...]
-    places: tuple[int | None, ...]
+    indexes: tuple[int | None, ...]
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
         """See `Encoder`."""
@@ -90,8 +90,8 @@ class Fields:
     ) -> pa.BinaryArray:
         """A datum of each row of some columns; `around` is null where nothing is wanted of them."""
         parts = []
-        for name, encoder, place in zip(self.names, self.encoders, self.places, strict=True):
-            column = pa.nulls(rows) if place is None else columns[place]
+        for name, encoder, index in zip(self.names, self.encoders, self.indexes, strict=True):
+            column = pa.nulls(rows) if index is None else columns[index]
             part = encoder.encode(column, path + name)
             if around is not None and around.null_count:
                 part = pc.if_else(pc.is_null(around), constant(b""), part)
@@ -144,8 +144,8 @@ def fields_of(record: avro.Record, columns: Sequence[pa.Field], path: str = "") 
     Raises:
         ConfigurationError: a column has no field, or a field without a default has no column.
     """
-    places = {column.name: place for place, column in enumerate(columns)}
-    strange = places.keys() - {field.name for field in record.fields}
+    indexes = {column.name: index for index, column in enumerate(columns)}
+    strange = indexes.keys() - {field.name for field in record.fields}
     if strange:
         raise ConfigurationError(
             f"the Avro schema has no field for the column {path}{min(strange)}: drop it, or add it to the schema"
@@ -153,12 +153,12 @@ def fields_of(record: avro.Record, columns: Sequence[pa.Field], path: str = "") 
     encoders: list[Encoder] = []
     for field in record.fields:
         at = f"{path}{field.name}"
-        if field.name in places:
-            encoders.append(encoder_of(field.type, columns[places[field.name]].type, at))
+        if field.name in indexes:
+            encoders.append(encoder_of(field.type, columns[indexes[field.name]].type, at))
         else:
             encoders.append(_absent(field, at))
     names = tuple(field.name for field in record.fields)
-    return Fields(names, tuple(encoders), tuple(places.get(name) for name in names))
+    return Fields(names, tuple(encoders), tuple(indexes.get(name) for name in names))
 
 
 def _absent(field: avro.Field, where: str) -> Encoder:

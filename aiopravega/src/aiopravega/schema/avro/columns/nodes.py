@@ -9,8 +9,8 @@ from typing import Final, Protocol
 import numpy as np
 import pyarrow as pa
 
+from aiopravega.schema.arrow.arrays import booleans, numbers, pick, strings
 from aiopravega.schema.avro.columns.cursors import Events
-from aiopravega.schema.formats.arrays import booleans, numbers, pick, strings
 
 _INT: Final = np.iinfo(np.int32)
 
@@ -181,7 +181,7 @@ class Symbols:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """What the reader's schema has no place for."""
+    """What the reader's schema does not have."""
 
     type: pa.DataType
     reason: str

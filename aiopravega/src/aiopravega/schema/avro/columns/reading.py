@@ -4,6 +4,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from aiopravega.schema.arrow.arrays import values_of
 from aiopravega.schema.avro.columns import compound, nodes
 from aiopravega.schema.avro.columns.cursors import Events
 from aiopravega.schema.avro.columns.skipping import skipping
@@ -24,7 +25,6 @@ from aiopravega.schema.avro.plan import (
     Unreadable,
 )
 from aiopravega.schema.avro.resolution import resolve
-from aiopravega.schema.formats.arrays import values_of
 
 # Factor and divisor that make microseconds.
 _UNITS: Final = {"millis": (1000, 1), "micros": (1, 1), "nanos": (1, 1000)}

@@ -1,10 +1,11 @@
-"""Avro types as Arrow types: those of Spark's `from_avro`, so that one can take the other's place."""
+"""Avro types as Arrow types: those of Spark's `from_avro`, so that one can replace the other."""
 
 from typing import Final
 
 import pyarrow as pa
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.arrow.arrays import list_of
 from aiopravega.schema.avro.limits import limits_of
 from aiopravega.schema.avro.model import (
     NULL,
@@ -17,7 +18,6 @@ from aiopravega.schema.avro.model import (
     Sequence,
     Union,
 )
-from aiopravega.schema.formats.arrays import list_of
 
 _MICROSECONDS: Final = "us"  # of all times; nanoseconds are cut to them
 _SIMPLE: Final[dict[str, pa.DataType]] = {

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.formats.arrays import pick, values_of
-from aiopravega.schema.formats.pieces import fixed, joined, numbers_of, sizes_of, varints, without_nulls, zigzag
+from aiopravega.schema.arrow.arrays import pick, values_of
+from aiopravega.schema.arrow.byte_columns import fixed, joined, numbers_of, sizes_of, varints, without_nulls, zigzag
 
 _DECIMAL_BYTES: Final = 16
 _LONG_BITS: Final = 64

@@ -1,0 +1,82 @@
+"""What is around payloads that registry serializers wrote: the header with its encoding id, and codecs.
+
+Events are sorted by encoding id with operations on whole batches; only compressed ones are touched one by one.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aiopravega.errors import MalformedEventError
+from aiopravega.schema.arrow.arrays import Numbers, borders_of, pick, values_of
+from aiopravega.schema.arrow.block import Block, PayloadDecoder, good_rows
+from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD, NONE, Codec, codec_named
+from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL
+
+# Without an explicit end, PyArrow 26 fails to cut ("Negative buffer resize").
+_TO_THE_END: Final = 2**31 - 1
+NO_HEADER: Final = -1
+
+
+def codec_of(name: str) -> Codec | None:
+    """The codec of a name, None for none.
+
+    Raises:
+        CodecNotRegisteredError: it is not known.
+    """
+    return None if name == NONE else codec_named(name)
+
+
+def encoding_ids(events: pa.BinaryArray) -> Numbers:
+    """The encoding id of each event, `NO_HEADER` where there is none."""
+    borders = borders_of(events).astype(np.int64)
+    start = borders[:-1]
+    buffer = events.buffers()[2]
+    if not len(start) or buffer is None or not buffer.size:
+        return np.full(len(start), NO_HEADER, np.int64)
+    data = np.frombuffer(buffer, np.uint8)
+    with_header = (borders[1:] - start >= HEADER_BYTES) & (data.take(start, mode="clip") == PROTOCOL)
+    ids = np.zeros(len(start), np.int64)
+    for index in range(1, HEADER_BYTES):
+        ids = ids << 8 | data.take(start + index, mode="clip")
+    # An id is a signed int32, of which the registry gives out none below zero.
+    return np.where(with_header & (ids <= np.iinfo(np.int32).max), ids, NO_HEADER)
+
+
+def without_header(events: pa.BinaryArray) -> pa.BinaryArray:
+    """What follows the headers."""
+    return pc.binary_slice(events, HEADER_BYTES, _TO_THE_END)
+
+
+@dataclass(frozen=True, slots=True)
+class Unpacking:
+    """Decodes compressed payloads."""
+
+    codec: Codec
+    inner: PayloadDecoder
+    limit: int = LARGEST_PAYLOAD
+
+    def decode(self, payloads: pa.BinaryArray) -> Block:
+        """The columns of the payloads inside."""
+        bad: dict[int, str] = {}
+        unpacked = []
+        for row, payload in enumerate(payloads.to_pylist()):
+            try:
+                unpacked.append(self.inner.trim(self.codec.decompress(payload, self.limit)))
+            except MalformedEventError as error:
+                bad[row] = str(error)
+        block = self.inner.decode(values_of(unpacked, pa.binary()))
+        rows = good_rows(len(payloads), bad)
+        return Block(block.columns, bad | {int(rows[row]): why for row, why in block.bad.items()})
+
+    def trim(self, payload: bytes) -> bytes:
+        """The same."""
+        return payload
+
+
+def select(events: pa.BinaryArray, rows: Numbers) -> pa.BinaryArray:
+    """Some of the events."""
+    return events if len(rows) == len(events) else pick(events, rows)

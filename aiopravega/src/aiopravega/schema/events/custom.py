@@ -1,0 +1,69 @@
+"""Payloads in a format of one's own."""
+
+from collections.abc import Callable
+from typing import Any
+
+from aiopravega.errors import ConfigurationError, MalformedEventError, PravegaError
+from aiopravega.schema.events.format import Read, ReadAll, Write, WriteAll, all_by
+from aiopravega.schema.registry.model import SchemaInfo
+
+
+class CustomFormat:
+    """Values that two functions turn into payloads and back.
+
+    Args:
+        name: of the format, as the registry has it.
+        type_name: of the values' type.
+        schema: whatever says what the values are; the registry does not look into it.
+        encode: from a value to a payload. What it raises is told as a value that does not fit.
+        decode: from a payload and the schema that it was written with to a value. What it raises is told as a
+            malformed event. Java's codecs may leave zero bytes behind the payload.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        type_name: str,
+        schema: bytes,
+        encode: Callable[[Any], bytes],
+        decode: Callable[[bytes, bytes], Any],
+    ) -> None:
+        self.info = SchemaInfo.of(name, type_name, schema)
+        self._encode, self._decode = encode, decode
+
+    def writer(self, head: bytes = b"") -> Write:
+        """See `EventFormat`."""
+        encode, name = self._encode, self.info.name_of_format
+
+        def write(value: Any) -> bytes:
+            try:
+                return head + encode(value)
+            except PravegaError:
+                raise
+            except Exception as error:
+                raise ConfigurationError(f"a value does not fit its schema in format {name}: {error!r}") from error
+
+        return write
+
+    def reader(self, written: SchemaInfo | None = None, skip: int = 0) -> Read:
+        """See `EventFormat`."""
+        decode, name = self._decode, self.info.name_of_format
+        schema = (written or self.info).schema_data
+
+        def read(event: bytes) -> Any:
+            try:
+                return decode(event[skip:], schema)
+            except PravegaError:
+                raise
+            except Exception as error:
+                raise MalformedEventError(f"it cannot be read in format {name}: {error!r}") from error
+
+        return read
+
+    def list_writer(self, head: bytes = b"") -> WriteAll:
+        """See `EventFormat`."""
+        return all_by(self.writer(head))
+
+    def list_reader(self, written: SchemaInfo | None = None, skip: int = 0) -> ReadAll:
+        """See `EventFormat`."""
+        return all_by(self.reader(written, skip))

@@ -1,0 +1,1 @@
+"""Blocks of JSON as columns and back; needs Arrow."""

@@ -1,0 +1,146 @@
+"""Payloads in JSON into columns, by PyArrow's reader over all of them joined by new lines.
+
+The reader tells rows, not events, so the text that it gets must not let one pass for the other. A string cannot hold a
+new line. If each event begins with `{` and ends with `}`, then after the end of each an object can begin at the top
+only: so every event begins a row, and if there are as many rows as events, each event is one. Other events, such as
+those with white space around them, are put into objects of their own, as in {"event":…}, which costs half as much
+again.
+"""
+
+import re
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import json as pa_json
+
+from aiopravega.schema.arrow.arrays import borders_of, numbers, values_of
+from aiopravega.schema.arrow.block import Block, BlockError, decode_or_search
+
+_FIELD: Final = "event"
+_OPEN: Final = f'{{"{_FIELD}":'.encode()
+_NEW_LINE: Final = b"\n"
+_CLOSE: Final = b"}" + _NEW_LINE
+_BEGIN, _END, _LINE = b"{}\n"
+# About as many at a time: the reader needs several times the memory of its text.
+_BYTES_AT_ONCE: Final = 2 * 1024 * 1024
+# With threads, more at a time, in blocks of which each is one thread's.
+_BYTES_OF_THREADS: Final = 16 * 1024 * 1024
+_BLOCK: Final = 256 * 1024
+_SEVERAL: Final = "it is not one JSON object, but several"
+_OTHER_TYPE: Final = re.compile(rf"Column\(/{_FIELD}(.*)\) changed from (\w+) to (\w+)")
+
+
+class JsonDecoder:
+    """Decodes objects into columns of a schema: fields that are absent are null, others than those are passed over."""
+
+    def __init__(self, schema: pa.Schema, *, threads: bool = False) -> None:
+        self._schema = schema
+        self._threads = threads
+        fields = [field.with_type(_as_read(field.type)) for field in schema]
+        self._plain = pa_json.ParseOptions(explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore")
+        self._enclosed = pa_json.ParseOptions(
+            explicit_schema=pa.schema([(_FIELD, pa.struct(fields))]), unexpected_field_behavior="ignore"
+        )
+
+    def decode(self, payloads: pa.BinaryArray) -> Block:
+        """The columns of the schema."""
+        borders = borders_of(payloads)
+        most = _BYTES_OF_THREADS if self._threads else _BYTES_AT_ONCE
+        at_once = max(1, len(payloads) * most // max(1, int(borders[-1] - borders[0])))
+        bad: dict[int, str] = {}
+        parts = []
+        for first in range(0, len(payloads), at_once) or (0,):
+            block = decode_or_search(payloads.slice(first, at_once), self._decode)
+            parts.append(block.columns)
+            bad |= {first + row: why for row, why in block.bad.items()}
+        return Block([pa.concat_arrays(column) for column in zip(*parts, strict=True)], bad)
+
+    def trim(self, payload: bytes) -> bytes:
+        """Without zeros, which JSON does not have."""
+        return payload.rstrip(b"\0")
+
+    def _decode(self, payloads: pa.BinaryArray) -> list[pa.Array]:
+        if not len(payloads):
+            return [pa.nulls(0, field.type) for field in self._schema]
+        try:
+            payloads.cast(pa.string())  # the reader does not look whether a text is UTF-8
+            # An event alone is always put into an object: what is wrong with it is then told in one way.
+            if len(payloads) > 1 and _are_lines_of_objects(payloads):
+                return self._columns(self._lines(payloads), len(payloads))
+            events = self._inside(payloads)
+            if events.null_count:
+                raise BlockError("it is null, not a JSON object")
+            return self._columns(
+                pa.Table.from_arrays(events.flatten(), schema=self._plain.explicit_schema), len(events)
+            )
+        except pa.ArrowException as error:
+            raise BlockError(_reason(error)) from None
+
+    def _lines(self, payloads: pa.BinaryArray) -> pa.Table:
+        text = pa.py_buffer(_joined(payloads, _NEW_LINE))
+        size = _BLOCK if self._threads else text.size + 1
+        options = pa_json.ReadOptions(use_threads=self._threads, block_size=size)
+        return pa_json.read_json(pa.BufferReader(text), options, self._plain)
+
+    def _inside(self, payloads: pa.BinaryArray) -> pa.StructArray:
+        text = b"".join((_OPEN, _joined(payloads, _CLOSE + _OPEN), _CLOSE))
+        options = pa_json.ReadOptions(use_threads=False, block_size=len(text) + 1)
+        table = pa_json.read_json(pa.BufferReader(text), options, self._enclosed)
+        if table.num_rows != len(payloads):
+            raise BlockError(_SEVERAL)
+        return table.column(_FIELD).combine_chunks()
+
+    def _columns(self, table: pa.Table, rows: int) -> list[pa.Array]:
+        if table.num_rows != rows:
+            raise BlockError(_SEVERAL)
+        return [_whole(table.column(index)).cast(field.type) for index, field in enumerate(self._schema)]
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _are_lines_of_objects(payloads: pa.BinaryArray) -> bool:
+    """Whether all begin and end as objects do, and have no new line."""
+    borders = borders_of(payloads).astype(np.int64)
+    data = np.frombuffer(payloads.buffers()[2] or b"", np.uint8)
+    if not (borders[1:] > borders[:-1]).all():
+        return False
+    if (data[borders[:-1]] != _BEGIN).any() or (data[borders[1:] - 1] != _END).any():
+        return False
+    return not (data[borders[0] : borders[-1]] == _LINE).any()
+
+
+def _joined(payloads: pa.BinaryArray, between: bytes) -> memoryview:
+    """All of them, with something between them."""
+    whole = pa.ListArray.from_arrays(numbers(np.array([0, len(payloads)], np.int32), pa.int32()), payloads)
+    joined = pc.binary_join(whole, values_of([between], pa.binary()))
+    return memoryview(joined.buffers()[2])[: _size(joined)]
+
+
+def _as_read(kind: pa.DataType) -> pa.DataType:
+    """The type that the reader is asked for: it would take numbers for dates, not texts as JSON has them."""
+    if pa.types.is_date32(kind):
+        return pa.string()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_as_read(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_as_read(kind.value_type)))
+    return kind
+
+
+def _size(one: pa.BinaryArray) -> int:
+    return int(np.frombuffer(one.buffers()[1], np.int32, 2)[1])
+
+
+def _reason(error: pa.ArrowException) -> str:
+    """What the reader says, without its own counting and the object around the event."""
+    said = str(error).split(" in row ")[0].removeprefix("JSON parse error: ").rstrip(".")
+    if "UTF8" in said:
+        return "it is not UTF-8"
+    if wrong := _OTHER_TYPE.search(said):
+        field, wanted, found = wrong.groups()
+        return f"{field.lstrip('/') or 'it'} is of type {found}, but read as {wanted}"
+    return said

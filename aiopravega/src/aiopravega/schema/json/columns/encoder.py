@@ -1,0 +1,126 @@
+"""Rows as JSON objects, laid out as by Spark's `to_json`: fields that are null are left out.
+
+Times have all their microseconds, where `to_json` cuts them to milliseconds.
+"""
+
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aiopravega.schema.arrow.arrays import booleans, values_of
+from aiopravega.schema.arrow.byte_columns import (
+    constant,
+    counts_of,
+    entries_of,
+    joined,
+    joined_items,
+    missing,
+    null_as,
+)
+
+_QUOTE: Final = constant(b'"')
+_NULL: Final = constant(b"null")
+# What a string may not have as it is: quotes, backslashes, control characters.
+_SPECIAL: Final = r'["\\\x00-\x1f]'
+_CONTROL: Final = r"[\x00-\x1f]"
+_SHORT: Final = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+_FIRST_PRINTABLE: Final = 0x20
+
+
+class JsonEncoder:
+    """Encodes columns of these names."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = [_name(name) for name in names]
+
+    def columns(self, columns: Sequence[pa.Array], rows: int) -> pa.BinaryArray:
+        """An object of each row of some columns."""
+        return _object(self._names, columns, rows)
+
+
+def _name(name: str) -> bytes:
+    return bytes(_quoted(values_of([name.encode()], pa.string()))[0].as_py()) + b":"
+
+
+def _object(names: Sequence[bytes], columns: Sequence[pa.Array], rows: int) -> pa.BinaryArray:
+    begun = np.zeros(rows, np.bool_)  # rows that have a field already, so that the next one comes after a comma
+    pieces: list[pa.BinaryArray | pa.BinaryScalar] = [_constants(b"{", rows)]
+    for name, column in zip(names, columns, strict=True):
+        value = _encoded(column)
+        first, later = constant(name), constant(b"," + name)
+        lead = later if begun.all() else first if not begun.any() else pc.if_else(booleans(begun), later, first)
+        pieces.append(joined(lead, value).fill_null(constant(b"")))
+        begun |= ~missing(value)
+    return joined(*pieces, constant(b"}"))
+
+
+def _constants(data: bytes, rows: int) -> pa.BinaryArray:
+    return values_of([data] * rows, pa.binary())
+
+
+def _encoded(array: pa.Array) -> pa.BinaryArray:
+    """The value of each row, null where it is null."""
+    kind = array.type
+    if pa.types.is_null(kind):
+        return pa.nulls(len(array), pa.binary())
+    if pa.types.is_struct(kind):
+        names = [_name(field.name) for field in kind]
+        return null_as(_object(names, array.flatten(), len(array)), array)
+    if pa.types.is_map(kind):
+        keys, values = entries_of(array)
+        texts = keys if pa.types.is_string(keys.type) else keys.cast(pa.string())
+        entries = joined(_quoted(texts), constant(b":"), _encoded(values).fill_null(_NULL))
+        return _enclosed(b"{", entries, array, b"}")
+    if pa.types.is_list(kind):
+        return _enclosed(b"[", _encoded(array.flatten()).fill_null(_NULL), array, b"]")
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _quoted(array.cast(pa.string()))
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return _quoted(_base64(array))
+    return _simple(array)
+
+
+def _simple(array: pa.Array) -> pa.BinaryArray:
+    kind = array.type
+    texts = array.cast(pa.string())
+    if pa.types.is_timestamp(kind):
+        texts = pc.replace_substring(texts, " ", "T", max_replacements=1)
+    raw = texts.cast(pa.binary())
+    if pa.types.is_floating(kind):
+        finite = pc.is_finite(array)
+        if pc.all(finite).as_py() not in (True, None):
+            return pc.if_else(finite, raw, joined(_QUOTE, _unlimited(array), _QUOTE))
+        return raw
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+        return raw
+    return joined(_QUOTE, raw, _QUOTE)
+
+
+def _unlimited(array: pa.Array) -> pa.BinaryArray:
+    """The names that Spark has for what is no number."""
+    below = pc.if_else(pc.less(array, 0), constant(b"-Infinity"), constant(b"Infinity"))
+    return pc.if_else(pc.is_nan(array), constant(b"NaN"), below)
+
+
+def _enclosed(begin: bytes, items: pa.BinaryArray, like: pa.Array, end: bytes) -> pa.BinaryArray:
+    inside = joined_items(items, counts_of(like), b",")
+    return null_as(joined(constant(begin), inside, constant(end)), like)
+
+
+def _quoted(texts: pa.StringArray) -> pa.BinaryArray:
+    if pc.any(pc.match_substring_regex(texts, _SPECIAL)).as_py():
+        texts = pc.replace_substring(pc.replace_substring(texts, "\\", "\\\\"), '"', '\\"')
+        if pc.any(pc.match_substring_regex(texts, _CONTROL)).as_py():
+            for code in range(_FIRST_PRINTABLE):
+                texts = pc.replace_substring(texts, chr(code), _SHORT.get(chr(code), f"\\u{code:04x}"))
+    return joined(_QUOTE, texts.cast(pa.binary()), _QUOTE)
+
+
+def _base64(array: pa.BinaryArray) -> pa.StringArray:
+    """Arrow has nothing for it, so this goes row by row."""
+    texts = values_of([b64encode(value or b"") for value in array.to_pylist()], pa.string())
+    return null_as(texts.cast(pa.binary()), array).cast(pa.string())

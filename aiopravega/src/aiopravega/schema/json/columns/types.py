@@ -1,0 +1,97 @@
+"""Which Arrow types a JSON Schema stands for. It is used for its types only: nothing else of it is checked."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from aiopravega.errors import ConfigurationError
+from aiopravega.schema.arrow.arrays import list_of
+
+_SIMPLE: dict[str, pa.DataType] = {
+    "string": pa.string(),
+    "integer": pa.int64(),
+    "number": pa.float64(),
+    "boolean": pa.bool_(),
+}
+
+
+def columns_of(document: Any) -> pa.Schema:
+    """The columns of a JSON Schema of objects.
+
+    Raises:
+        ConfigurationError: it is no JSON Schema of an object with properties, or has what cannot be a column.
+    """
+    if not isinstance(document, dict):
+        raise ConfigurationError("the JSON Schema is not an object")
+    columns = _Reader(document).type_of(document, "")
+    if not pa.types.is_struct(columns):
+        raise ConfigurationError("the JSON Schema is not one of objects: only objects have fields that become columns")
+    return pa.schema(columns)
+
+
+@dataclass
+class _Reader:
+    """Follows the references of one document; `open` are those that are being followed."""
+
+    document: dict[str, Any]
+    open: list[str] = field(default_factory=list)
+
+    def complain(self, path: str, problem: str) -> ConfigurationError:
+        return ConfigurationError(
+            f"the JSON Schema cannot become columns at {path.lstrip('.') or 'its top'}: {problem}. Give the columns "
+            "themselves instead of it, or read the events raw"
+        )
+
+    def type_of(self, schema: Any, path: str) -> pa.DataType:
+        if not isinstance(schema, dict):
+            raise self.complain(path, f"{json.dumps(schema)} allows anything")
+        if "$ref" in schema:
+            return self._referred(schema["$ref"], path)
+        for word in ("anyOf", "oneOf", "allOf"):
+            if word in schema:
+                choices = [choice for choice in schema[word] if choice != {"type": "null"}]
+                if len(choices) != 1:
+                    raise self.complain(path, f"{word} has {len(choices)} types, and a column has one")
+                return self.type_of(choices[0], path)
+        kind = self._kind(schema, path)
+        if kind in _SIMPLE:
+            return _SIMPLE[kind]
+        if kind == "array":
+            if not isinstance(schema.get("items"), dict):
+                raise self.complain(path, "an array does not say what its items are")
+            return list_of(self.type_of(schema["items"], f"{path}[]"))
+        if kind == "object" and schema.get("properties"):
+            return pa.struct(
+                [(name, self.type_of(one, f"{path}.{name}")) for name, one in schema["properties"].items()]
+            )
+        raise self.complain(path, f"{kind!r} without known properties is not a type of a column")
+
+    def _kind(self, schema: dict[str, Any], path: str) -> str:
+        kinds = schema.get("type")
+        if kinds is None and "properties" in schema:
+            return "object"
+        if kinds is None and all(isinstance(value, str) for value in schema.get("enum", [None])):
+            return "string"
+        wanted = [kind for kind in (kinds if isinstance(kinds, list) else [kinds]) if kind != "null"]
+        if set(wanted) == {"integer", "number"}:
+            return "number"
+        if len(wanted) != 1 or wanted[0] is None:
+            raise self.complain(path, f"the type is {json.dumps(kinds)}, and a column has one")
+        return str(wanted[0])
+
+    def _referred(self, reference: str, path: str) -> pa.DataType:
+        if not reference.startswith("#"):
+            raise self.complain(path, f"{reference} is outside of the schema")
+        if reference in self.open:
+            raise self.complain(path, f"{reference} contains itself")
+        found: Any = self.document
+        for step in reference[1:].split("/")[1:]:
+            found = found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
+        if found is None:
+            raise self.complain(path, f"{reference} is not in the schema")
+        self.open.append(reference)
+        kind = self.type_of(found, path)
+        self.open.pop()
+        return kind

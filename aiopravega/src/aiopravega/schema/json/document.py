@@ -1,0 +1,177 @@
+"""A JSON Schema as it was parsed: checked against its dialect, with references that can be followed.
+
+References within the schema are followed, others are not: nothing is fetched.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+import jsonschema  # type: ignore[import-untyped]  # it brings no types
+from referencing import Registry, Specification
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012, specification_with
+
+from aiopravega.errors import InvalidSchemaError
+from aiopravega.schema.registry.model import SchemaInfo
+
+# They say something about a schema, and nothing about which values it admits.
+ANNOTATIONS: Final = frozenset(
+    {"$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$comment", "$defs", "definitions"}
+    | {"$vocabulary", "title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly"}
+    | {"contentEncoding", "contentMediaType", "contentSchema"}
+)
+_EVALUATING: Final = frozenset(
+    {"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
+)
+_DRAFT_4: Final = "http://json-schema.org/draft-04/schema#"
+_DRAFT_2020: Final = "https://json-schema.org/draft/2020-12/schema"
+# Up to draft 7, what stands beside a $ref does not count.
+_REF_ALONE: Final = ("draft-03", "draft-04", "draft-06", "draft-07")
+_BY_NAME: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
+_SEVERAL: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """One schema text: its validator, and whether its dialect is known here."""
+
+    validator: Any
+    known: bool
+    ref_alone: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A schema inside a document: what is written there, and where its references lead."""
+
+    schema: Any
+    resolver: Any
+    document: Document
+
+    def at(self, schema: Any) -> "Node":
+        """A schema inside this one."""
+        if isinstance(schema, dict) and ("$id" in schema or "id" in schema):
+            resource = _specification(self.document.validator).create_resource(schema)
+            return Node(schema, self.resolver.in_subresource(resource), self.document)
+        return Node(schema, self.resolver, self.document)
+
+    def target(self, reference: str) -> "Node | None":
+        """What a reference leads to; None if that is not in the document."""
+        try:
+            found = self.resolver.lookup(reference)
+        except Unresolvable:
+            return None
+        return Node(found.contents, found.resolver, self.document)
+
+    def errors(self, value: Any) -> list[Any]:
+        """What this schema has against a value, as errors of `jsonschema`.
+
+        Raises:
+            Unresolvable: a reference leads out of the document.
+        """
+        return list(self.document.validator.evolve(schema=self.schema).iter_errors(value))
+
+    @property
+    def keywords(self) -> Mapping[str, Any]:
+        """What decides which values are admitted; a schema that is true has none."""
+        if not isinstance(self.schema, dict):
+            return {"not": True} if self.schema is False else {}
+        if "$ref" in self.schema and self.document.ref_alone:
+            return {"$ref": self.schema["$ref"]}
+        found = {key: value for key, value in self.schema.items() if key not in ANNOTATIONS}
+        if "unevaluatedProperties" in found and not found.keys() & _EVALUATING:
+            # Where nothing else declares properties, it is additionalProperties.
+            value = found.pop("unevaluatedProperties")
+            found.setdefault("additionalProperties", value)
+        return found
+
+
+def read(schema: SchemaInfo) -> Node:
+    """The schema that a text describes.
+
+    Raises:
+        InvalidSchemaError: it is no JSON, or breaks the rules of its dialect.
+    """
+    try:
+        value = json.loads(schema.schema_data, parse_constant=_no_number)
+    except ValueError as error:
+        raise InvalidSchemaError(f"the JSON Schema of {schema.type} is not JSON: {error}") from None
+    except RecursionError:
+        raise InvalidSchemaError(f"the JSON Schema of {schema.type} is nested too deeply") from None
+    if not isinstance(value, dict | bool):
+        raise InvalidSchemaError(f"the JSON Schema of {schema.type} is {type(value).__name__}, not an object")
+    dialect = _dialect(value)
+    kind = jsonschema.validators.validator_for({"$schema": dialect}, default=None)
+    used = kind or jsonschema.Draft202012Validator
+    try:
+        used.check_schema(value)
+    except jsonschema.SchemaError as error:
+        raise InvalidSchemaError(f"the JSON Schema of {schema.type}, at {error.json_path}: {error.message}") from None
+    resource = _specification(used).create_resource(value)
+    registry: Registry[Any] = Registry().with_resource("", resource)
+    validator = used(value, registry=registry, format_checker=used.FORMAT_CHECKER)
+    # Draft 3 has other keywords; what a dialect of somebody's own means is not known.
+    known = kind is not None and kind is not jsonschema.Draft3Validator
+    document = Document(validator, known, any(part in dialect for part in _REF_ALONE))
+    return Node(value, registry.resolver_with_root(resource), document)
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _dialect(value: Any) -> str:
+    if isinstance(value, dict):
+        if isinstance(value.get("$schema"), str):
+            return str(value["$schema"])
+        # Only draft 4 and older call it so; Jackson, which Java's serializers use, names no dialect.
+        if isinstance(value.get("id"), str) and "$id" not in value:
+            return _DRAFT_4
+    return _DRAFT_2020
+
+
+def _specification(validator: Any) -> Specification[Any]:
+    meta = validator.META_SCHEMA
+    return specification_with(meta.get("$id") or meta.get("id") or "", default=DRAFT202012)
+
+
+def same(one: Node, other: Node) -> bool:
+    """Whether two schemas say the same, references followed; annotations do not count."""
+    return _same(one, other, set())
+
+
+def _same(one: Node, other: Node, seen: set[tuple[int, int]]) -> bool:
+    if isinstance(one.schema, bool) or isinstance(other.schema, bool):
+        return one.schema is other.schema
+    if (id(one.schema), id(other.schema)) in seen:
+        return True
+    seen.add((id(one.schema), id(other.schema)))
+    ours, theirs = one.keywords, other.keywords
+    return ours.keys() == theirs.keys() and all(
+        _same_keyword(key, one, other, (ours[key], theirs[key]), seen) for key in ours
+    )
+
+
+def _same_keyword(key: str, one: Node, other: Node, values: tuple[Any, Any], seen: set[tuple[int, int]]) -> bool:
+    ours, theirs = values
+    if key == "$ref":
+        first, second = one.target(ours), other.target(theirs)
+        if first is None or second is None:
+            return bool(ours == theirs and first is second)
+        return _same(first, second, seen)
+    if key in _BY_NAME and isinstance(ours, dict) and isinstance(theirs, dict):
+        return ours.keys() == theirs.keys() and all(_same_part(one, other, ours[n], theirs[n], seen) for n in ours)
+    if key in _SEVERAL and isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(
+            _same_part(one, other, *pair, seen) for pair in zip(ours, theirs, strict=True)
+        )
+    return _same_part(one, other, ours, theirs, seen)
+
+
+def _same_part(one: Node, other: Node, ours: Any, theirs: Any, seen: set[tuple[int, int]]) -> bool:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return _same(one.at(ours), other.at(theirs), seen)
+    # As text: to Python, true equals 1.
+    return json.dumps(ours, sort_keys=True) == json.dumps(theirs, sort_keys=True)

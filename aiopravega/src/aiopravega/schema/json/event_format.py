@@ -1,0 +1,144 @@
+"""JSON values one by one, by the standard library, and models of pydantic."""
+
+import json
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final, Self
+
+from pydantic import BaseModel, ValidationError
+
+from aiopravega.errors import ConfigurationError, MalformedEventError
+from aiopravega.schema.events.format import Read, ReadAll, Write, WriteAll, all_by
+from aiopravega.schema.registry.model import SchemaFormat, SchemaInfo
+
+_DECODER: Final = json.JSONDecoder()
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_LONGEST_COMPLAINT: Final = 300
+
+
+class JsonFormat:
+    """Values of a JSON Schema: whatever `json` makes of them, or models.
+
+    Args:
+        schema: the JSON Schema as text, or as a dictionary.
+        type_name: what the registry calls it.
+        validate: hold each value against the schema when it is written and read, which costs many times the work
+            itself. It needs jsonschema: the extra `json`.
+
+    Raises:
+        ConfigurationError: it is no JSON Schema.
+    """
+
+    def __init__(self, schema: str | dict[str, Any], type_name: str, *, validate: bool = False) -> None:
+        text = schema if isinstance(schema, str) else json.dumps(schema)
+        try:
+            document = json.loads(text)
+        except ValueError as error:
+            raise ConfigurationError(f"the JSON Schema is not JSON: {error}") from None
+        if not isinstance(document, (dict, bool)):
+            raise ConfigurationError("the JSON Schema is not an object")
+        self.info = SchemaInfo.of(SchemaFormat.JSON, type_name, text)
+        self._problem = _validator(document) if validate else None
+        self._model: type[BaseModel] | None = None
+
+    @classmethod
+    def of_model(cls, model: type[BaseModel], type_name: str | None = None) -> Self:
+        """Models of pydantic, which check what is read and written; the schema is theirs."""
+        made = cls(model.model_json_schema(), type_name or model.__name__)
+        made._model = model
+        return made
+
+    def writer(self, head: bytes = b"") -> Write:
+        """See `EventFormat`."""
+        encode, problem, model = _ENCODER.encode, self._problem, self._model
+
+        def write(value: Any) -> bytes:
+            try:
+                return head + encode(value).encode()
+            except (TypeError, ValueError, RecursionError) as error:
+                raise ConfigurationError(f"a value cannot be JSON: {error}") from None
+
+        def write_valid(value: Any) -> bytes:
+            if problem is not None and (wrong := problem(value)):
+                raise ConfigurationError(f"a value does not fit its JSON Schema: {wrong}")
+            return write(value)
+
+        def write_model(value: Any) -> bytes:
+            if not isinstance(value, model or BaseModel):
+                raise ConfigurationError(f"a value does not fit its schema: it is {type(value).__name__}")
+            return head + value.model_dump_json(by_alias=True).encode()
+
+        if model is not None:
+            return write_model
+        return write if problem is None else write_valid
+
+    def reader(self, written: SchemaInfo | None = None, skip: int = 0) -> Read:
+        """See `EventFormat`; with whichever schema an event was written, its fields are found by their names."""
+        scan, problem, model = _DECODER.raw_decode, self._problem, self._model
+
+        def read(event: bytes) -> Any:
+            try:
+                text = event[skip:].decode()
+                value, end = scan(text)
+                if end != len(text) and text[end:].strip("\0 \t\r\n"):
+                    raise MalformedEventError("bytes follow the end of its JSON value")
+            except ValueError:
+                return read_with_care(event)
+            return value
+
+        def read_with_care(event: bytes) -> Any:
+            """What begins with white space, and what is wrong."""
+            try:
+                return json.loads(event[skip:].rstrip(b"\0"))
+            except ValueError as error:
+                raise MalformedEventError(f"it is not JSON: {error}") from None
+
+        def read_valid(event: bytes) -> Any:
+            value = read(event)
+            if problem is not None and (wrong := problem(value)):
+                raise MalformedEventError(f"it does not fit its JSON Schema: {wrong}")
+            return value
+
+        def read_model(event: bytes) -> Any:
+            try:
+                return (model or BaseModel).model_validate_json(event[skip:].rstrip(b"\0"))
+            except ValidationError as error:
+                raise MalformedEventError(f"it is no {(model or BaseModel).__name__}: {error}") from None
+
+        if model is not None:
+            return read_model
+        return read if problem is None else read_valid
+
+    def list_writer(self, head: bytes = b"") -> WriteAll:
+        """See `EventFormat`."""
+        return all_by(self.writer(head))
+
+    def list_reader(self, written: SchemaInfo | None = None, skip: int = 0) -> ReadAll:
+        """See `EventFormat`."""
+        return all_by(self.reader(written, skip))
+
+
+def _validator(document: Any) -> Callable[[Any], str]:
+    """Says what is wrong with a value, and nothing if all is well."""
+    try:
+        jsonschema: Any = import_module("jsonschema")
+    except ImportError:
+        raise ConfigurationError("validating JSON needs jsonschema: pip install 'aiopravega[json]'") from None
+    kind = jsonschema.validators.validator_for(document)
+    try:
+        kind.check_schema(document)
+    except jsonschema.SchemaError as error:
+        raise ConfigurationError(f"the JSON Schema is none: {error.message[:_LONGEST_COMPLAINT]}") from None
+    # With the known drafts alone, nothing is fetched from the addresses that a schema may refer to.
+    validator = kind(document, registry=import_module("jsonschema_specifications").REGISTRY)
+    unresolvable = import_module("referencing.exceptions").Unresolvable
+
+    def problem(value: Any) -> str:
+        try:
+            for error in validator.iter_errors(value):
+                return f"{error.json_path}: {error.message[:_LONGEST_COMPLAINT]}"
+        except unresolvable as error:
+            return f"the schema refers to what is not in it: {error}"
+        return ""
+
+    return problem

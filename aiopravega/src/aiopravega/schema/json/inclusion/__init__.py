@@ -1,0 +1,26 @@
+"""JSON Schema: whether all that a writer's schema admits is admitted by a reader's.
+
+In general this cannot be decided. Here it is proved keyword by keyword; what cannot be proved is told, never passed
+over. The docs page `schema-compatibility` says which libraries were tried instead, and what they got wrong.
+"""
+
+from aiopravega.errors import InvalidSchemaError
+from aiopravega.schema.json.document import Node, read
+from aiopravega.schema.json.inclusion.inclusion import compare
+from aiopravega.schema.json.inclusion.loops import endless
+from aiopravega.schema.registry.model import SchemaInfo
+
+__all__ = ["Node", "compare", "parse"]
+
+
+def parse(schema: SchemaInfo) -> Node:
+    """The schema that a text describes.
+
+    Raises:
+        InvalidSchemaError: it is no JSON, breaks the rules of its dialect, or refers to itself without end.
+    """
+    root = read(schema)
+    loop = endless(root) if isinstance(root.schema, dict) else None
+    if loop is not None:
+        raise InvalidSchemaError(f"the JSON Schema of {schema.type} refers to itself without end by {loop!r}")
+    return root

@@ -1,0 +1,88 @@
+"""Keywords for arrays: items by index, the rest, sizes, `contains`."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from aiopravega.schema.json.document import Node
+from aiopravega.schema.json.inclusion.cases import Case, cases_of
+from aiopravega.schema.json.inclusion.scalars import sizes
+from aiopravega.schema.json.inclusion.telling import narrowed, nothing_admitted
+from aiopravega.schema.policy.findings import Finding
+
+Covers = Callable[[Node, tuple[Node, ...], str], list[Finding]]
+
+
+def arrays(reader: Node, case: Case, path: str, covers: Covers) -> list[Finding]:
+    """What a reader's keywords for arrays refuse of a case."""
+    if "array" not in case.types:
+        return []
+    longest = _longest(case)
+    found = sizes(reader, case, path, ("minItems", "maxItems"), (case.least("minItems"), longest))
+    found += _places(reader, case, path, longest, covers)
+    if reader.keywords.get("uniqueItems") and longest > 1 and not any(case.values("uniqueItems")):
+        found.append(narrowed(path, "uniqueItems", True, case))
+    if "contains" in reader.keywords:
+        found += _contains(reader, case, path, covers)
+    return found
+
+
+def _split(node: Node) -> tuple[Sequence[Any], Any]:
+    """The schemas of the first items, and that of the rest; None if there is none."""
+    keywords = node.keywords
+    items = keywords.get("items")
+    if isinstance(items, list):  # before 2020-12
+        return items, keywords.get("additionalItems")
+    return keywords.get("prefixItems", ()), items
+
+
+def _item(case: Case, at: int) -> tuple[Node, ...]:
+    """The schemas of the item at an index."""
+    found = []
+    for node in case.nodes:
+        first, rest = _split(node)
+        if at < len(first):
+            found.append(node.at(first[at]))
+        elif rest is not None:
+            found.append(node.at(rest))
+    return tuple(found)
+
+
+def _longest(case: Case) -> float:
+    closed = [float(len(first)) for first, rest in map(_split, case.nodes) if rest is False]
+    return min([case.most("maxItems"), *closed])
+
+
+def _places(reader: Node, case: Case, path: str, longest: float, covers: Covers) -> list[Finding]:
+    first, rest = _split(reader)
+    known = max([len(first), *(len(_split(node)[0]) for node in case.nodes)])
+    keyword = "items" if reader.keywords.get("items") is False else "additionalItems"
+    found = []
+    for at in range(int(min(known, longest))):
+        schema = first[at] if at < len(first) else rest
+        if schema is False:
+            found += [nothing_admitted(f"{path}[{at}]", keyword, each) for each in cases_of(_item(case, at))]
+        elif schema is not None:
+            found += covers(reader.at(schema), _item(case, at), f"{path}[{at}]")
+    if rest is False and longest > known:
+        found.append(narrowed(path, keyword, False, case))
+    elif rest is not None and longest > known:
+        found += covers(reader.at(rest), _item(case, known), f"{path}[*]")
+    return found
+
+
+def _contains(reader: Node, case: Case, path: str, covers: Covers) -> list[Finding]:
+    keywords = reader.keywords
+    wanted, least = reader.at(keywords["contains"]), keywords.get("minContains", 1)
+    most = keywords.get("maxContains", math.inf)
+    # Of the items after those that the writer declares one by one, all are alike.
+    known = max(len(_split(node)[0]) for node in case.nodes)
+    lower = not least or (case.least("minItems") - known >= least and not covers(wanted, _item(case, known), path))
+    upper = most == math.inf
+    for node in case.nodes:
+        if "contains" in node.keywords:
+            given = node.at(node.keywords["contains"])
+            implied = not covers(wanted, (given,), path)
+            lower |= node.keywords.get("minContains", 1) >= least and implied
+            upper |= node.keywords.get("maxContains", math.inf) <= most and not covers(given, (wanted,), path)
+    return [] if lower and upper else [narrowed(path, "contains", keywords["contains"], case)]

@@ -1,0 +1,164 @@
+"""The proof that a reader's schema admits all that a writer's does: case by case, keyword by keyword."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from referencing.exceptions import Unresolvable
+
+from aiopravega.schema.json.document import Node, same
+from aiopravega.schema.json.inclusion import choices, scalars
+from aiopravega.schema.json.inclusion.arrays import arrays
+from aiopravega.schema.json.inclusion.cases import Case, TooManyCasesError, cases_of
+from aiopravega.schema.json.inclusion.objects import objects
+from aiopravega.schema.json.inclusion.telling import (
+    ANYTHING,
+    narrowed,
+    nothing_admitted,
+    rule_of,
+    said,
+    shown,
+)
+from aiopravega.schema.policy.findings import Finding, Terms, undecided
+
+_MOST_STEPS: Final = 50_000  # comparisons of one schema with one case; a proof of more is given up
+_BEYOND: Final = ("$dynamicRef", "$recursiveRef", "unevaluatedItems", "unevaluatedProperties")
+
+
+def compare(reader: Node, writer: Node, terms: Terms) -> list[Finding]:
+    """What a reader's schema refuses of what a writer's admits; nothing if it admits all of it."""
+    if not (reader.document.known and writer.document.known):
+        if shown(reader.schema) == shown(writer.schema):
+            return []
+        return [
+            undecided("$", shown(reader.schema), shown(writer.schema), "this dialect of JSON Schema is not known here")
+        ]
+    try:
+        found = _Proof(terms.declared_only).covers(reader, (writer,), "$")
+    except (TooManyCasesError, RecursionError):
+        return [undecided("$", shown(reader.schema), shown(writer.schema), "these have too many combinations")]
+    return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the reader refuses of a case, seen from a path. It holds its schemas, so that their ids stay theirs."""
+
+    path: str
+    findings: list[Finding]
+    schemas: tuple[object, ...]
+
+    def at(self, path: str) -> list[Finding]:
+        """The same from another path; the first stands for all, which have been told."""
+        return [replace(found, path=path + found.path.removeprefix(self.path)) for found in self.findings[:1]]
+
+
+class _Proof:
+    def __init__(self, declared_only: bool) -> None:
+        self._declared_only = declared_only
+        # What is being proved may be used in its own proof: values are finite, so what it says holds of their parts.
+        self._open: set[tuple[int, ...]] = set()
+        self._known: dict[tuple[int, ...], _Known] = {}
+        self._steps = 0
+
+    def covers(self, reader: Node, writer: tuple[Node, ...], path: str) -> list[Finding]:
+        """What the reader refuses of values that fit all of the writer's schemas."""
+        cases = cases_of(writer or (reader.at(True),))  # of what nothing is said, anything is admitted
+        return [finding for case in cases for finding in self.case(reader, case, path)]
+
+    def case(self, reader: Node, case: Case, path: str) -> list[Finding]:
+        """What the reader refuses of one case."""
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise TooManyCasesError
+        if any(same(reader, node) for node in case.nodes):
+            return []
+        nodes = (reader, *case.nodes, *case.negatives)
+        key = (len(case.nodes), *(id(node.schema) for node in nodes))
+        if key in self._open:
+            return []
+        if key in self._known:
+            return self._known[key].at(path)
+        before = len(self._known)
+        self._open.add(key)
+        try:
+            values = case.finite()
+            found = self._keywords(reader, case, path) if values is None else _listed(reader, case, path, values)
+        except Unresolvable as error:
+            found = [_unresolvable(reader, case, path, str(error))]
+        finally:
+            self._open.discard(key)
+        if found:  # what was proved meanwhile may rest on this, which is not so
+            for at, known in list(self._known.items())[before:]:
+                if not known.findings:
+                    del self._known[at]
+        self._known[key] = _Known(path, found, tuple(node.schema for node in nodes))
+        return found
+
+    def _keywords(self, reader: Node, case: Case, path: str) -> list[Finding]:
+        keywords = reader.keywords
+        if reader.schema is False:
+            return [nothing_admitted(path, "schema", case)]
+        found: list[Finding] = []
+        if "type" in keywords:
+            found += scalars.types(reader, case, path)
+        found += scalars.numbers(reader, case, path)
+        found += scalars.texts(reader, case, path)
+        found += arrays(reader, case, path, self.covers)
+        found += objects(reader, case, path, self.covers, declared_only=self._declared_only)
+        for keyword in ("enum", "const"):
+            if keyword in keywords:
+                found.append(narrowed(path, keyword, keywords[keyword], case, "type"))
+        return found + self._choices(reader, case, path) + _beyond(reader, path)
+
+    def _choices(self, reader: Node, case: Case, path: str) -> list[Finding]:
+        keywords = reader.keywords
+        found = [finding for part in keywords.get("allOf", ()) for finding in self.case(reader.at(part), case, path)]
+        rules: Mapping[str, Callable[[], list[Finding]]] = {
+            "anyOf": lambda: choices.any_of(reader, case, path, self.case),
+            "oneOf": lambda: choices.one_of(reader, case, path, self.case),
+            "not": lambda: choices.negation(reader, case, path),
+            "if": lambda: choices.condition(reader, case, path, self.case),
+            "$ref": lambda: self._reference(reader, case, path),
+        }
+        for keyword, rule in rules.items():
+            if keyword in keywords:
+                found += rule()
+        return found + choices.dependent_schemas(reader, case, path, self.case)
+
+    def _reference(self, reader: Node, case: Case, path: str) -> list[Finding]:
+        target = reader.target(reader.keywords["$ref"])
+        if target is None:
+            return [_unresolvable(reader, case, path, reader.keywords["$ref"])]
+        return self.case(target, case, path)
+
+
+def _beyond(reader: Node, path: str) -> list[Finding]:
+    keywords = reader.keywords
+    return [
+        undecided(path, said(keyword, keywords[keyword]), ANYTHING, f"what {keyword} admits is not compared")
+        for keyword in _BEYOND
+        if keywords.get(keyword, True) is not True
+    ]
+
+
+def _listed(reader: Node, case: Case, path: str, values: list[object]) -> list[Finding]:
+    """What the reader refuses of a list of values: it is asked for each."""
+    refused: dict[tuple[str, str, str], list[str]] = {}
+    for value in values:
+        for error in reader.errors(value)[:1]:
+            at = path + error.json_path[1:]
+            text = said(error.validator, error.validator_value) if error.validator else "false"
+            refused.setdefault((at, rule_of(error.validator or "not"), text), []).append(shown(value))
+    found = []
+    for (at, rule, ours), which in refused.items():
+        listed = case.values("enum") or case.values("const")
+        theirs = ", ".join(said("enum" if isinstance(each, list) else "const", each) for each in listed)
+        names = ", ".join(which)
+        found.append(Finding(at, rule, ours, theirs or names, f"admit {names}", f"do not write {names}"))
+    return found
+
+
+def _unresolvable(reader: Node, case: Case, path: str, reference: str) -> Finding:
+    texts = shown(reader.schema), ", ".join(shown(node.schema) for node in case.nodes)
+    return undecided(path, *texts, f"a reference leads out of the schema ({reference})")

@@ -1,0 +1,90 @@
+"""Columns into blocks of events: payloads by a schema, and the header before each."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+from aiopravega.errors import ConfigurationError
+from aiopravega.schema.arrow.arrays import values_of
+from aiopravega.schema.arrow.byte_columns import constant, joined
+from aiopravega.schema.arrow.envelope import codec_of
+from aiopravega.schema.registry.codecs import NONE
+from aiopravega.schema.registry.model import SchemaFormat
+
+
+class RowEncoder(Protocol):
+    """Encodes rows in one format."""
+
+    def columns(self, columns: Sequence[pa.Array], rows: int) -> pa.BinaryArray:
+        """The payload of each row of some columns."""
+
+
+def row_encoder(form: SchemaFormat, schema: bytes | None, message: str | None, columns: pa.Schema) -> RowEncoder:
+    """The encoder of some columns.
+
+    Args:
+        form: Avro, Protobuf or JSON.
+        schema: a text for Avro, a descriptor set for Protobuf, and of no use for JSON.
+        message: which of Protobuf.
+        columns: what becomes the event.
+
+    Raises:
+        ConfigurationError: a column does not fit the schema.
+    """
+    if form is SchemaFormat.JSON:
+        from aiopravega.schema.json.columns.encoder import JsonEncoder
+
+        return JsonEncoder(columns.names)
+    assert schema is not None
+    if form is SchemaFormat.AVRO:
+        from aiopravega.schema.avro.columns.encoder import fields_of
+        from aiopravega.schema.avro.model import Record
+        from aiopravega.schema.avro.parsing import parse
+
+        record = parse(schema)
+        if not isinstance(record, Record):
+            raise ConfigurationError("the Avro schema is not a record: only a record has fields for columns")
+        return fields_of(record, list(columns))
+    from aiopravega.schema.protobuf.columns.encoder import message_of
+    from aiopravega.schema.protobuf.descriptors import descriptor_of
+
+    assert message is not None
+    return message_of(descriptor_of(schema, message), list(columns))
+
+
+class BlockSerializer:
+    """Encodes rows as events.
+
+    Args:
+        rows: makes payloads.
+        header: what a registry's serializers write before each payload, empty without one.
+        codec: the name of the codec that the header's encoding id stands for. Payloads are compressed one by one.
+
+    Raises:
+        CodecNotRegisteredError: the codec is not known in this process.
+    """
+
+    def __init__(self, rows: RowEncoder, header: bytes = b"", codec: str = NONE) -> None:
+        self._rows = rows
+        self._header = constant(header) if header else None
+        self._codec = codec_of(codec)
+
+    def encode(self, columns: Sequence[pa.Array], rows: int) -> pa.BinaryArray:
+        """An event of each row.
+
+        Raises:
+            ConfigurationError: a value is null, or one that the schema does not have.
+        """
+        try:
+            payloads = self._rows.columns(columns, rows)
+        except pa.ArrowInvalid as error:
+            raise ConfigurationError(f"a value does not fit the schema of the events: {error}") from None
+        if self._codec is not None:
+            compress = self._codec.compress
+            payloads = values_of([compress(payload) for payload in payloads.to_pylist()], pa.binary())
+        return payloads if self._header is None else joined(self._header, payloads)
+
+    def events(self, batch: pa.RecordBatch) -> pa.BinaryArray:
+        """An event of each row of a batch; see `encode`."""
+        return self.encode(batch.columns, batch.num_rows)

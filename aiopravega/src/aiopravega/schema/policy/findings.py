@@ -1,0 +1,49 @@
+"""What an engine finds where a reader's schema does not fit data of a writer's schema.
+
+An engine knows readers and writers; which of the two is the new schema is the policy's business. Therefore a finding
+has two remedies: one for the case that the reader can still be changed, one for the case that the writer can.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Direction = Literal["backward", "forward"]
+
+CANNOT_DECIDE: Final = "cannot-decide"
+ABSENT: Final = "(absent)"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What an engine is told besides the two schemas.
+
+    `direction` says which is the new one: with "backward" it is the reader's. `declared_only` is for JSON: whether
+    writers are assumed to write no properties that their schema does not declare, unless it has additionalProperties.
+    `as_columns` is for Avro: whether what columns cannot hold is found, too (rules that begin with "column-").
+    """
+
+    direction: Direction = "backward"
+    declared_only: bool = False
+    as_columns: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One reason why a reader cannot read all that a writer may write.
+
+    `path` leads to a value in the data, `reader` and `writer` are the schemas' texts there, `change_reader` and
+    `change_writer` say what would help if that schema is the one that is not in use yet.
+    """
+
+    path: str
+    rule: str
+    reader: str
+    writer: str
+    change_reader: str
+    change_writer: str
+
+
+def undecided(path: str, reader: str, writer: str, why: str) -> Finding:
+    """The finding that a construct is beyond what an engine can prove; it counts as a violation."""
+    remedy = f"{why}: leave this part as it was, or compare the two by hand and use another policy once"
+    return Finding(path, CANNOT_DECIDE, reader, writer, remedy, remedy)

@@ -1,0 +1,1 @@
+"""Blocks of Protobuf messages as columns and back; needs Arrow."""

@@ -1,0 +1,171 @@
+"""Whether a reader's message type reads what a writer's message type wrote, field by field, by number."""
+
+from typing import Any, Final
+
+from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
+
+from aiopravega.errors import ConfigurationError, InvalidSchemaError
+from aiopravega.schema.policy.findings import ABSENT, Finding, Terms, undecided
+from aiopravega.schema.protobuf.compatibility.reserved import kept, numbers
+from aiopravega.schema.protobuf.compatibility.wire import declaration, keeps_values, oneof_of, same_wire_type, type_name
+from aiopravega.schema.protobuf.descriptors import descriptor_of
+from aiopravega.schema.registry.model import SchemaInfo
+
+_OWN: Final = "google.protobuf."
+
+
+def parse(schema: SchemaInfo) -> Descriptor:
+    """The message type that a schema is of.
+
+    Raises:
+        InvalidSchemaError: its data is no descriptor set, or has no such message.
+    """
+    try:
+        return descriptor_of(schema.schema_data, schema.type)
+    except ConfigurationError as error:
+        raise InvalidSchemaError(f"the Protobuf schema of {schema.type}: {error}") from None
+
+
+def compare(reader: Descriptor, writer: Descriptor, terms: Terms) -> list[Finding]:
+    """What a reader does not read, or reads as something else; nothing if it reads all."""
+    comparison = _Comparison(terms)
+    comparison.messages(reader, writer, reader.name)
+    return list(dict.fromkeys(comparison.findings))
+
+
+class _Comparison:
+    def __init__(self, terms: Terms) -> None:
+        self.findings: list[Finding] = []
+        self._new_reads = terms.direction == "backward"
+        # Messages can contain themselves: each pair is looked at once.
+        self._seen: set[tuple[str, str]] = set()
+
+    def messages(self, reader: Descriptor, writer: Descriptor, path: str) -> None:
+        if (reader.full_name, writer.full_name) in self._seen:
+            return
+        self._seen.add((reader.full_name, writer.full_name))
+        if self._new_reads:
+            self.findings += kept(reader, writer, path)
+        ours, theirs = _fields(reader), _fields(writer)
+        for number, field in ours.items():
+            at = f"{path}.{field.name}"
+            if number in theirs:
+                self._field(field, theirs[number], at)
+            elif field.is_required:
+                self._missing(field, ABSENT, at)
+            elif any(start <= number < end for start, end in writer.extension_ranges):
+                why = f"the writer may have extensions with the number {number}"
+                self.findings.append(undecided(at, declaration(field), _extensions(writer), why))
+        self._oneofs(reader, theirs, path)
+        self._message_sets(reader, writer, path)
+
+    def _field(self, reader: FieldDescriptor, writer: FieldDescriptor, path: str) -> None:
+        if reader.is_required and not writer.is_required:
+            self._missing(reader, declaration(writer), path)
+        if writer.is_repeated and not reader.is_repeated:
+            keep = "keep it repeated"
+            self._add(path, "repeated-to-singular", reader, writer, keep, "keep it singular; add a repeated field")
+        if not same_wire_type(reader.type, writer.type):
+            self._type(path, "wire-type-changed", reader, writer)
+        elif not keeps_values(reader.type, writer.type):
+            self._type(path, "values-changed", reader, writer)
+        elif reader.enum_type is not None:
+            self._enum(reader.enum_type, reader, writer, path)
+        elif reader.message_type is not None and writer.message_type is not None:
+            self._message_field(reader.message_type, writer.message_type, reader, writer, path)
+        defaults = reader.has_default_value or writer.has_default_value
+        if defaults and not writer.is_required and reader.default_value != writer.default_value:
+            was = f"keep the default {writer.default_value}", f"keep the default {reader.default_value}"
+            self._add(path, "default-changed", reader, writer, *was)
+
+    def _message_field(
+        self, ours: Descriptor, theirs: Descriptor, reader: FieldDescriptor, writer: FieldDescriptor, path: str
+    ) -> None:
+        if ours.GetOptions().map_entry and theirs.GetOptions().map_entry:
+            for number, at in ((1, f"{path}{{key}}"), (2, f"{path}{{}}")):
+                self._field(ours.fields_by_number[number], theirs.fields_by_number[number], at)
+            return
+        known = ours.full_name.startswith(_OWN) or theirs.full_name.startswith(_OWN)
+        # Protobuf's own types mean more than their fields: a Duration would pass as a Timestamp.
+        nothing_common = ours.name != theirs.name and _fields(theirs) and not _fields(ours).keys() & _fields(theirs)
+        if ours.full_name != theirs.full_name and (known or nothing_common):
+            self._type(path, "message-replaced", reader, writer)
+        else:
+            self.messages(ours, theirs, path + ("[]" if reader.is_repeated else ""))
+
+    def _enum(self, ours: EnumDescriptor, reader: FieldDescriptor, writer: FieldDescriptor, path: str) -> None:
+        theirs = writer.enum_type
+        if theirs is None:
+            if ours.is_closed:
+                texts = _values(ours), declaration(writer)
+                keep = f"keep {type_name(writer)}: any number can be there"
+                wait = f"keep {type_name(reader)}: readers take no other numbers than its own"
+                self.findings.append(Finding(path, "enum-values-missing", *texts, keep, wait))
+            return
+        unknown = numbers(number for number in theirs.values_by_number if number not in ours.values_by_number)
+        # An open enum keeps a number that it has no name for; a closed one reads the field as absent.
+        if ours.is_closed and unknown:
+            keep = f"keep the values {unknown}: a closed enum reads others as absent"
+            wait = f"do not write {unknown} until all readers know it"
+            self.findings.append(Finding(path, "enum-values-missing", _values(ours), _values(theirs), keep, wait))
+        elif self._new_reads:
+            self.findings += kept(ours, theirs, path)
+
+    def _oneofs(self, reader: Descriptor, theirs: dict[int, FieldDescriptor], path: str) -> None:
+        for oneof in reader.oneofs:
+            written = [theirs[field.number] for field in oneof.fields if field.number in theirs and oneof_of(field)]
+            # Of fields that share a oneof with the writer too, an event has one.
+            oneofs = [oneof_of(field) for field in written]
+            together = {each.name if each else field.name for each, field in zip(oneofs, written, strict=True)}
+            if len(together) > 1:
+                ours = f"oneof {oneof.name} {{ {'; '.join(declaration(field) for field in oneof.fields)} }}"
+                names = ", ".join(field.name for field in written)
+                self.findings.append(
+                    Finding(
+                        f"{path}.{oneof.name}",
+                        "oneof-joined",
+                        ours,
+                        "; ".join(_placed(field) for field in written),
+                        f"leave {names} out of one oneof: events can have more than one of them",
+                        f"keep {names} in one oneof, so that no event has two of them",
+                    )
+                )
+
+    def _message_sets(self, reader: Descriptor, writer: Descriptor, path: str) -> None:
+        sets = reader.GetOptions().message_set_wire_format, writer.GetOptions().message_set_wire_format
+        if sets[0] != sets[1]:
+            ours, theirs = (f"message_set_wire_format = {str(each).lower()}" for each in sets)
+            self.findings.append(undecided(path, ours, theirs, "the old encoding of message sets is not compared"))
+
+    def _missing(self, field: FieldDescriptor, writer: str, path: str) -> None:
+        make, keep = f"make {field.name} optional", f"keep {field.name} required: readers refuse events without it"
+        self.findings.append(Finding(path, "required-missing", declaration(field), writer, make, keep))
+
+    def _type(self, path: str, rule: str, reader: FieldDescriptor, writer: FieldDescriptor) -> None:
+        other = "another type needs another number"
+        keep = f"keep {type_name(writer)}: {other}", f"keep {type_name(reader)}: {other}"
+        self._add(path, rule, reader, writer, *keep)
+
+    def _add(self, path: str, rule: str, reader: Any, writer: Any, change_reader: str, change_writer: str) -> None:
+        texts = declaration(reader), declaration(writer)
+        self.findings.append(Finding(path, rule, *texts, change_reader, change_writer))
+
+
+def _fields(message: Descriptor) -> dict[int, FieldDescriptor]:
+    """The fields by number, with the extensions that the descriptor set has."""
+    extensions = {field.number: field for field in message.file.pool.FindAllExtensions(message)}
+    return extensions | dict(message.fields_by_number)
+
+
+def _placed(field: FieldDescriptor) -> str:
+    oneof = oneof_of(field)
+    return f"oneof {oneof.name} {{ {declaration(field)} }}" if oneof else declaration(field)
+
+
+def _extensions(message: Descriptor) -> str:
+    return "extensions " + ", ".join(f"{start} to {end - 1}" for start, end in message.extension_ranges)
+
+
+def _values(enum: EnumDescriptor) -> str:
+    values = ", ".join(f"{value.name} = {value.number}" for value in enum.values)
+    return f"{'closed ' if enum.is_closed else ''}enum {enum.full_name} {{ {values} }}"

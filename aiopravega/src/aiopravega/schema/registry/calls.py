@@ -1,0 +1,98 @@
+"""What all calls of the Schema Registry share: paths, answers as values, errors that name the group."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+from pydantic import BaseModel, ValidationError
+
+from aiopravega.errors import GroupNotFoundError, NotFoundError, PravegaError, SchemaNotFoundError, ServerError
+from aiopravega.schema.registry.config import RegistryConfig
+
+if TYPE_CHECKING:
+    from aiopravega.schema.registry.http import Answer
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Calls:
+    """Asks one registry."""
+
+    def __init__(self, config: RegistryConfig) -> None:
+        from aiopravega.schema.registry.http import RegistryHttp  # and httpx, which who only decodes does not need
+
+        self.config = config
+        self._http = RegistryHttp(config)
+
+    async def _get(
+        self, group: str, namespace: str, rest: str, what: str, query: Mapping[str, str] | None = None
+    ) -> "Answer":
+        """Read something of a group, of which the group alone may be missing."""
+        try:
+            return await self._http.ask("GET", path(group, rest), what, query=inside(namespace, query))
+        except NotFoundError as error:
+            raise no_group(group, namespace, error) from None
+
+    async def _change(self, method: str, group: str, namespace: str, rest: str, what: str, body: Any) -> "Answer":
+        """Send something to a group, of which the group alone may be missing."""
+        what = f"{what} in group {group}"
+        try:
+            return await self._http.ask(method, path(group, rest), what, query=inside(namespace), body=body)
+        except NotFoundError as error:
+            raise no_group(group, namespace, error) from None
+
+    async def _find(self, method: str, group: str, namespace: str, rest: str, what: str, body: Any = None) -> "Answer":
+        """Look for something in a group; it or the group may be missing, which the registry does not tell apart."""
+        try:
+            return await self._http.ask(method, path(group, rest), what, query=inside(namespace), body=body)
+        except NotFoundError as error:
+            raise SchemaNotFoundError(
+                f"{error}: group {group!r} does not exist{where(namespace)}, or has no such thing"
+            ) from None
+
+
+def no_group(group: str, namespace: str, error: PravegaError) -> GroupNotFoundError:
+    """What a group that is not there is told as."""
+    return GroupNotFoundError(f"{error}: there is no group {group!r}{where(namespace)}")
+
+
+def where(namespace: str) -> str:
+    """Words for a namespace."""
+    return f" in namespace {namespace!r}" if namespace else " in the default namespace"
+
+
+def path(group: str, rest: str = "") -> str:
+    """The path of a group, and of something in it."""
+    return f"/v1/groups/{quote(group, safe='')}{rest}"
+
+
+def inside(namespace: str, query: Mapping[str, str] | None = None) -> dict[str, str] | None:
+    """The query of a request in a namespace."""
+    found = dict(query or {})
+    if namespace:
+        found["namespace"] = namespace
+    return found or None
+
+
+def parsed(model: type[M], values: Any) -> M:
+    """An answer as a value.
+
+    Raises:
+        ServerError: it is none of the registry's.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise ServerError(f"the Schema Registry answered with no {model.__name__}: {error}") from None
+
+
+def each(model: type[M], values: Any, name: str) -> list[M]:
+    """The values of a list in an answer.
+
+    Raises:
+        ServerError: the answer has no such list.
+    """
+    found = values.get(name) if isinstance(values, dict) else None
+    if not isinstance(found, list):
+        raise ServerError(f"the Schema Registry answered with no list of {name}")
+    return [parsed(model, value) for value in found]

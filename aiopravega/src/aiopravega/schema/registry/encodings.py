@@ -1,0 +1,69 @@
+"""What encoding ids stand for, remembered: the registry is asked once for each, never for every event.
+
+A group that is deleted and made again gives out the same ids anew, so a group is known by when its first schema was
+added, too.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aiopravega.schema.registry.model import Encoding, HistoryRecord
+
+if TYPE_CHECKING:
+    from aiopravega.schema.registry.client import SchemaRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class GroupId:
+    """A group in one of its lives.
+
+    `created` is when the first of its schemas was added, in ms since 1970; None: it has none. If that schema is
+    deleted, the group passes for another one, which costs requests, but is never wrong.
+    """
+
+    group: str
+    namespace: str
+    created: int | None
+
+    @classmethod
+    def of(cls, group: str, namespace: str, history: list[HistoryRecord]) -> "GroupId":
+        """The group whose history this is."""
+        return cls(group, namespace, min((record.timestamp for record in history), default=None))
+
+
+class EncodingCache:
+    """Remembers the encodings of one registry; belongs to one event loop."""
+
+    def __init__(self, registry: "SchemaRegistry") -> None:
+        self._registry = registry
+        self._known: dict[tuple[GroupId, int], Encoding] = {}
+        self._asking: dict[tuple[GroupId, int], asyncio.Lock] = {}
+
+    async def identify(self, group: str, namespace: str = "") -> GroupId:
+        """The group in the life that it has now; what was known of earlier ones is forgotten.
+
+        Raises:
+            GroupNotFoundError: there is no such group.
+            PravegaError: the registry cannot be asked.
+        """
+        found = GroupId.of(group, namespace, await self._registry.history(group, namespace))
+        for key in [key for key in self._known if (key[0].group, key[0].namespace) == (group, namespace)]:
+            if key[0] != found:
+                del self._known[key]
+        return found
+
+    async def get(self, group: GroupId, encoding_id: int) -> Encoding:
+        """What an id stands for. Whoever asks while another one does waits for the same answer.
+
+        Raises:
+            SchemaNotFoundError: the group has no such id.
+            PravegaError: the registry cannot be asked.
+        """
+        key = group, encoding_id
+        if key not in self._known:
+            async with self._asking.setdefault(key, asyncio.Lock()):
+                if key not in self._known:
+                    self._known[key] = await self._registry.encoding(group.group, encoding_id, group.namespace)
+            self._asking.pop(key, None)
+        return self._known[key]

@@ -1,0 +1,156 @@
+"""Requests to the registry: time limits, retries, and statuses as errors of ours.
+
+It knows no group and no schema, only methods and paths.
+"""
+
+import json
+import re
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from aiopravega.errors import (
+    AuthenticationError,
+    CodecNotRegisteredError,
+    ConfigurationError,
+    InvalidSchemaError,
+    NotFoundError,
+    PermissionDeniedError,
+    PravegaConnectionError,
+    PravegaError,
+    PravegaTimeoutError,
+    SchemaRefusedError,
+    ServerError,
+    TlsError,
+)
+from aiopravega.retry import RetryPolicy, retrying
+from aiopravega.schema.registry.config import RegistryConfig
+
+try:
+    import httpx
+except ImportError:
+    raise ConfigurationError("the Schema Registry needs httpx: pip install 'aiopravega[schema]'") from None
+
+_ERRORS: Final[Mapping[int, type[PravegaError]]] = {
+    400: InvalidSchemaError,
+    401: AuthenticationError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    409: SchemaRefusedError,
+    412: CodecNotRegisteredError,
+    417: SchemaRefusedError,
+}
+# A proxy's or a starting server's; the registry itself answers 500 to bad input, where trying again is in vain.
+_PASSING: Final = frozenset({502, 503, 504})
+# When its own token for Pravega has run out, after ten minutes by default, the registry's next write fails with this
+# and nothing is written; then it has a fresh one. All requests that write may be repeated: they end in the same.
+_STALE_TOKEN: Final = re.compile(r"\w+ in table: _schemaregistry/")
+_SHOWN: Final = 300  # characters of an answer in a message
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    text: str
+
+    def json(self) -> Any:
+        """The body.
+
+        Raises:
+            ServerError: it is not JSON.
+        """
+        try:
+            return json.loads(self.text)
+        except ValueError:
+            raise ServerError(f"the Schema Registry answered with no JSON: {self.text[:_SHOWN]!r}") from None
+
+
+class RegistryHttp:
+    """Keeps connections to one registry; belongs to one event loop."""
+
+    def __init__(self, config: RegistryConfig) -> None:
+        self._config = config
+        authorization = config.authorization()
+        self._client = httpx.AsyncClient(
+            base_url=config.uri,
+            headers={"Authorization": authorization} if authorization else {},
+            verify=config.ssl_context() or False,  # without TLS nothing is verified
+            timeout=httpx.Timeout(config.request_timeout, connect=config.connect_timeout),
+            trust_env=False,  # a proxy or a .netrc of the environment does not know the registry
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.aclose()
+
+    async def ask(
+        self, method: str, path: str, what: str, *, query: Mapping[str, str] | None = None, body: Any = None
+    ) -> Answer:
+        """Send a request; `what` says in messages what it is for, as in "reading group orders".
+
+        Only a request that reads, or that surely had no effect, is sent again.
+
+        Raises:
+            PravegaConnectionError: the registry cannot be reached.
+            PravegaTimeoutError: no answer came within the time limit.
+            SecurityError: the credentials or the certificate are refused.
+            NotFoundError: there is no such thing.
+            PravegaError: another status.
+        """
+
+        async def attempt() -> Answer:
+            return await self._once(method, path, what, query, body)
+
+        return await retrying(attempt, RetryPolicy(total=self._config.retry_timeout), what)
+
+    async def _once(self, method: str, path: str, what: str, query: Mapping[str, str] | None, body: Any) -> Answer:
+        target = f"{what} at {self._config.uri}"
+        try:
+            response = await self._client.request(method, path, params=query, json=body)
+        except httpx.ConnectTimeout:
+            raise PravegaConnectionError(
+                f"{target}: no connection within {self._config.connect_timeout:g} s: is the address right?"
+            ) from None
+        except httpx.TimeoutException:
+            # Some requests are never answered, and stay under way in the server: one more would only add to them.
+            raise _final(
+                PravegaTimeoutError(f"{target}: no answer within {self._config.request_timeout:g} s; see its log")
+            ) from None
+        except httpx.ConnectError as error:
+            if isinstance(_root(error), ssl.SSLError):
+                raise TlsError(f"{target}: {_root(error)}: give the authority's certificate with ca_file") from None
+            raise PravegaConnectionError(f"{target}: {error}: is it running there?") from None
+        except httpx.TransportError as error:
+            lost = PravegaConnectionError(f"{target}: the connection was lost: {error!r}")
+            raise (lost if method == "GET" else _final(lost)) from None
+        if response.is_success:
+            return Answer(response.status_code, response.text)
+        raise _error(response.status_code, response.text, target, method)
+
+
+def _error(status: int, text: str, target: str, method: str) -> PravegaError:
+    said = " ".join(text.split())[:_SHOWN]
+    message = f"{target}: status {status}" + (f": {said}" if said else "")
+    kind = _ERRORS.get(status)
+    if kind is not None:
+        hint = {401: ": check username and password, or the token", 403: ": this account may not do it"}.get(status, "")
+        return kind(message + hint)
+    error = ServerError(message)
+    passes = (status in _PASSING and method == "GET") or _STALE_TOKEN.match(said) is not None
+    return error if passes else _final(error)
+
+
+def _final(error: PravegaError) -> PravegaError:
+    """An error after which the same request is not sent again here."""
+    error.retryable = False
+    return error
+
+
+def _root(error: BaseException) -> BaseException:
+    """The first error of a chain, which names the cause."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return error
