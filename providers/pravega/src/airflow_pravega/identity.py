@@ -23,15 +23,6 @@ def interval_name(context: Context) -> str:
     return run.run_id
 
 
-def is_retry(context: Context) -> bool:
-    """Whether this is a further try of a task that nobody has cleared meanwhile.
-
-    Clearing a task gives it as many more tries as it had, which the number of all that it may have tells.
-    """
-    ti = context["ti"]
-    return ti.try_number > 1 and ti.max_tries == context["task"].retries
-
-
 def write_name(context: Context) -> str:
     """The default write id of a task: what it writes in one run is written once."""
     return f"airflow/{consumer_name(context)}/{interval_name(context)}"

@@ -19,7 +19,7 @@ from aiopravega.jobs.spark_frames import count_of, counted, load_range, save_eve
 from aiopravega.jobs.spark_options import LEDGER_OPTION, TIME_OPTION, interval_options
 from aiopravega.jobs.writes import finished_write, write_once
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import is_retry, write_name
+from airflow_pravega.identity import write_name
 from airflow_pravega.intervals import finish
 from airflow_pravega.spark.digest import digest_of_files
 from airflow_pravega.spark.operator import PravegaSparkOperator
@@ -157,8 +157,8 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
     """Writes events to a stream exactly once with Spark: tries of the same write id add nothing to the first success.
 
     If the write is done already, the rows are computed and compared with it, and the task fails if they differ, as
-    after a task was cleared because its code or source has changed. A retry of the same run does not compare. The
-    option `on_written` says what else is to be done: `skip` compares never, `fail` fails in any case.
+    after a task was cleared because its code or source has changed. The option `on_written` says what else is to be
+    done: `skip` compares never, `fail` fails in any case.
 
     Returns `{"stream", "write_id", "events", "bytes", "written", "seconds"}`: what the stream holds of this write (the
     bytes with event headers), and whether this try has written it, or found it written.
@@ -221,8 +221,8 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
                 stream = StreamName.parse(self.stream, client.config.scope)
                 find = partial(finished_write, client.asynchronous, stream, write_id, self.commit_ledger)
                 write = partial(self._write, hook, client.config, stream, write_id, context)
-                retried = is_retry(context)
-                done = write_once(stream, write_id, lambda: client.run(find()), lambda _: write(), retried=retried)
+                # A further try cannot be told from that of a task that was cleared while it ran: both compare.
+                done = write_once(stream, write_id, lambda: client.run(find()), lambda _: write(), retried=False)
         result = {
             "stream": str(stream),
             "write_id": write_id,
