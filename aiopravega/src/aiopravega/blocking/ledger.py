@@ -9,6 +9,7 @@ class CommitProtocol(Face[aio.CommitProtocol]):
 
     begin = waits(aio.CommitProtocol.begin)
     commit = waits(aio.CommitProtocol.commit)
+    finish = waits(aio.CommitProtocol.finish)
     abandon = waits(aio.CommitProtocol.abandon)
 
 

@@ -29,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shown.add_argument("--state", choices=[state.value for state in CommitState], help="only writes in this state")
     checked = commands.add_parser("verify", help="look up the transactions of writes: what is in the streams?")
     checked.set_defaults(action=_verify)
+    finished = commands.add_parser("finish", help="commit what drivers that died had decided and not committed")
+    finished.set_defaults(action=_finish)
     removed = commands.add_parser("expire", help="remove the records of writes that need not be remembered any more")
     removed.set_defaults(action=_expire)
     removed.add_argument("--dry-run", action="store_true", help="only list what would be removed")
@@ -43,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for resolution, meaning in meanings.items():
         which.add_argument(f"--{resolution}", dest="decision", action="store_const", const=resolution, help=meaning)
     decided.add_argument("--yes", action="store_true", help="do it; without, it is only said what would be done")
-    for command in (shown, checked, removed, decided):
+    for command in (shown, checked, finished, removed, decided):
         add_controller(command)
         command.add_argument("--scope", help="scope of the ledger; default: PRAVEGA_SCOPE")
         command.add_argument("--table", default=DEFAULT_TABLE, help="table of the ledger; default: %(default)s")
@@ -113,6 +115,14 @@ async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
         ]
         print(table(("stream", "write id", "stands", "transactions", "what to do"), rows))
     return 0 if all(write.standing in _FINE for write in found) else 1
+
+
+async def _finish(client: PravegaClient, options: argparse.Namespace) -> int:
+    protocol = _ledger(client, options).protocol()
+    for write in await _inspect(client, options):
+        if write.standing is Standing.UNFINISHED:
+            await protocol.finish(write.stored)
+    return await _verify(client, options)
 
 
 async def _expire(client: PravegaClient, options: argparse.Namespace) -> int:

@@ -31,7 +31,7 @@ class Standing(StrEnum):
 
 ADVICE = {
     Standing.DONE: "nothing to do",
-    Standing.UNFINISHED: "start the write again: it is finished then",
+    Standing.UNFINISHED: "start the write again, or say `finish`: it is finished then",
     Standing.LOST: "start the write again: it is written anew",
     Standing.PARTIAL: "start the write again: the same rows complete it. Else decide with `resolve`",
     Standing.FORGOTTEN: "look into the stream, and decide with `resolve`",

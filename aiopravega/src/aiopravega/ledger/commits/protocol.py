@@ -151,6 +151,20 @@ class CommitProtocol:
             "committed. Run it again with the same write id: what is in the stream is not written again."
         )
 
+    async def finish(self, stored: StoredCommit) -> CommitRecord | None:
+        """Finish what an attempt has decided, for whoever comes first; harmless while the attempt does the same.
+
+        Returns:
+            The record, done; or None: some of it is lost, so that only the job itself can write that anew.
+
+        Raises:
+            PartialCommitError: nobody knows any more what is in the stream.
+            WriteSupersededError: another attempt has replaced the record meanwhile.
+            PravegaTimeoutError: all is decided, but not visible in time.
+        """
+        result = await self._finish_other(stored)
+        return result if isinstance(result, CommitRecord) else None
+
     async def abandon(self, job: WriteJob, transactions: Iterable[UUID]) -> None:
         """Abort the transactions of an attempt that failed, unless it is decided: then a restart finishes it.
 
