@@ -35,6 +35,7 @@ class CommitLedger(Face[aio.CommitLedger]):
         return self.asynchronous.table
 
     create = waits(aio.CommitLedger.create)
+    mark = waits(aio.CommitLedger.mark)
     keeper = calls(aio.CommitLedger.keeper, LeaseKeeper)
     protocol = calls(aio.CommitLedger.protocol, CommitProtocol)
     lookup = waits(aio.CommitLedger.lookup)

@@ -69,10 +69,13 @@ def prepare(client: PravegaClient, options: WriteOptions) -> None:
 
     Raises:
         NotFoundError: something is missing and may not be made.
+        WrongLedgerError: another ledger remembers the stream's writes, or this one was emptied since.
     """
     prepare_stream(client, options)
     if options.exactly_once:
-        client.commit_ledger(options.ledger_scope, options.ledger_table).create()
+        ledger = client.commit_ledger(options.ledger_scope, options.ledger_table)
+        ledger.create()
+        ledger.mark(options.stream)
 
 
 def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJob | CommitRecord:

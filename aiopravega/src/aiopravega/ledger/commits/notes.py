@@ -23,6 +23,8 @@ from aiopravega.tables import KeyValueTable, TableEntry
 # that a look at the notes does not pass over records.
 _PREFIX: Final = b"\xffleases\xff"
 _TXN_BYTES: Final = 8
+# The entry that tells a ledger from all others. Its key comes before those of notes.
+IDENTITY_KEY: Final = b"\xffidentity\xff".ljust(KEY_LENGTH, b"\0")
 # No key of a record comes after it.
 NOTES_FROM: Final = _PREFIX + b"\0" * (KEY_LENGTH - len(_PREFIX))
 # A transaction lives for a day at most (`controller.transaction.execution.timeBound.days`); clocks may differ.
@@ -86,6 +88,11 @@ class LeaseNotes:
 
     def _key(self, txn_id: UUID) -> bytes:
         return self._start + hashlib.sha256(txn_id.bytes).digest()[:_TXN_BYTES]
+
+
+def is_record(key: bytes) -> bool:
+    """Whether a key of the ledger's table is that of a write's record."""
+    return key != IDENTITY_KEY and not is_note(key)
 
 
 def is_note(key: bytes) -> bool:

@@ -13,7 +13,7 @@ from typing import Final
 from aiopravega.bounded import each
 from aiopravega.errors import TableConflictError
 from aiopravega.ledger.commits.commit_record import CommitRecord
-from aiopravega.ledger.commits.notes import NOTES_FROM, is_dead, is_note
+from aiopravega.ledger.commits.notes import NOTES_FROM, is_dead, is_note, is_record
 from aiopravega.tables import KeyValueTable, TableEntry
 
 logger = logging.getLogger(__name__)
@@ -68,5 +68,7 @@ class Sweeper:
 def _is_old(entry: TableEntry, now: datetime) -> bool:
     if is_note(entry.key):
         return is_dead(entry, now)
+    if not is_record(entry.key):
+        return False
     expires_at = CommitRecord.from_json(entry.value).expires_at
     return expires_at is not None and expires_at < now
