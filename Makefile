@@ -1,6 +1,6 @@
 # What one types to work on this repository; `make` alone lists it.
 #
-# Everything lives in .venv: `setup` installs exactly what requirements.lock names, with hashes, then the four
+# Everything lives in .venv: `setup` installs exactly what requirements.lock names, with hashes, then the five
 # distributions editable. Two stamp files there say what is done, so a second run does nothing and needs no network.
 
 .DEFAULT_GOAL := help
@@ -8,8 +8,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-PROJECTS := aiopravega pyspark_pravega providers/pravega dagster_pravega
-DISTRIBUTIONS := aiopravega pyspark-pravega airflow-provider-pravega dagster-pravega
+PROJECTS := aiopravega pravega_emulator pyspark_pravega providers/pravega dagster_pravega
+DISTRIBUTIONS := aiopravega pravega-emulator pyspark-pravega airflow-provider-pravega dagster-pravega
 INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
 # Parallel test processes. Each runs at most one Spark, and all share one server.
@@ -110,11 +110,11 @@ $(INSTALLED): requirements.lock $(PROJECTS:%=%/pyproject.toml) | $(BIN)/uv
 	@# Compiled at once: Spark, Airflow and the tests start many processes, and some machines keep no compiled code.
 	@$(BIN)/uv pip sync --compile-bytecode --python $(BIN)/python --require-hashes \
 		--build-constraint requirements.lock requirements.lock
-	@echo "Installing the four distributions of this repository, editable"
+	@echo "Installing the five distributions of this repository, editable"
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation $(PROJECTS:%=--editable %)
 	@touch $@
 
-$(JARS): aiopravega/src/aiopravega/emulator/jars.lock tests/java/serializers.lock $(INSTALLED)
+$(JARS): pravega_emulator/src/pravega_emulator/jars.lock tests/java/serializers.lock $(INSTALLED)
 	@echo "Fetching the servers (Pravega, Schema Registry), and Java's serializers for the tests"
 	@$(BIN)/pravega-emulator fetch
 	@$(BIN)/python -m tests.java.peer > /dev/null

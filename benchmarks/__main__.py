@@ -15,11 +15,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from aiopravega.emulator import PravegaEmulator
 from benchmarks import serializers
 from benchmarks.bench import Bench
 from benchmarks.measure import summary, table
 from benchmarks.tables import COLD_CACHE_MEGABYTES, tables
+from pravega_emulator import PravegaEmulator
 
 RESULTS = Path(__file__).parent / "results"
 KINDS = ("read", "write", "typed", "one-segment", "cold", "serializers")

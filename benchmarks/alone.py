@@ -4,7 +4,7 @@ import argparse
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from aiopravega.emulator import PravegaEmulator
+from pravega_emulator import PravegaEmulator
 
 Measure = Callable[[str, int], Awaitable[list[float]]]
 

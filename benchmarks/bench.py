@@ -9,14 +9,14 @@ from typing import Self
 
 from aiopravega import UNBOUNDED, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.emulator import PravegaEmulator
-from aiopravega.emulator.fetch import ensure_jars
-from aiopravega.emulator.java import find_java
 from benchmarks.measure import Load
 from benchmarks.peer import Peer
 from benchmarks.readers import BulkContender
 from benchmarks.spark import SparkContender
 from benchmarks.writers import write_events
+from pravega_emulator import PravegaEmulator
+from pravega_emulator.fetch import ensure_jars
+from pravega_emulator.java import find_java
 
 SCOPE = "benchmark"
 SEGMENTS = 4

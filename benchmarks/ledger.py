@@ -17,9 +17,9 @@ from typing import Final
 
 from aiopravega import PravegaClient, PravegaConfig, StreamName, wire
 from aiopravega.control import ScalingPolicy, StreamConfiguration
-from aiopravega.emulator import PravegaEmulator
 from aiopravega.ledger import CommitProtocol, PartitionCommit, WriteJob
 from aiopravega.ledger.commits.transactions import TransactionSet
+from pravega_emulator import PravegaEmulator
 
 _EVENT: Final = b"x" * 100
 _LEASE: Final = 60.0

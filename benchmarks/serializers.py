@@ -31,11 +31,11 @@ from tests.java.peer import JavaSerializers
 from aiopravega.blocking import blocks
 from aiopravega.blocking import serializers as blocking
 from aiopravega.blocking.registry import SchemaRegistry
-from aiopravega.emulator import PravegaEmulator
 from aiopravega.schema import RegistryConfig
 from aiopravega.schema.registry.header import HEADER_BYTES
 from aiopravega.schema.serializers import AvroFormat, EventFormat, JsonFormat, ProtobufFormat
 from benchmarks.events import AVRO, flights
+from pravega_emulator import PravegaEmulator
 
 RESULTS: Final = Path(__file__).parent / "results"
 FORMATS: Final = ("avro", "json", "protobuf")

@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as sf
 
 from aiopravega import StreamName
-from aiopravega.emulator.fetch import ensure_jars
-from aiopravega.emulator.jars import JarList
 from benchmarks.measure import Load, Measured, stopwatch
+from pravega_emulator.fetch import ensure_jars
+from pravega_emulator.jars import JarList
 
 _WRITING_TASKS: Final = 4
 # Spark's own Avro functions are not among its jars. This release works with Spark 4.3: the decoder itself is in Spark.

@@ -26,7 +26,7 @@ from example_dags.demo.replay import Source
 
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.emulator import PravegaEmulator
+from pravega_emulator import PravegaEmulator
 
 ROOT = Path(__file__).parents[2]
 OUTPUT = ROOT / "build" / "demo"

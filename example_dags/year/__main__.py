@@ -28,7 +28,7 @@ from example_dags.flights import AHEAD
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.commands import backfill, cuts
-from aiopravega.emulator import PravegaEmulator
+from pravega_emulator import PravegaEmulator
 
 ROOT: Final = Path(__file__).parents[2]
 OUTPUT: Final = ROOT / "build" / "year"

@@ -12,7 +12,7 @@ from tests.faults.field import field
 from tests.faults.matrix import Round
 
 from aiopravega import PravegaConfig
-from aiopravega.emulator import DurablePravega, PravegaEmulator
+from pravega_emulator import DurablePravega, PravegaEmulator
 
 # The official client, which judges, has no wheels beyond Python 3.11: there these tests do not exist.
 collect_ignore = [] if sys.version_info < (3, 12) else ["test_matrix.py"]

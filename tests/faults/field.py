@@ -20,7 +20,7 @@ from tests.faults.rows import Rows, difference
 from aiopravega import UNBOUNDED, PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.control import TransactionState
-from aiopravega.emulator import DurablePravega
+from pravega_emulator import DurablePravega
 
 _SOURCE = "source"
 # A streaming case reads a source of this many rows in about four micro-batches.

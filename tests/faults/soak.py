@@ -24,7 +24,7 @@ from tests.faults.matrix import COMMITTING, DECIDING, FINISHING, IN_A_BATCH, LEA
 from tests.faults.report import Soak
 from tests.faults.rows import Rows
 
-from aiopravega.emulator import DurablePravega
+from pravega_emulator import DurablePravega
 
 _TASK: tuple[At, ...] = OPENING + SENDING + LEAVING
 _ANY: tuple[At, ...] = _TASK + DECIDING + COMMITTING + FINISHING

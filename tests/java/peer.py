@@ -6,14 +6,16 @@
 import base64
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.java.child import Child
 
-from aiopravega.emulator.fetch import ensure_jars
-from aiopravega.emulator.jars import JarList
-from aiopravega.emulator.java import find_java
+from aiopravega.names import StreamName
+from pravega_emulator.fetch import ensure_jars
+from pravega_emulator.jars import JarList
+from pravega_emulator.java import find_java
 
 HERE = Path(__file__).parent
 
@@ -71,6 +73,47 @@ class JavaSchemaJudge(Child):
     def verdict(self, reader: str, writer: str) -> dict[str, Any]:
         """Whether it is `compatible` and what the `problem` is; `refused` says which one is no schema."""
         return self.answer_to(json.dumps({"reader": reader, "writer": writer}))
+
+
+class JavaClient(Child):
+    """The client of one cluster; use it with `with`. What it can be asked is in `Client.java`.
+
+    Args:
+        controller_uri: of a cluster without credentials.
+        folder: for the contents of events, for a log that one of the jars writes, and for what Java complains about.
+    """
+
+    def __init__(self, controller_uri: str, folder: Path) -> None:
+        command = [find_java(), "-Xmx2g", "-cp", f"{ensure_jars()}/*", str(HERE / "Client.java"), controller_uri]
+        super().__init__(command, folder / "client.log")
+        self._folder = folder
+
+    def ask(self, what: str, **how: Any) -> dict[str, Any]:
+        """What it answers.
+
+        Raises:
+            RuntimeError: it could not do it; the message is Java's.
+        """
+        answer = self.answer_to(json.dumps({"do": what, **how}))
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer
+
+    def write(
+        self, stream: StreamName, events: Sequence[tuple[str, bytes]], *, large: bool = False, how: str = "write"
+    ) -> None:
+        """Write pairs of a routing key and an event; all are durable then."""
+        given = []
+        for number, (key, data) in enumerate(events):
+            file = self._folder / f"event-{number}"
+            file.write_bytes(data)
+            given.append({"key": key, "file": str(file)})
+        self.ask(how, scope=stream.scope, stream=stream.stream, large=large, events=given)
+
+    def read(self, stream: StreamName) -> list[tuple[int, str]]:
+        """The length and the SHA-256 of each event of a stream, segment by segment."""
+        answer = self.ask("read", scope=stream.scope, stream=stream.stream)
+        return [(event["size"], event["sha256"]) for event in answer["events"]]
 
 
 if __name__ == "__main__":

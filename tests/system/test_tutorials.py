@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aiopravega.emulator.server import PravegaServer
+from pravega_emulator.server import PravegaServer
 
 TUTORIALS = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
 LIMIT = 120  # seconds

@@ -10,7 +10,7 @@ import pytest
 from uv import find_uv_bin
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("aiopravega", "pyspark_pravega", "providers/pravega", "dagster_pravega")
+FOLDERS = ("aiopravega", "pravega_emulator", "pyspark_pravega", "providers/pravega", "dagster_pravega")
 HOSTS = {"apache-airflow", "apache-airflow-core", "apache-airflow-task-sdk", "dagster", "pyspark"}
 # One process installs all of them: uv waits for its own cache anyhow.
 LIMIT = 150  # seconds for one command
@@ -23,6 +23,14 @@ for module in pkgutil.walk_packages(package.__path__, package.__name__ + ".", on
     if not module.name.startswith(tuple(sys.argv[2:])):
         importlib.import_module(module.name)
 """
+ASK_THE_CLIENT_FOR_THE_EMULATOR = """
+from aiopravega.errors import PravegaError
+try:
+    from aiopravega.emulator import PravegaEmulator
+except PravegaError as error:
+    print(error)
+"""
+FIXTURES = ("pravega_emulator ", "pravega_config ", "pravega_emulator_secure ", "pravega_durable ")
 # What needs the extra `schema`, and says so, or the extras `arrow` and `json`.
 OF_JSON = ("aiopravega.schema.json.document", "aiopravega.schema.json.inclusion")
 OF_ARROW = (
@@ -96,25 +104,37 @@ def environment(tmp_path: Path, wheels: Path) -> Environment:
     return Environment(tmp_path / "venv", wheels)
 
 
-def test_the_client_brings_neither_a_host_nor_arrow(environment: Environment) -> None:
+def test_the_client_brings_neither_a_host_nor_arrow_nor_a_server(environment: Environment) -> None:
     installed = environment.install("aiopravega")
     assert {"aiopravega", "grpcio", "protobuf", "pydantic", "mmh3"} <= installed
-    assert not installed & (HOSTS | {"pyarrow", "pandas", "numpy", "jgo"})
-    environment.python_runs("-c", IMPORT_ALL, "aiopravega", "aiopravega.emulator", *OF_EXTRAS)
+    assert not installed & (HOSTS | {"pyarrow", "pandas", "numpy", "pravega-emulator", "jgo", "pytest"})
+    assert not (environment.folder / "bin" / "pravega-emulator").exists()
+    environment.python_runs("-c", IMPORT_ALL, "aiopravega", *OF_EXTRAS)
+    said = environment.python_runs("-c", ASK_THE_CLIENT_FOR_THE_EMULATOR)
+    assert said.strip() == "PravegaEmulator is in a distribution of its own: pip install pravega-emulator"
 
 
-def test_the_emulator_comes_as_an_extra(environment: Environment) -> None:
-    installed = environment.install("aiopravega[emulator]")
-    assert "jgo" in installed
-    assert not installed & HOSTS
-    environment.python_runs("-c", IMPORT_ALL, "aiopravega", "aiopravega.emulator.pytest_plugin", *OF_EXTRAS)
+def test_the_emulator_brings_the_client_and_neither_a_host_nor_pytest(environment: Environment) -> None:
+    installed = environment.install("pravega-emulator")
+    assert {"pravega-emulator", "aiopravega", "jgo", "cryptography"} <= installed
+    assert not installed & (HOSTS | {"pyarrow", "pandas", "numpy", "pytest"})
+    environment.python_runs("-c", IMPORT_ALL, "pravega_emulator", "pravega_emulator.pytest_plugin")
+    environment.python_runs("-c", IMPORT_ALL, "aiopravega", *OF_EXTRAS)
     assert "fetch" in run(environment.folder / "bin" / "pravega-emulator", "--help")
 
 
-def test_the_fixture_does_not_disturb_the_tests_of_those_who_do_not_use_it(environment: Environment) -> None:
-    environment.install("aiopravega", "pytest")
+def test_the_client_finds_the_emulator_which_is_an_extra_of_it(environment: Environment) -> None:
+    assert "pravega-emulator" in environment.install("aiopravega[emulator]")
+    module = "from aiopravega.emulator import PravegaEmulator; print(PravegaEmulator.__module__)"
+    assert environment.python_runs("-c", module).strip() == "pravega_emulator.standalone"
+
+
+def test_the_fixtures_are_there_and_disturb_no_test_of_those_who_do_not_use_them(environment: Environment) -> None:
+    environment.install("pravega-emulator", "pytest")
     (environment.folder / "test_of_a_user.py").write_text("def test_nothing_of_pravega():\n    assert True\n")
     assert "1 passed" in environment.python_runs("-m", "pytest", "-W", "error", "test_of_a_user.py")
+    fixtures = environment.python_runs("-m", "pytest", "--fixtures", "-q")
+    assert all(name in fixtures for name in FIXTURES)
 
 
 def test_spark_needs_neither_airflow_nor_dagster(environment: Environment) -> None:

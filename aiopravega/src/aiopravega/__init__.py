@@ -6,7 +6,7 @@ The blocking client has the same names: `aiopravega.blocking.PravegaClient`.
 from aiopravega import errors
 from aiopravega.client import PravegaClient
 from aiopravega.config import PravegaConfig
-from aiopravega.control import RetentionPolicy, ScalingPolicy, StreamConfiguration
+from aiopravega.control import RetentionPolicy, ScalingPolicy, StreamConfiguration, TableConfiguration
 from aiopravega.cuts import UNBOUNDED, SegmentRange, StreamCut, StreamCutRange
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.read import Event, EventPointer
@@ -26,6 +26,7 @@ __all__ = [
     "StreamCut",
     "StreamCutRange",
     "StreamName",
+    "TableConfiguration",
     "TimeUnit",
     "errors",
 ]

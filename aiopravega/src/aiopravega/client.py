@@ -8,7 +8,14 @@ from typing import Self
 from uuid import UUID, uuid4
 
 from aiopravega.config import PravegaConfig
-from aiopravega.control import Controller, RetentionPolicy, ScalingPolicy, StreamConfiguration, open_leased
+from aiopravega.control import (
+    Controller,
+    RetentionPolicy,
+    ScalingPolicy,
+    StreamConfiguration,
+    TableConfiguration,
+    open_leased,
+)
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError, StreamNotFoundError
 from aiopravega.event_time import TimeCalls
@@ -178,12 +185,15 @@ class PravegaClient(RangeCalls, TimeCalls):
 
     # --- writes ---------------------------------------------------------------------------------------------
 
-    def writer(self, scope: str, stream: str, *, writer_id: str | None = None) -> EventWriter:
+    def writer(
+        self, scope: str, stream: str, *, writer_id: str | None = None, large_events: bool = False
+    ) -> EventWriter:
         """A writer of single events; use it with `async with`. `writer_id`: under which it notes times (else its own).
 
-        A writer that restarts gives the same one, so that watermarks do not wait for the old one.
+        A writer that restarts gives the same one, so that watermarks do not wait for the old one. With `large_events`
+        it takes events of up to 2 GiB, as the Java client does with `enableLargeEvents`; readers need memory for them.
         """
-        return EventWriter(self.controller, self.store, StreamName(scope, stream), writer_id)
+        return EventWriter(self.controller, self.store, StreamName(scope, stream), writer_id, large_events=large_events)
 
     def transaction(
         self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE, writer_id: str | None = None
@@ -211,9 +221,36 @@ class PravegaClient(RangeCalls, TimeCalls):
 
     # --- key-value tables -----------------------------------------------------------------------------------
 
-    async def create_table(self, scope: str, table: str, *, key_length: int, partitions: int = 1) -> bool:
-        """Make a key-value table whose keys have `key_length` bytes; returns False if it exists already."""
-        return await self.controller.create_table(scope, check_name("table", table), partitions, key_length)
+    async def create_table(
+        self, scope: str, table: str, *, key_length: int, secondary_key_length: int = 0, partitions: int = 1
+    ) -> bool:
+        """Make a key-value table whose keys have `key_length` bytes; returns False if it exists already.
+
+        With a `secondary_key_length`, a key has so many bytes more behind these, which do not decide its partition.
+        """
+        return await self.controller.create_table(
+            scope, check_name("table", table), partitions, key_length, secondary_key_length
+        )
+
+    async def list_tables(self, scope: str) -> list[str]:
+        """The names of the key-value tables of a scope, sorted; those of ledgers are among them.
+
+        Raises:
+            ScopeNotFoundError: there is no such scope.
+        """
+        return await self.controller.list_tables(scope)
+
+    async def describe_table(self, scope: str, table: str) -> TableConfiguration:
+        """How a key-value table was made: its partitions, and the length of its keys.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+        """
+        return await self.controller.table_configuration(scope, table)
+
+    async def delete_table(self, scope: str, table: str) -> bool:
+        """Delete a key-value table with all its entries; returns False if there was none."""
+        return await self.controller.delete_table(scope, table)
 
     def table(self, scope: str, table: str) -> KeyValueTable:
         """Access to a key-value table."""

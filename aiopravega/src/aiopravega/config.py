@@ -13,6 +13,7 @@ from pydantic import Field, field_validator
 
 from aiopravega.credentials import ServerConfig
 from aiopravega.names import check_name
+from aiopravega.sizes import LARGEST_EVENT
 
 DEFAULT_CONTROLLER_URI = "tcp://localhost:9090"
 ENVIRONMENT_PREFIX = "PRAVEGA_"
@@ -26,6 +27,7 @@ _ENVIRONMENT_FIELDS = (
     "token",
     "ca_file",
     "verify_hostname",
+    "max_event_bytes",
 )
 
 
@@ -44,6 +46,9 @@ class PravegaConfig(ServerConfig):
     connect_timeout: float = Field(10.0, gt=0, description="limit for opening one connection")
     request_timeout: float = Field(30.0, gt=0, description="limit for the answer to one request")
     retry_timeout: float = Field(60.0, ge=0, description="how long failures that can pass are tried again")
+    max_event_bytes: int = Field(
+        LARGEST_EVENT, gt=0, le=LARGEST_EVENT, description="the longest event that a reader accepts, without its header"
+    )
 
     def __init__(self, **values: Any) -> None:
         for name in _ENVIRONMENT_FIELDS:

@@ -27,7 +27,16 @@ class InvalidRangeError(InvalidStreamCutError):
 
 
 class EventTooLargeError(PravegaError, ValueError):
-    """An event of more than 8 MiB; nothing of it was sent."""
+    """An event of more bytes than its writer may send, or its reader accepts (`max_event_bytes`): nothing of it was.
+
+    For an event that was read, `at` is where it begins, in bytes from the beginning of what was read (for a segment,
+    its offset), and `size` how many bytes it has.
+    """
+
+    def __init__(self, message: str, at: int = 0, size: int = 0) -> None:
+        super().__init__(message)
+        self.at = at
+        self.size = size
 
 
 # --- the server could not be talked to ----------------------------------------------------------------------
@@ -151,12 +160,14 @@ class ScalingError(PravegaError):
 class MalformedEventError(PravegaError):
     """The bytes at an offset are not an event: a cut inside an event, or data of another writer format.
 
-    `at` is where, in bytes from the beginning of what was read; for a segment, its offset.
+    `at` is where, in bytes from the beginning of what was read; for a segment, its offset. `cut_off`: an event may
+    begin there, but ends after what was asked for.
     """
 
-    def __init__(self, message: str, at: int = 0) -> None:
+    def __init__(self, message: str, at: int = 0, *, cut_off: bool = False) -> None:
         super().__init__(message)
         self.at = at
+        self.cut_off = cut_off
 
 
 # --- event time ---------------------------------------------------------------------------------------------

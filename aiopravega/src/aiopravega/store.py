@@ -69,6 +69,7 @@ class SegmentStore:
         self._tokens: dict[tuple[StreamName, Access], _Token] = {}
         self.retry_policy = RetryPolicy(total=config.retry_timeout)
         self.request_timeout = config.request_timeout
+        self.max_event_bytes = config.max_event_bytes
 
     async def close(self) -> None:
         """Close all connections."""

@@ -33,6 +33,9 @@ class PravegaResource(SecuredResource["PravegaResource"]):
     verify_hostname: bool | None = Field(
         default=None, description="check that the servers' certificates bear their names; default true"
     )
+    max_event_bytes: int | None = Field(
+        default=None, description="the longest event that a reader accepts, in bytes; default 2147483639"
+    )
     connect_timeout: float | None = Field(
         default=None, description="limit for opening one connection, in seconds; default 10"
     )

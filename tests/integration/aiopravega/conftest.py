@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from aiopravega import PravegaClient, PravegaConfig, ScalingPolicy, StreamCut, StreamCutRange
-from aiopravega.emulator import PravegaServer
 from aiopravega.names import StreamName
 from aiopravega.read import Event
 from aiopravega.schema import RegistryConfig, SchemaRegistry
+from pravega_emulator import PravegaServer
 
 MakeStream = Callable[..., Awaitable[StreamName]]
 ReadAll = Callable[[StreamName], Awaitable[list[Event]]]

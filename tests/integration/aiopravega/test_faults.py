@@ -24,7 +24,7 @@ def event(number: int) -> bytes:
 
 @pytest.fixture(scope="module")
 def cluster():
-    from aiopravega.emulator import DurablePravega
+    from pravega_emulator import DurablePravega
 
     with DurablePravega(auth=True, tls=True, token_seconds=TOKEN_SECONDS) as running:
         yield running

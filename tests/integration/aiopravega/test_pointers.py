@@ -57,8 +57,8 @@ async def test_the_blocking_client_fetches_too(pravega_config, events):
 
 
 async def test_the_java_client_fetches_by_our_pointers(pravega_config, events, tmp_path):
-    from aiopravega.emulator.fetch import ensure_jars
-    from aiopravega.emulator.java import find_java
+    from pravega_emulator.fetch import ensure_jars
+    from pravega_emulator.java import find_java
 
     pointers = [EventPointer.of(event) for event in events[:3]]
     program = Path(__file__).with_name("FetchEvent.java")

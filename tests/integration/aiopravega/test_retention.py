@@ -6,7 +6,7 @@ import time
 import pytest
 
 from aiopravega import PravegaClient, PravegaConfig, RetentionPolicy, ScalingPolicy
-from aiopravega.emulator import PravegaEmulator
+from pravega_emulator import PravegaEmulator
 
 # Pravega looks once a minute at the most; first it notes where the stream is, then it truncates. The standalone
 # server takes settings of its controller from the JVM only.

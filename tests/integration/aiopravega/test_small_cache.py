@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from aiopravega import UNBOUNDED, PravegaClient, ScalingPolicy, StreamCutRange, StreamName
-from aiopravega.emulator import PravegaEmulator
+from pravega_emulator import PravegaEmulator
 
 CACHE_MEGABYTES = 128
 WRITERS = 3

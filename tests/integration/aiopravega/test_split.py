@@ -7,6 +7,7 @@ import pytest
 
 from aiopravega import UNBOUNDED, PravegaClient, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
+from aiopravega.read.split import Splitter
 
 KEYS = [f"key-{number}" for number in range(20)]
 MIB = 1024 * 1024
@@ -127,12 +128,28 @@ async def test_places_far_inside_a_segment_are_found_by_windows(client, make_str
     assert {piece.start for piece in pieces} <= starts
 
 
-async def test_where_no_place_is_sure_a_segment_stays_in_one_piece(client, make_stream, caplog):
+async def test_where_windows_leave_a_doubt_the_events_are_followed(client, make_stream, caplog):
     stream = await make_stream(1)
     async with client.writer(stream.scope, stream.stream) as writer:
         await writer.write_many([bytes(8 * MIB)] * 9, ["key"] * 9)
+    [segment] = await client.plan(EVERYTHING, stream)
+    frame = 8 * MIB + 8
 
+    pieces = await client.split_segments({segment: 3})
+
+    assert [(piece.start, piece.end) for piece in pieces] == [
+        (0, 3 * frame),
+        (3 * frame, 6 * frame),
+        (6 * frame, 9 * frame),
+    ]
+    assert not caplog.records
+
+
+async def test_where_no_place_is_sure_and_patience_ends_a_segment_stays_in_one_piece(client, make_stream, caplog):
+    stream = await make_stream(1)
+    async with client.writer(stream.scope, stream.stream) as writer:
+        await writer.write_many([bytes(1000)] * 70_000, ["key"] * 70_000)
     [segment] = await client.plan(EVERYTHING, stream)
 
-    assert await client.split_segments({segment: 2}) == [segment]
+    assert await Splitter(client.store, patience=20 * MIB).split({segment: 2}) == [segment]
     assert "so it is not split there" in caplog.text

@@ -14,7 +14,7 @@ import pytest
 
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.emulator import PravegaEmulator
+from pravega_emulator import PravegaEmulator
 
 LONG_SECONDS = 150
 LONGEST_LEASE_MS = 20_000

@@ -17,7 +17,7 @@ WAIT_SECONDS = 200
 
 @pytest.fixture(scope="module")
 def cluster():
-    from aiopravega.emulator import DurablePravega
+    from pravega_emulator import DurablePravega
 
     with DurablePravega(auth=True, tls=True, token_seconds=TOKEN_SECONDS) as running:
         yield running

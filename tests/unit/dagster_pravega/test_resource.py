@@ -75,6 +75,7 @@ def test_sparks_options_name_the_cluster_the_stream_and_the_range():
         "username": "u",
         "password": SECRET,
         "verify_hostname": "true",
+        "max_event_bytes": "2147483639",
         "start_stream_cut": cuts.start.to_text(),
         "end_stream_cut": cuts.end.to_text(),
     }

@@ -117,6 +117,9 @@ class PravegaClient(OpenFace[aio.PravegaClient]):
     # --- key-value tables -----------------------------------------------------------------------------------
 
     create_table = waits(aio.PravegaClient.create_table)
+    list_tables = waits(aio.PravegaClient.list_tables)
+    describe_table = waits(aio.PravegaClient.describe_table)
+    delete_table = waits(aio.PravegaClient.delete_table)
     table = calls(aio.PravegaClient.table, KeyValueTable)
     commit_ledger = calls(aio.PravegaClient.commit_ledger, CommitLedger)
     cut_ledger = calls(aio.PravegaClient.cut_ledger, CutLedger)

@@ -16,6 +16,7 @@ from aiopravega.blocking.handover import Handover
 from aiopravega.loop import LoopThread
 from aiopravega.names import StreamName
 from aiopravega.routing import SegmentMap
+from aiopravega.sizes import MAX_EVENT
 from aiopravega.write import transaction as aio
 from aiopravega.write.batch import Block
 from aiopravega.write.writer import EventWriter as AioWriter
@@ -98,8 +99,12 @@ class EventWriter(OpenFace[AioWriter]):
 
     @mirrors(AioWriter.write)
     def write(self, data: bytes | bytearray | memoryview, routing_key: str | None = None) -> None:
-        self.handover.add(data, routing_key)
+        if len(data) > MAX_EVENT:  # no part of a batch, if it is taken at all
+            self._write_now(data, routing_key)
+        else:
+            self.handover.add(data, routing_key)
 
+    _write_now = follows(AioWriter.write)
     write_many = follows(AioWriter.write_many)
     write_blocks = follows(AioWriter.write_blocks)
     flush = follows(AioWriter.flush)

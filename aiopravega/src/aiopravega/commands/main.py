@@ -8,6 +8,7 @@ from typing import Final
 
 _TOPICS: Final = {
     "catalog": "scopes and streams, with the schemas of their events: list, describe, make, drop",
+    "tables": "key-value tables: list, describe, delete",
     "schema": "compare a schema with files or a group of the registry before it is used; register it",
     "ledger": "exactly-once writes: how they stand, and what a person decides of them",
     "cuts": "intervals of consumers: which ranges they have, gaps and overlaps, pictures",

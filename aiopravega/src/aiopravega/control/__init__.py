@@ -9,7 +9,7 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "1")
 
 from aiopravega.control.controller import Controller
 from aiopravega.control.leases import LONGEST_LEASE, hold_transaction, open_leased
-from aiopravega.control.model import Access, KeyRange, PingStatus, Successor, TransactionState
+from aiopravega.control.model import Access, KeyRange, PingStatus, Successor, TableConfiguration, TransactionState
 from aiopravega.control.policies import RetentionPolicy, ScalingPolicy, StreamConfiguration
 from aiopravega.control.subscribers import ReaderGroup
 
@@ -24,6 +24,7 @@ __all__ = [
     "ScalingPolicy",
     "StreamConfiguration",
     "Successor",
+    "TableConfiguration",
     "TransactionState",
     "hold_transaction",
     "open_leased",

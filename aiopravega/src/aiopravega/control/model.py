@@ -30,6 +30,23 @@ class Access(Enum):
     READ_WRITE = "READ_WRITE"
 
 
+@dataclass(frozen=True, slots=True)
+class TableConfiguration:
+    """A key-value table as it was made: how many partitions it has, and how many bytes a key has.
+
+    A key is a primary part of `key_length` bytes, which alone decides the partition, and a secondary part behind it.
+    """
+
+    partitions: int
+    key_length: int
+    secondary_key_length: int = 0
+
+    @property
+    def total_key_length(self) -> int:
+        """Bytes of a whole key."""
+        return self.key_length + self.secondary_key_length
+
+
 class TransactionState(Enum):
     """Where a transaction stands. UNKNOWN: never was, or ended too long ago to be remembered."""
 

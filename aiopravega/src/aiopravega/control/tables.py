@@ -1,7 +1,7 @@
 """The controller's calls about key-value tables."""
 
 from aiopravega.control.convert import key_ranges
-from aiopravega.control.model import KeyRange
+from aiopravega.control.model import KeyRange, TableConfiguration
 from aiopravega.control.paging import all_pages
 from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.rpc import Rpc
@@ -47,7 +47,21 @@ class TableCalls:
 
     async def table_exists(self, scope: str, table: str) -> bool:
         """Whether there is such a key-value table."""
-        what = f"look for key-value table {scope}/{table}"
+        return await self._configuration(scope, table, f"look for key-value table {scope}/{table}") is not None
+
+    async def table_configuration(self, scope: str, table: str) -> TableConfiguration:
+        """How a key-value table was made.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+        """
+        what = f"ask how key-value table {scope}/{table} was made"
+        found = await self._configuration(scope, table, what)
+        if found is None:
+            raise TableNotFoundError(f"cannot {what}: it does not exist")
+        return TableConfiguration(found.partitionCount, found.primaryKeyLength, found.secondaryKeyLength)
+
+    async def _configuration(self, scope: str, table: str, what: str) -> pb.KeyValueTableConfig | None:
         answer = await self._rpc.call(
             "getKeyValueTableConfiguration",
             pb.KeyValueTableInfo(scope=scope, kvtName=table),
@@ -57,7 +71,7 @@ class TableCalls:
         status = status_name(pb.KeyValueTableConfigResponse.Status, answer.status)
         if status not in ("SUCCESS", "TABLE_NOT_FOUND"):
             raise refusal(status, what)
-        return status == "SUCCESS"
+        return answer.config if status == "SUCCESS" else None
 
     async def table_segments(self, scope: str, table: str) -> list[KeyRange]:
         """The segments of a key-value table, in the order of the key space.

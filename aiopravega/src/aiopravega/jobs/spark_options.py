@@ -22,6 +22,7 @@ CONNECTION_OPTIONS: Final[Mapping[str, str]] = {
     "token": "token",
     "ca_file": "ca_file",
     "verify_hostname": "verify_hostname",
+    "max_event_bytes": "max_event_bytes",
 }
 STREAM_OPTION: Final = "stream"
 RANGE_OPTIONS: Final = ("start_stream_cut", "end_stream_cut")
@@ -57,10 +58,12 @@ def interval_options(since: str, until: str) -> dict[str, str]:
     return dict(zip(INTERVAL_OPTIONS, (since, until), strict=False))
 
 
-def _text(value: str | bool | SecretStr | None) -> str | None:
+def _text(value: str | bool | int | SecretStr | None) -> str | None:
     match value:
         case SecretStr():
             return value.get_secret_value()
         case bool():
             return str(value).lower()
+        case int():
+            return str(value)
     return value

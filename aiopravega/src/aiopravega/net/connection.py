@@ -152,6 +152,8 @@ class Connection:
         if sum(map(len, buffers)) <= _JOINED:
             buffers = [b"".join(buffers)]
         for buffer in buffers:
+            if self._transport.is_closing():  # lost, which the loop tells in its next round; asyncio warns of writes
+                raise PravegaConnectionError(f"{self.endpoint}: the connection was lost while sending")
             self._transport.write(buffer)
         await self._receiver.writable.wait()
         if self._error is not None:
@@ -164,7 +166,7 @@ class Connection:
             self._transport.abort()
 
     def _stay_alive(self) -> None:
-        if self._transport is None or self.closed:
+        if self._transport is None or self.closed or self._transport.is_closing():
             return
         self._unanswered = 0 if self._receiver.heard else self._unanswered + 1
         self._receiver.heard = False

@@ -93,7 +93,12 @@ class Window:
     @property
     def end(self) -> int:
         """The offset after the last byte."""
-        return self.start + len(self.buffer) - self.headroom
+        return self.start + self.size
+
+    @property
+    def size(self) -> int:
+        """Bytes of the segment that it holds."""
+        return len(self.buffer) - self.headroom
 
     def slot(self, offset: int, length: int) -> memoryview:
         """Where bytes of the segment belong."""

@@ -7,6 +7,10 @@ of the candidates in the window's first half *is* a true start. So when all of t
 have met, the last offset where they are one is a true start, whatever the events contain. If they have not met,
 nothing is said. `docs/explanation/splitting.md` tells why a smaller window can be fooled.
 
+Where events may be longer than a window, there need not be a true start in it, and no window of bytes is proof. Then
+only a chain of many events is believed: bytes that are no frames give chains that soon break. Bytes that *are* frames,
+inside a long event, still fool it; whoever reads the pieces notices that they do not meet.
+
 This module knows bytes only, no servers and no offsets in segments.
 """
 
@@ -25,6 +29,9 @@ _RUN: Final = re.compile(rb"\0\0\0\0\0\0*")
 _ZEROS: Final = bytes(5)
 # The zero bytes that are a header of their own: of an event of no bytes.
 _EMPTY_FRAMES: Final = re.compile(rb"\0\0\0\0\0\0\0\0\0*")
+# So many events with data make a chain that is believed where events may be longer than the window. In bytes that are
+# no frames, each has to end at one of few positions before the end of a run of zeros: of eight, three can be one.
+STRONG: Final = 64
 # How far before the end of a run of zeros a header can start that is not of an event of no bytes.
 _BEFORE_END: Final = (7, 6, 5)
 
@@ -34,27 +41,29 @@ def window_bytes(largest: int = wire.MAX_EVENT) -> int:
     return 2 * (largest + wire.EVENT_HEADER) + wire.EVENT_HEADER
 
 
-def find_boundary(window: bytes | bytearray, largest: int = wire.MAX_EVENT) -> int | None:
+def find_boundary(window: bytes | bytearray, largest: int = wire.MAX_EVENT, longest: int = 0) -> int | None:
     """A position near the end of `window` at which an event surely starts, or None in doubt.
 
     Args:
         window: whole and cut frames of a segment, at least `window_bytes(largest)` of them.
-        largest: bytes of the longest event that there can be.
+        largest: bytes of the longest event that is common.
+        longest: bytes of the longest event that there can be, if that is more than `largest`. Then a chain of fewer
+            than `STRONG` events with data is a doubt, and one of more can still be inside an event that has frames.
 
     Raises:
         ValueError: the window is too small for an answer that is sure.
     """
     if len(window) < window_bytes(largest):
         raise ValueError(f"a window of {len(window)} bytes is less than two frames of {largest} bytes")
-    return _Chains(window, largest).meeting()
+    return _Chains(window, largest, max(largest, longest)).meeting()
 
 
 class _Chains:
     """The chains of a window. A run of events of no bytes, which are zeros only, is gone through at once."""
 
-    def __init__(self, window: bytes | bytearray, largest: int) -> None:
+    def __init__(self, window: bytes | bytearray, largest: int, longest: int) -> None:
         self._window = window
-        self._largest = largest
+        self._largest, self._longest = largest, longest
         self._last = len(window) - wire.EVENT_HEADER
         # Starts of frames that have been visited, by whether their chain reaches the window's end.
         self._alive: set[int] = set()
@@ -87,11 +96,13 @@ class _Chains:
                     return None
                 first = first or chain
                 alive.update(chain)
+        if self._longest > self._largest and len(first) < STRONG:
+            return None
         return first[-1] if first else None
 
     def _follow(self, at: int) -> tuple[list[int], bool, bool]:
         """The frames from `at` on, whether they met a chain that reaches the end, and whether they broke."""
-        window, largest, last, unpack = self._window, self._largest, self._last, _HEADER.unpack_from
+        window, longest, last, unpack = self._window, self._longest, self._last, _HEADER.unpack_from
         alive, dead = self._alive, self._dead
         chain: list[int] = []
         while at <= last:
@@ -101,11 +112,19 @@ class _Chains:
             if length == 0:
                 at = self._behind_empty_frames(at)
                 continue
-            if not 0 < length <= largest or at in dead:
+            if not 0 < length <= longest or at in dead:
                 return chain, False, True
             chain.append(at)
             at += wire.EVENT_HEADER + length
+        if self._leads_far(chain) and len(chain) < STRONG:
+            # Two bytes into nearly every header there is that of a long event, which leads out of the window. What it
+            # passes may be on the true chain all the same.
+            return [], False, True
         return chain, False, False
+
+    def _leads_far(self, chain: list[int]) -> bool:
+        """Whether a chain ends with an event that is longer than is common."""
+        return bool(chain) and int.from_bytes(self._window[chain[-1] : chain[-1] + wire.EVENT_HEADER]) > self._largest
 
     def _behind_empty_frames(self, at: int) -> int:
         """Where the chain that passes `at`, a header of zeros, comes to a header that has other bytes."""

@@ -1,18 +1,21 @@
 """Bounded reads of one segment in bulk: blocks of whole events, for callers that block.
 
 Frames are found by a scan that the caller may replace, and buffers come from the caller too, so that Spark gets
-Arrow's without a copy. Only the part of an event that a block cuts off is copied, in front of the next block.
+Arrow's without a copy. Only the part of an event that a block cuts off is copied, in front of the next block. An event
+that is longer than a block is put together in a buffer of its own.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sized
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
+from aiopravega import wire
 from aiopravega.config import PravegaConfig
 from aiopravega.cuts import SegmentRange
-from aiopravega.errors import MalformedEventError
+from aiopravega.errors import EventTooLargeError, MalformedEventError
 from aiopravega.names import SegmentId
 from aiopravega.read.ahead import REQUEST_BYTES, REQUESTS, Allocate, BulkConnections, Locate, ReadAhead, Window
+from aiopravega.read.frame_errors import cut_off, no_event, too_large
 
 # A reader has up to three blocks: one that is used, one that is waited for, one that is asked for ahead.
 BLOCK_BYTES: Final = 8 * 1024 * 1024
@@ -20,8 +23,9 @@ BLOCK_BYTES: Final = 8 * 1024 * 1024
 _HEADROOM: Final = 512 * 1024
 
 S = TypeVar("S", bound=Sized)
-# From a buffer, the start and the end of its bytes to the positions of all whole frames, and the end of the last one.
-Scan = Callable[[memoryview, int, int], tuple[S, int]]
+# From a buffer, the start and the end of its bytes and the longest event that is wanted to the positions of all whole
+# frames, and the end of the last one.
+Scan = Callable[[memoryview, int, int, int], tuple[S, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,38 +49,71 @@ class EventBlocks(Iterator[EventBlock[S]]):
     """
 
     def __init__(
-        self, windows: Generator[Window, None, None], wanted: SegmentRange, scan: Scan[S], allocate: Allocate
+        self,
+        windows: Generator[Window, None, None],
+        wanted: SegmentRange,
+        scan: Scan[S],
+        allocate: Allocate,
+        max_event_bytes: int,
     ) -> None:
         self._windows = windows
         self._wanted, self._scan, self._allocate = wanted, scan, allocate
+        self._max_event_bytes = max_event_bytes
+        self._position = wanted.start  # of the first byte that is in no block yet
         self._rest = b""  # of an event that continues in the next window
+        self._left: memoryview | None = None  # of the window in which a long event ended
 
     def close(self) -> None:
         """Stop early."""
         self._windows.close()
 
     def __next__(self) -> EventBlock[S]:
-        for window in self._windows:
-            block = self._block(window)
+        while (data := self._next_data()) is not None:
+            block = self._block(data)
             if len(block.frames):
                 return block
         if self._rest:
-            wanted, at = self._wanted, self._wanted.end - len(self._rest)
-            raise MalformedEventError(
-                f"{wanted.segment}: the range from {wanted.start} to {wanted.end} ends inside the event at {at}, or "
-                "starts inside one: use StreamCuts that lie between events",
-                at=at,
-            )
+            raise cut_off(self._wanted, self._position)
         raise StopIteration
 
-    def _block(self, window: Window) -> EventBlock[S]:
-        data = _joined(self._rest, window, self._allocate)
-        offset = window.end - len(data)
+    def _next_data(self) -> memoryview | None:
+        """The bytes from `_position` on: of the next window, or of one event that is longer than that."""
+        if self._left is not None:
+            left, self._left = self._left, None
+            return left
+        missing = wire.frame_size(self._rest) - len(self._rest)
+        window = None if self._position + len(self._rest) + missing > self._wanted.end else next(self._windows, None)
+        if window is None:
+            return None
+        if missing > window.size:
+            return self._long_event(window, len(self._rest) + missing)
+        return _joined(self._rest, window, self._allocate)
+
+    def _long_event(self, window: Window, size: int) -> memoryview:
+        """The frame of `size` bytes that begins with `_rest` and ends in a later window; each byte is copied once."""
+        frame = memoryview(self._allocate(size)).cast("B")
+        filled = len(self._rest)
+        frame[:filled] = self._rest
+        while True:
+            fresh = window.buffer[window.headroom :]
+            used = min(len(fresh), size - filled)
+            frame[filled : filled + used] = fresh[:used]
+            filled += used
+            if filled == size:
+                self._left = fresh[used:] if used < len(fresh) else None
+                return frame
+            window = next(self._windows)
+
+    def _block(self, data: memoryview) -> EventBlock[S]:
+        offset = self._position
         try:
-            frames, end = self._scan(data, 0, len(data))
+            frames, end = self._scan(data, 0, len(data), self._max_event_bytes)
         except MalformedEventError as error:
-            raise _no_event(self._wanted, offset + error.at) from error
+            raise no_event(self._wanted, offset + error.at) from error
+        except EventTooLargeError as error:
+            raise too_large(self._wanted.segment, offset + error.at, error.size, self._max_event_bytes) from error
         self._rest = bytes(data[end:])
+        self._position += end
         return EventBlock(self._wanted.segment, offset, data[:end], frames)
 
 
@@ -85,11 +122,12 @@ class BulkReader:
 
     Args:
         locate: finds the owner of a segment and a token; `aiopravega.blocking.PravegaClient.locate` does.
-        config: time limits and TLS.
+        config: time limits, TLS, and the longest event that is accepted.
     """
 
     def __init__(self, locate: Locate, config: PravegaConfig) -> None:
         self._connections = BulkConnections(locate, config)
+        self._max_event_bytes = config.max_event_bytes
 
     def close(self) -> None:
         """Close the idle connections."""
@@ -118,6 +156,7 @@ class BulkReader:
 
         Raises:
             MalformedEventError: the range starts or ends inside an event.
+            EventTooLargeError: an event has more than the configuration's `max_event_bytes`.
             StreamTruncatedError: the range begins before the segment's head.
             SegmentNotFoundError: the segment was deleted, or truncated as a whole.
             PravegaError: what else the server answers, or why it could not be reached for the retry timeout.
@@ -131,7 +170,7 @@ class BulkReader:
             request_bytes=request_bytes,
             requests=requests,
         )
-        return EventBlocks(ahead.windows(), wanted, scan, allocate)
+        return EventBlocks(ahead.windows(), wanted, scan, allocate, self._max_event_bytes)
 
 
 def _joined(rest: bytes, window: Window, allocate: Allocate) -> memoryview:
@@ -145,12 +184,3 @@ def _joined(rest: bytes, window: Window, allocate: Allocate) -> memoryview:
     joined[: len(rest)] = rest
     joined[len(rest) :] = fresh
     return joined
-
-
-def _no_event(wanted: SegmentRange, offset: int) -> MalformedEventError:
-    return MalformedEventError(
-        f"{wanted.segment}: no event starts at offset {offset}, in the range from {wanted.start} to {wanted.end}: "
-        "a StreamCut lies inside an event, or the stream was written by something else than Pravega's event writers. "
-        "Use StreamCuts that lie between events",
-        at=offset,
-    )

@@ -6,14 +6,15 @@ Bytes are asked for ahead and out of order; events come in the order of the segm
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from dataclasses import dataclass
 
 from aiopravega import wire
 from aiopravega.control import Access
 from aiopravega.cuts import SegmentRange
-from aiopravega.errors import MalformedEventError
+from aiopravega.errors import EventTooLargeError, MalformedEventError
 from aiopravega.names import SegmentId
+from aiopravega.read.frame_errors import cut_off, no_event, too_large
 from aiopravega.store import SegmentStore
 
 # Bytes asked for by one request, and requests under way: 4 keep one connection busy when the data is in the
@@ -51,7 +52,7 @@ async def read_bytes(store: SegmentStore, segment: SegmentId, start: int, end: i
     return parts
 
 
-async def read_pieces(store: SegmentStore, wanted: SegmentRange) -> AsyncIterator[bytes]:
+async def read_pieces(store: SegmentStore, wanted: SegmentRange) -> AsyncGenerator[bytes, None]:
     """The bytes of a range in order, with `_READ_AHEAD` requests under way."""
     starts = iter(range(wanted.start, wanted.end, _REQUEST_BYTES))
     waiting: deque[asyncio.Task[list[bytes | memoryview]]] = deque()
@@ -77,29 +78,39 @@ async def read_pieces(store: SegmentStore, wanted: SegmentRange) -> AsyncIterato
 
 
 async def read_segment(store: SegmentStore, wanted: SegmentRange) -> AsyncIterator[Event]:
-    """The events of one segment's range.
+    """The events of one segment's range; of a long one, up to two copies are in memory.
 
     Raises:
         MalformedEventError: the range starts or ends inside an event.
+        EventTooLargeError: an event has more bytes than the store's configuration accepts.
     """
-    carried = b""
-    position = wanted.start  # of the first byte of `carried`
+    carried: list[bytes] = []
+    size = needed = 0  # bytes that are carried, and that the event has which they begin
+    position = wanted.start  # of the first byte that is carried
     async for piece in read_pieces(store, wanted):
-        data = carried + piece
+        carried.append(piece)
+        size += len(piece)
+        if size < needed:
+            continue
+        data = b"".join(carried)
+        carried.clear()
         try:
-            frames, whole = wire.scan_frames(data, 0, len(data))
+            frames, whole = wire.scan_frames(data, 0, len(data), store.max_event_bytes)
         except MalformedEventError as error:
-            raise MalformedEventError(f"{wanted.segment}, in the bytes from offset {position}: {error}") from error
+            raise no_event(wanted, position + error.at) from error
+        except EventTooLargeError as error:
+            raise too_large(wanted.segment, position + error.at, error.size, store.max_event_bytes) from error
         ends = [*frames[1:], whole]
         for start, end in zip(frames, ends, strict=False):
             yield Event(data[start + wire.EVENT_HEADER : end], wanted.segment, position + start)
-        carried = data[whole:]
+        rest = data[whole:]
+        carried.append(rest)
+        size, needed = len(rest), wire.frame_size(rest)
         position += whole
-    if carried:
-        raise MalformedEventError(
-            f"the range ends at offset {wanted.end} of {wanted.segment}, inside the event at {position}: "
-            "use StreamCuts that lie between events"
-        )
+        if position + needed > wanted.end:
+            break
+    if size:
+        raise cut_off(wanted, position)
 
 
 async def read_ranges(store: SegmentStore, ranges: Iterable[SegmentRange]) -> AsyncIterator[Event]:

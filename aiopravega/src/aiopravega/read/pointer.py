@@ -15,15 +15,18 @@ from aiopravega.errors import ConfigurationError, MalformedEventError, SegmentNo
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.read.absence import Reason, why_absent
 from aiopravega.read.events import Event, read_bytes
+from aiopravega.read.frame_errors import too_large
 from aiopravega.store import SegmentStore
 
 _TEXT: Final = re.compile(
     r"(?P<scope>[^/]+)/(?P<stream>[^/]+)/(?P<number>\d{1,10})\.#epoch\.(?P<epoch>\d{1,10})"
-    r":(?P<offset>\d{1,19})-(?P<length>\d{1,8})",
+    r":(?P<offset>\d{1,19})-(?P<length>\d{1,10})",
     re.ASCII,
 )
 # How much of a text that is no pointer an error message quotes.
 _LONGEST_SHOWN: Final = 80
+# Read at once; the rest of a longer event only if an event begins there.
+_GLANCE: Final = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class EventPointer:
             )
         stream = StreamName.parse(f"{found['scope']}/{found['stream']}")
         length = int(found["length"])
-        if not wire.EVENT_HEADER <= length <= wire.EVENT_HEADER + wire.MAX_EVENT:
+        if not wire.EVENT_HEADER <= length <= wire.EVENT_HEADER + wire.LARGEST_EVENT:
             raise ConfigurationError(f"event pointer {shown!r} is of {length} bytes, which no event's frame has")
         return cls(SegmentId(stream, int(found["number"]), int(found["epoch"])), int(found["offset"]), length)
 
@@ -75,8 +78,12 @@ async def fetch_event(controller: Controller, store: SegmentStore, pointer: Even
         StreamTruncatedError: retention or a truncation removed the event.
         SegmentNotFoundError: the stream has no such segment.
         MalformedEventError: no event of this length starts there; `at` is the offset.
+        EventTooLargeError: the event has more bytes than the store's configuration accepts.
     """
     segment, start, end = pointer.segment, pointer.offset, pointer.offset + pointer.length
+    size = pointer.length - wire.EVENT_HEADER
+    if size > store.max_event_bytes:
+        raise too_large(segment, start, size, store.max_event_bytes)
     try:
         info = await store.info(segment)
         if start < info.start_offset:
@@ -86,12 +93,15 @@ async def fetch_event(controller: Controller, store: SegmentStore, pointer: Even
             )
         if end > info.write_offset:
             raise _no_event(pointer, f"the segment ends at offset {info.write_offset}")
-        frame = b"".join(await read_bytes(store, segment, start, end))
+        # Whether there is an event is known before all of a long one is read.
+        glance = min(end, start + _GLANCE)
+        beginning = b"".join(await read_bytes(store, segment, start, glance))
+        header = beginning[: wire.EVENT_HEADER]
+        if header != wire.event_header(size):
+            raise _no_event(pointer, f"the bytes there are {header.hex(' ')}")
+        data = b"".join([beginning[wire.EVENT_HEADER :], *await read_bytes(store, segment, glance, end)])
     except SegmentNotFoundError as error:
         raise await _missing(controller, pointer) from error
-    header, data = frame[: wire.EVENT_HEADER], frame[wire.EVENT_HEADER :]
-    if header != wire.event_header(len(data)):
-        raise _no_event(pointer, f"the bytes there are {header.hex(' ')}")
     return Event(data, segment, start)
 
 

@@ -1,8 +1,8 @@
 """Splitting ranges of segments into pieces that end between events.
 
 Pravega keeps no index of events, so event starts are found by reading: from a known start if one is near, by a window
-of bytes otherwise (`aiopravega.read.boundaries`). Every offset found is surely the start of an event. Where none can be
-told for sure, two pieces stay one.
+of bytes otherwise (`aiopravega.read.boundaries`). Where a window leaves a doubt, an earlier one is tried, and the
+events are followed from there, over long ones without reading them. Where that is too far, two pieces stay one.
 """
 
 import asyncio
@@ -13,23 +13,33 @@ from typing import Final
 
 from aiopravega import wire
 from aiopravega.cuts import SegmentRange
-from aiopravega.errors import MalformedEventError
 from aiopravega.names import SegmentId
 from aiopravega.read.boundaries import find_boundary, window_bytes
 from aiopravega.read.events import read_pieces
+from aiopravega.read.walk import Walk
 from aiopravega.store import SegmentStore
 
 _LOG: Final = logging.getLogger(__name__)
 _WINDOW: Final = window_bytes()
 # Windows that are read at the same time: they fill a connection, and hold their bytes in memory.
 _AT_A_TIME: Final = 4
+# After a doubt, windows that end so many windows earlier are tried.
+_EARLIER: Final = (1, 3, 7)
+# Bytes that are read after doubts to find event starts; more than that they are not worth.
+PATIENCE: Final = 256 * 1024 * 1024
 
 
 class Splitter:
-    """Finds offsets between events in segments."""
+    """Finds offsets between events in segments.
 
-    def __init__(self, store: SegmentStore) -> None:
+    Args:
+        store: where the segments are. If its configuration accepts no event over 8 MiB, windows are proof.
+        patience: bytes that are read for all event starts of a range together where windows leave doubts.
+    """
+
+    def __init__(self, store: SegmentStore, patience: int = PATIENCE) -> None:
         self._store = store
+        self._patience = patience
         self._turns = asyncio.Semaphore(_AT_A_TIME)
 
     async def split(self, wanted: Mapping[SegmentRange, int]) -> list[SegmentRange]:
@@ -65,7 +75,7 @@ class Splitter:
             groups[-1].append(target)
             before = target
         found = await asyncio.gather(*(self._in_turn(part, group) for group in groups))
-        return [at for group in found for at in group]
+        return await self._settle(part, targets, [at for group in found for at in group])
 
     async def _in_turn(self, part: SegmentRange, targets: Iterable[int]) -> list[int | None]:
         """Offsets that are so near to each other that following the events between them is the shortest way."""
@@ -73,37 +83,54 @@ class Splitter:
         known: int | None = part.start
         async with self._turns:
             for target in targets:
-                if known is None or target - known > _WINDOW:
-                    known = await self._by_window(part, target)
-                else:
-                    known = await self.follow(part.segment, known, target)
-                if known is None:
-                    _LOG.warning(
-                        "%s: no start of an event before offset %d can be told for sure, so it is not split there",
-                        part.segment,
-                        target,
-                    )
+                if known is not None:
+                    near = target - known <= _WINDOW
+                    known = await (self.follow(part.segment, known, target) if near else self._look(part, target))
                 found.append(known)
         return found
 
-    async def _by_window(self, part: SegmentRange, target: int) -> int | None:
-        start = target - _WINDOW
-        if start < part.start:  # after a doubt, where no known start is near
-            return await self.follow(part.segment, part.start, target)
-        pieces = [piece async for piece in read_pieces(self._store, SegmentRange(part.segment, start, target))]
+    async def _look(self, part: SegmentRange, target: int) -> int | None:
+        """What the window that ends at `target` shows."""
+        wanted = SegmentRange(part.segment, target - _WINDOW, target)
+        window = b"".join([piece async for piece in read_pieces(self._store, wanted)])
         # In a thread, because it takes a tenth of a second and more where events are short.
-        position = await asyncio.to_thread(find_boundary, b"".join(pieces))
-        return None if position is None else start + position
+        longest = self._store.max_event_bytes
+        position = await asyncio.to_thread(find_boundary, window, wire.MAX_EVENT, longest)
+        return None if position is None else wanted.start + position
+
+    async def _settle(
+        self, part: SegmentRange, targets: Sequence[int], found: Sequence[int | None]
+    ) -> list[int | None]:
+        """Find what windows left in doubt, one after another, by following the events from a start before."""
+        settled: list[int | None] = []
+        walk = Walk(self._store, part.segment, part.start, self._patience)
+        for target, at in zip(targets, found, strict=True):
+            offset = at
+            if offset is None:
+                await self._approach(walk, part, target)
+                offset = await walk.last_start(target)
+            else:
+                walk.advance(offset)
+            if offset is None:
+                _LOG.warning(
+                    "%s: no start of an event before offset %d can be told for sure, so it is not split there",
+                    part.segment,
+                    target,
+                )
+            settled.append(offset)
+        return settled
+
+    async def _approach(self, walk: Walk, part: SegmentRange, target: int) -> None:
+        """Bring a walk near to a target that is in doubt, by windows before it."""
+        for windows in _EARLIER:
+            end = target - windows * _WINDOW
+            if end - _WINDOW < walk.reached or walk.patience <= 0:
+                return
+            walk.patience -= _WINDOW
+            if (start := await self._look(part, end)) is not None:
+                walk.advance(start)
+                return
 
     async def follow(self, segment: SegmentId, start: int, target: int) -> int | None:
         """The last start of an event up to `target`, from `start` on, which is one; None if it is none."""
-        position, cut_off = start, b""
-        async for piece in read_pieces(self._store, SegmentRange(segment, start, target)):
-            data = cut_off + piece
-            try:
-                _, whole = wire.scan_frames(data, 0, len(data))
-            except MalformedEventError:
-                return None  # whoever reads the range comes to it too, and can say what is wrong
-            cut_off = data[whole:]
-            position += whole
-        return position
+        return await Walk(self._store, segment, start).last_start(target)

@@ -1,7 +1,8 @@
 """One key-value table. Every update can demand a version, which is what the ledgers are built on.
 
-Keys have the length that the table was made with (Pravega's fixed-key-length tables); a partition is chosen by
-the key's hash, as in `KeyValueTableSegments` of the Java client.
+Keys have the length that the table was made with (Pravega's fixed-key-length tables): a primary part and, in some
+tables, a secondary one behind it. A partition is chosen by the hash of the primary part, as in `KeyValueTableSegments`
+of the Java client: so keys with the same primary part are in one partition, in the order of their secondary parts.
 """
 
 import asyncio
@@ -10,8 +11,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from dataclasses import dataclass
 
 from aiopravega import wire
-from aiopravega.control import Access, Controller
-from aiopravega.errors import PravegaError, TableConflictError
+from aiopravega.control import Access, Controller, TableConfiguration
+from aiopravega.errors import ConfigurationError, PravegaError, TableConflictError
 from aiopravega.names import SegmentId
 from aiopravega.retry import Retries
 from aiopravega.routing import SegmentMap, table_key_position
@@ -24,6 +25,8 @@ _VALUES = 15
 _READS_AT_ONCE = 4
 # Updates are not conditional on the length of the table's segment.
 _ANY_OFFSET = -1
+# How much of a wrong key an error message quotes.
+_LONGEST_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,11 @@ def _key_after(key: bytes) -> bytes | None:
 class KeyValueTable:
     """Access to one key-value table; made by `PravegaClient.table`.
 
+    A key is its primary and secondary part, one behind the other.
+
     Raises:
         TableNotFoundError: on the first call, when there is no such table.
+        ConfigurationError: a key does not have the table's length.
     """
 
     def __init__(self, controller: Controller, store: SegmentStore, scope: str, table: str) -> None:
@@ -54,6 +60,7 @@ class KeyValueTable:
         self._scope = scope
         self._table = table
         self._map: SegmentMap | None = None
+        self._configuration: TableConfiguration | None = None
 
     async def get(self, key: bytes) -> TableEntry | None:
         """The entry of a key, or None."""
@@ -196,7 +203,17 @@ class KeyValueTable:
         return self._map
 
     async def _segment(self, key: bytes) -> SegmentId:
-        return (await self._segments()).segment_for(table_key_position(key))
+        segments = await self._segments()
+        if self._configuration is None:
+            self._configuration = await self._controller.table_configuration(self._scope, self._table)
+        lengths = self._configuration
+        if len(key) != lengths.total_key_length:
+            secondary = f", of which {lengths.key_length} are the primary part" if lengths.secondary_key_length else ""
+            raise ConfigurationError(
+                f"{key[:_LONGEST_SHOWN]!r} is no key of key-value table {self._scope}/{self._table}: it has {len(key)} "
+                f"bytes, but the table's keys have {lengths.total_key_length}{secondary}"
+            )
+        return segments.segment_for(table_key_position(key[: lengths.key_length]))
 
     async def _update(self, key: bytes, value: bytes, version: int) -> int:
         segment = await self._segment(key)

@@ -1,35 +1,33 @@
 """The segment store's protocol, sans I/O: commands, frames, events. It opens no socket."""
 
+from aiopravega.sizes import EVENT_HEADER, LARGEST_EVENT, MAX_EVENT
 from aiopravega.wire.command import Command, Reply, Request
 from aiopravega.wire.commands import (
     AppendBlock,
     AppendBlockEnd,
     AppendSetup,
+    CreateTransientSegment,
     DataAppended,
     GetStreamSegmentInfo,
     Hello,
     InvalidEventNumber,
     KeepAlive,
+    MergeSegments,
     ReadSegment,
-    ReadTable,
-    ReadTableKeys,
-    RemoveTableKeys,
+    SegmentCreated,
     SegmentRead,
+    SegmentsMerged,
     SetupAppend,
     StreamSegmentInfo,
-    TableEntriesUpdated,
-    TableKeysRead,
-    TableKeysRemoved,
-    TableRead,
-    UpdateTableEntries,
 )
-from aiopravega.wire.event import EVENT_HEADER, MAX_EVENT, event_header, frame_events, scan_frames
+from aiopravega.wire.event import event_header, frame_events, frame_size, scan_frames
 from aiopravega.wire.failures import (
     AuthTokenCheckFailed,
     ErrorMessage,
     NoSuchSegment,
     OperationUnsupported,
     SegmentAlreadyExists,
+    SegmentAttributeUpdated,
     SegmentIsSealed,
     SegmentIsTruncated,
     TableKeyBadVersion,
@@ -38,7 +36,7 @@ from aiopravega.wire.failures import (
     WrongHost,
     error_for,
 )
-from aiopravega.wire.fields import KEY_ANY_VERSION, KEY_NOT_EXISTS, TableEntry, TableKey
+from aiopravega.wire.fields import KEY_ANY_VERSION, KEY_NOT_EXISTS, NO_VALUE, AttributeUpdate, TableEntry, TableKey
 from aiopravega.wire.framing import (
     FRAME_HEADER,
     MAX_FRAME,
@@ -50,6 +48,16 @@ from aiopravega.wire.framing import (
 )
 from aiopravega.wire.greeting import HELLO, check_hello
 from aiopravega.wire.segment_read import SegmentReadHead
+from aiopravega.wire.table_commands import (
+    ReadTable,
+    ReadTableKeys,
+    RemoveTableKeys,
+    TableEntriesUpdated,
+    TableKeysRead,
+    TableKeysRemoved,
+    TableRead,
+    UpdateTableEntries,
+)
 
 __all__ = [
     "EVENT_HEADER",
@@ -57,13 +65,17 @@ __all__ = [
     "HELLO",
     "KEY_ANY_VERSION",
     "KEY_NOT_EXISTS",
+    "LARGEST_EVENT",
     "MAX_EVENT",
     "MAX_FRAME",
+    "NO_VALUE",
     "AppendBlock",
     "AppendBlockEnd",
     "AppendSetup",
+    "AttributeUpdate",
     "AuthTokenCheckFailed",
     "Command",
+    "CreateTransientSegment",
     "DataAppended",
     "ErrorMessage",
     "FrameDecoder",
@@ -71,6 +83,7 @@ __all__ = [
     "Hello",
     "InvalidEventNumber",
     "KeepAlive",
+    "MergeSegments",
     "NoSuchSegment",
     "OperationUnsupported",
     "ReadSegment",
@@ -80,10 +93,13 @@ __all__ = [
     "Reply",
     "Request",
     "SegmentAlreadyExists",
+    "SegmentAttributeUpdated",
+    "SegmentCreated",
     "SegmentIsSealed",
     "SegmentIsTruncated",
     "SegmentRead",
     "SegmentReadHead",
+    "SegmentsMerged",
     "SetupAppend",
     "StreamSegmentInfo",
     "TableEntriesUpdated",
@@ -104,6 +120,7 @@ __all__ = [
     "error_for",
     "event_header",
     "frame_events",
+    "frame_size",
     "parse_header",
     "scan_frames",
 ]

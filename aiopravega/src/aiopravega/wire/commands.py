@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from aiopravega.wire import fields
 from aiopravega.wire.command import Reply, Request, register
-from aiopravega.wire.fields import TableEntry, TableKey
+from aiopravega.wire.fields import AttributeUpdate
 
 Int = Annotated[int, fields.INT]
 Long = Annotated[int, fields.LONG]
@@ -15,12 +15,10 @@ Text = Annotated[str, fields.TEXT]
 Uuid = Annotated[uuid.UUID, fields.UUID]
 Data = Annotated[bytes | memoryview, fields.DATA]
 Rest = Annotated[bytes | memoryview, fields.REST]
-Keys = Annotated[tuple[TableKey, ...], fields.KEYS]
-Entries = Annotated[tuple[TableEntry, ...], fields.ENTRIES]
-Longs = Annotated[tuple[int, ...], fields.LONGS]
+Updates = Annotated[tuple[AttributeUpdate, ...], fields.UPDATES]
 
 # Where Pravega leaves out a number.
-_ABSENT = -1
+ABSENT = -1
 
 
 @register
@@ -89,7 +87,7 @@ class AppendBlockEnd(Request):
     data: Data
     num_events: Int
     last_event_number: Long
-    request_id: Long = _ABSENT
+    request_id: Long = ABSENT
 
 
 @register
@@ -100,9 +98,9 @@ class DataAppended(Reply):
     TYPE: ClassVar[int] = 7
     writer_id: Uuid
     event_number: Long
-    previous_event_number: Long = _ABSENT
-    request_id: Long = _ABSENT
-    current_segment_write_offset: Long = _ABSENT
+    previous_event_number: Long = ABSENT
+    request_id: Long = ABSENT
+    current_segment_write_offset: Long = ABSENT
 
 
 @register
@@ -114,7 +112,57 @@ class InvalidEventNumber(Reply):
     writer_id: Uuid
     request_id: Long
     server_stack_trace: Text = ""
-    event_number: Long = _ABSENT
+    event_number: Long = ABSENT
+
+
+# --- events that are too long for an append: a segment of their own, which is merged ------------------------
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class CreateTransientSegment(Request):
+    """Makes a segment beside another one, to be merged into it; it ends with the connection. See `SegmentCreated`."""
+
+    TYPE: ClassVar[int] = 40
+    request_id: Long
+    writer_id: Uuid
+    parent_segment: Text
+    delegation_token: Text
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class SegmentCreated(Reply):
+    """The segment exists now, under this name."""
+
+    TYPE: ClassVar[int] = 21
+    request_id: Long
+    segment: Text
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class MergeSegments(Request):
+    """Moves all of one segment to the end of another one, if attributes of that one have the values that it names."""
+
+    TYPE: ClassVar[int] = 58
+    request_id: Long
+    target: Text
+    source: Text
+    delegation_token: Text
+    attribute_updates: Updates = ()
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class SegmentsMerged(Reply):
+    """The source is a part of the target now."""
+
+    TYPE: ClassVar[int] = 59
+    request_id: Long
+    target: Text
+    source: Text
+    new_target_write_offset: Long = ABSENT
 
 
 # --- reads --------------------------------------------------------------------------------------------------
@@ -144,7 +192,7 @@ class SegmentRead(Reply):
     at_tail: Bool
     end_of_segment: Bool
     data: Data
-    request_id: Long = _ABSENT
+    request_id: Long = ABSENT
 
 
 @register
@@ -172,103 +220,3 @@ class StreamSegmentInfo(Reply):
     last_modified: Long
     write_offset: Long
     start_offset: Long = 0
-
-
-# --- key-value tables ---------------------------------------------------------------------------------------
-
-
-@register
-@dataclass(frozen=True, slots=True)
-class UpdateTableEntries(Request):
-    """Puts entries, each if its key has the version that it names."""
-
-    TYPE: ClassVar[int] = 74
-    request_id: Long
-    segment: Text
-    delegation_token: Text
-    entries: Entries
-    table_segment_offset: Long = _ABSENT
-
-
-@register
-@dataclass(frozen=True, slots=True)
-class TableEntriesUpdated(Reply):
-    """The new versions, in the order of the entries."""
-
-    TYPE: ClassVar[int] = 75
-    request_id: Long
-    updated_versions: Longs
-
-
-@register
-@dataclass(frozen=True, slots=True)
-class RemoveTableKeys(Request):
-    """Removes keys, each if it has the version that it names."""
-
-    TYPE: ClassVar[int] = 76
-    request_id: Long
-    segment: Text
-    delegation_token: Text
-    keys: Keys
-    table_segment_offset: Long = _ABSENT
-
-
-@register
-@dataclass(frozen=True, slots=True)
-class TableKeysRemoved(Reply):
-    """The keys are gone."""
-
-    TYPE: ClassVar[int] = 77
-    request_id: Long
-    segment: Text
-
-
-@register
-@dataclass(frozen=True, slots=True)
-class ReadTable(Request):
-    """Asks for the entries of keys."""
-
-    TYPE: ClassVar[int] = 78
-    request_id: Long
-    segment: Text
-    delegation_token: Text
-    keys: Keys
-
-
-@register
-@dataclass(frozen=True, slots=True)
-class TableRead(Reply):
-    """The entries, in the order of the keys; one that does not exist has the version -1."""
-
-    TYPE: ClassVar[int] = 79
-    request_id: Long
-    segment: Text
-    entries: Entries
-
-
-@register
-@dataclass(frozen=True, slots=True)
-class ReadTableKeys(Request):
-    """Asks for a page of all keys, after `continuation_token`; the other three bound it by keys."""
-
-    TYPE: ClassVar[int] = 83
-    request_id: Long
-    segment: Text
-    delegation_token: Text
-    suggested_key_count: Int
-    continuation_token: Data = b""
-    prefix_filter: Data = b""
-    from_key: Data = b""
-    to_key: Data = b""
-
-
-@register
-@dataclass(frozen=True, slots=True)
-class TableKeysRead(Reply):
-    """A page of keys with their versions, and where the next one starts; the last page is empty."""
-
-    TYPE: ClassVar[int] = 84
-    request_id: Long
-    segment: Text
-    keys: Keys
-    continuation_token: Data

@@ -1,18 +1,16 @@
 """Events inside a segment: int32 zero, int32 length, bytes.
 
 Read as one big-endian int64, such a header is the length itself; whatever is beyond the longest event is not a
-header.
+header. An event of more than one append takes is a frame like any other: it was merged into the segment as a whole.
 """
 
 import struct
 from collections.abc import Iterable
 from itertools import chain
-from typing import Final
 
-from aiopravega.errors import MalformedEventError
+from aiopravega.errors import EventTooLargeError, MalformedEventError
+from aiopravega.sizes import EVENT_HEADER, LARGEST_EVENT
 
-EVENT_HEADER: Final = 8
-MAX_EVENT: Final = 8 * 1024 * 1024
 _HEADER = struct.Struct(">q")
 
 
@@ -27,11 +25,21 @@ def frame_events(events: Iterable[bytes]) -> bytes:
     return b"".join(chain.from_iterable(zip(map(_HEADER.pack, map(len, kept)), kept, strict=True)))
 
 
-def scan_frames(buffer: bytes | bytearray | memoryview, start: int, end: int) -> tuple[list[int], int]:
+def frame_size(beginning: bytes) -> int:
+    """How many bytes the frame has that begins so, header included; 0 if the header is not whole."""
+    return EVENT_HEADER + _HEADER.unpack_from(beginning)[0] if len(beginning) >= EVENT_HEADER else 0
+
+
+def scan_frames(
+    buffer: bytes | bytearray | memoryview, start: int, end: int, largest: int = LARGEST_EVENT
+) -> tuple[list[int], int]:
     """Offsets in `buffer` of all whole frames in `[start, end)`, and the end of the last one.
+
+    The header of the frame that `end` cuts off is checked, too, if all of it is there.
 
     Raises:
         MalformedEventError: a header cannot be one; the error says at which offset of the buffer.
+        EventTooLargeError: an event has more than `largest` bytes, which the caller does not want to hold; likewise.
     """
     starts: list[int] = []
     append = starts.append
@@ -40,12 +48,18 @@ def scan_frames(buffer: bytes | bytearray | memoryview, start: int, end: int) ->
     at = start
     while at <= last_header:
         (length,) = unpack(buffer, at)
-        if not 0 <= length <= MAX_EVENT:
-            raise MalformedEventError(
-                f"no event starts at {at}: its header reads {length:#x}. A cut inside an event, or damaged data.", at
-            )
+        if not 0 <= length <= largest:
+            raise _refused(length, at)
         append(at)
         at += EVENT_HEADER + length
     if at > end:  # only the last frame can be cut off
         at = starts.pop()
     return starts, at
+
+
+def _refused(length: int, at: int) -> MalformedEventError | EventTooLargeError:
+    if 0 <= length <= LARGEST_EVENT:
+        return EventTooLargeError(f"the event at {at} has {length:,} bytes", at, length)
+    return MalformedEventError(
+        f"no event starts at {at}: its header reads {length:#x}. A cut inside an event, or damaged data.", at
+    )

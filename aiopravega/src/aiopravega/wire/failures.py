@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from aiopravega import errors
 from aiopravega.wire.command import Reply, register
-from aiopravega.wire.commands import Int, InvalidEventNumber, Long, Text
+from aiopravega.wire.commands import Bool, Int, InvalidEventNumber, Long, Text
 
 TOKEN_EXPIRED = 1
 ILLEGAL_ARGUMENT = 0
@@ -107,6 +107,16 @@ class OperationUnsupported(Reply):
 
 @register
 @dataclass(frozen=True, slots=True)
+class SegmentAttributeUpdated(Reply):
+    """Whether an attribute had the value that an update, or a merge, expects; a merge is answered so only if not."""
+
+    TYPE: ClassVar[int] = 37
+    request_id: Long
+    success: Bool
+
+
+@register
+@dataclass(frozen=True, slots=True)
 class AuthTokenCheckFailed(Reply):
     """The delegation token was refused; on reads `request_id` is the *offset* that was asked for."""
 
@@ -160,6 +170,8 @@ def error_for(reply: Reply, segment: str) -> errors.PravegaError | None:
             return errors.ProtocolError(f"{segment}: the segment store refused: {reply.message[:_TRACE_SHOWN]}")
         case ErrorMessage():
             return errors.ServerError(f"{segment}: the segment store failed: {reply.message[:_TRACE_SHOWN]}")
+        case SegmentAttributeUpdated(success=False):
+            return errors.AlreadyExistsError(f"{segment} has an attribute already that an update expects to be absent")
         case SegmentAlreadyExists():
             return errors.AlreadyExistsError(f"{segment} exists already")
         case TableSegmentNotEmpty():

@@ -24,6 +24,16 @@ class TableKey(NamedTuple):
 
 
 TableEntry = tuple[TableKey, bytes]
+NO_VALUE = -(2**63)
+_REPLACE_IF_EQUALS = 4
+
+
+class AttributeUpdate(NamedTuple):
+    """A segment's attribute gets `new` if it has `old`; `NO_VALUE`: if it has none."""
+
+    attribute: uuid.UUID
+    new: int
+    old: int = NO_VALUE
 
 
 class Field(Protocol[T]):
@@ -142,6 +152,25 @@ class _Entry:
         return (key, bytes(data)), at
 
 
+class _Update:
+    """A conditional update of an attribute: its id, the kind of condition, the new and the old value."""
+
+    def write(self, frame: bytearray, value: AttributeUpdate) -> None:
+        UUID.write(frame, value.attribute)
+        frame.append(_REPLACE_IF_EQUALS)
+        LONG.write(frame, value.new)
+        LONG.write(frame, value.old)
+
+    def read(self, frame: memoryview, at: int) -> tuple[AttributeUpdate, int]:
+        attribute, at = UUID.read(frame, at)
+        kind, at = take(frame, at, 1)[0], at + 1
+        if kind != _REPLACE_IF_EQUALS:
+            raise ProtocolError(f"an update of an attribute has the unknown kind {kind}")
+        new, at = LONG.read(frame, at)
+        old, at = LONG.read(frame, at)
+        return AttributeUpdate(attribute, new, old), at
+
+
 class Many(Generic[T]):
     """A count and so many fields."""
 
@@ -172,4 +201,5 @@ _KEY = _Key()
 KEYS: Many[TableKey] = Many(_KEY)
 ENTRIES: Many[TableEntry] = Many(_Entry())
 LONGS: Many[int] = Many(LONG)
+UPDATES: Many[AttributeUpdate] = Many(_Update())
 AnyField = Field[Any]

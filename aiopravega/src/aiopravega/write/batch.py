@@ -35,13 +35,17 @@ class Block:
         return len(self.payload)
 
 
-def check_event(data: bytes | bytearray | memoryview) -> None:
-    """Raise `EventTooLargeError` if Pravega would refuse an event of this size."""
-    if len(data) > wire.MAX_EVENT:
-        raise EventTooLargeError(
-            f"an event of {len(data):,} bytes: Pravega takes at most {wire.MAX_EVENT:,}; nothing was sent. "
-            "Split it, or store it elsewhere and write its address."
-        )
+def check_event(data: bytes | bytearray | memoryview, largest: int = wire.MAX_EVENT) -> None:
+    """Raise `EventTooLargeError` if an event has more than `largest` bytes."""
+    if len(data) <= largest:
+        return
+    way_out = "Split it, or store it elsewhere and write its address"
+    if len(data) <= wire.LARGEST_EVENT:
+        way_out = f"Write it by a writer with large_events=True (transactions and Spark take none). Or: {way_out}"
+    raise EventTooLargeError(
+        f"an event of {len(data):,} bytes: at most {largest:,} are taken here; nothing of it was sent. {way_out}",
+        size=len(data),
+    )
 
 
 def keyless_blocks(events: Iterable[bytes]) -> Iterator[Block]:

@@ -1,3 +1,4 @@
+# long because: the ways of an event (batched, in blocks, large) share what happens when the stream scales
 """The event writer: routes events by key, survives scaling, keeps the order of every key.
 
 `write` returns when the event is accepted; it is durable after `flush`. Events are batched: a batch leaves when
@@ -8,9 +9,11 @@ import asyncio
 import random
 import uuid
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from types import TracebackType
 from typing import Self
 
+from aiopravega import wire
 from aiopravega.control import Controller
 from aiopravega.errors import PravegaError, SegmentNotFoundError, SegmentSealedError, StreamSealedError
 from aiopravega.names import SegmentId, StreamName
@@ -19,21 +22,32 @@ from aiopravega.store import SegmentStore
 from aiopravega.times import EventTime, TimeUnit
 from aiopravega.write.batch import Block, check_event, keyless_blocks, split_block
 from aiopravega.write.lanes import Lanes
+from aiopravega.write.large_event import LargeEvent
 
 # How long an event may wait for company, in seconds.
 _LINGER = 0.005
+# For a scaling that has sealed a segment, and not yet named those that replace it.
+_SCALING_PAUSE = 0.1
 
 
 class EventWriter:
     """Writes to one stream; made by `PravegaClient.writer`, used with `async with`.
 
-    `writer_id` is the name under which it notes times. It is a new one unless one is given.
+    `writer_id` is the name under which it notes times. It is a new one unless one is given. With `large_events` it
+    takes events over 8 MiB, too, which it merges into the stream one by one.
     """
 
     def __init__(
-        self, controller: Controller, store: SegmentStore, stream: StreamName, writer_id: str | None = None
+        self,
+        controller: Controller,
+        store: SegmentStore,
+        stream: StreamName,
+        writer_id: str | None = None,
+        *,
+        large_events: bool = False,
     ) -> None:
         self.stream = stream
+        self._largest = wire.LARGEST_EVENT if large_events else wire.MAX_EVENT
         self.writer_id = writer_id or str(uuid.uuid4())
         self._controller = controller
         self._store = store
@@ -58,14 +72,17 @@ class EventWriter:
             await self._stop()
 
     async def write(self, data: bytes | bytearray | memoryview, routing_key: str | None = None) -> None:
-        """Accept one event; waits while too many bytes are in flight.
+        """Accept one event; waits while too many bytes are in flight. One of more than 8 MiB is durable then.
 
         Raises:
-            EventTooLargeError: more than 8 MiB; nothing is sent.
+            EventTooLargeError: more than 8 MiB, and the writer takes none such; nothing is sent.
             StreamSealedError: the stream takes no more events.
         """
-        check_event(data)
+        check_event(data, self._largest)
         position = random.random() if routing_key is None else key_position(routing_key)
+        if len(data) > wire.MAX_EVENT:
+            await self._write_large(data, position)
+            return
         full = self._opened().add(data, position)
         if full is not None:
             await self._emit(full)
@@ -76,9 +93,14 @@ class EventWriter:
         """Accept many events; like `write` for each, with less work per event.
 
         Raises:
-            EventTooLargeError: an event has more than 8 MiB; the ones before it are accepted.
+            EventTooLargeError: an event is too long, as for `write`; the ones before it are accepted.
             ValueError: there are more events than keys, or fewer; the pairs are accepted.
         """
+        if self._largest > wire.MAX_EVENT:
+            keys = repeat(None) if routing_keys is None else routing_keys
+            for data, key in zip(events, keys, strict=routing_keys is not None):
+                await self.write(data, key)
+            return
         if routing_keys is None:
             for block in keyless_blocks(events):
                 await self._send(None, block)
@@ -89,6 +111,20 @@ class EventWriter:
             if full is not None:
                 await self._emit(full)
         await self._emit_all()
+
+    async def _write_large(self, data: bytes | bytearray | memoryview, position: float) -> None:
+        """Merge an event into the stream, after all that was accepted before."""
+        event = LargeEvent(self._store, data)
+        while True:
+            await self.flush()
+            lanes = self._opened()
+            try:
+                await event.write_to(lanes.map.segments[lanes.map.index_for(position)])
+            except (SegmentSealedError, SegmentNotFoundError):
+                await asyncio.sleep(_SCALING_PAUSE)
+                await self._follow_scaling(lanes)
+            else:
+                return
 
     @property
     def segments(self) -> SegmentMap:

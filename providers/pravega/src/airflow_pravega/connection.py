@@ -10,6 +10,7 @@ from typing import Any, Final, Protocol
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema import RegistryConfig
+from aiopravega.sizes import LARGEST_EVENT
 
 DEFAULT_PORT: Final = 9090
 SPARK_MASTER: Final = "spark_master"
@@ -17,7 +18,7 @@ SCHEMA_REGISTRY: Final = "schema_registry_uri"
 _TLS: Final = "tls"
 _LIMITS: Final = ("connect_timeout", "request_timeout", "retry_timeout")
 # Extras that are fields of PravegaConfig under the same name.
-_CONFIG_EXTRAS: Final = ("ca_file", "verify_hostname", "token", "scope", *_LIMITS)
+_CONFIG_EXTRAS: Final = ("ca_file", "verify_hostname", "token", "scope", "max_event_bytes", *_LIMITS)
 _EXTRAS: Final = (*_CONFIG_EXTRAS, _TLS, SPARK_MASTER, SCHEMA_REGISTRY)
 _FLAGS: Final = {"true": True, "false": False, "1": True, "0": False}
 
@@ -89,6 +90,7 @@ def _config(connection: ConnectionLike) -> PravegaConfig:
     extras = connection_extras(connection)
     # Said even where it is the default: what is left out, PravegaConfig takes from the environment.
     values: dict[str, Any] = {"scope": None, "ca_file": None, "token": None, "verify_hostname": True}
+    values["max_event_bytes"] = LARGEST_EVENT
     values |= {name: extras[name] for name in _CONFIG_EXTRAS if name in extras}
     return PravegaConfig(
         controller_uri=_controller_uri(connection, extras),

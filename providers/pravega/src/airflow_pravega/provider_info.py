@@ -33,6 +33,11 @@ _CONNECTION_FIELDS: Final[dict[str, Any]] = {
         "schema": _SECRET,
     },
     "scope": {"label": "Default scope", "description": "Scope of streams named without one", "schema": _TEXT},
+    "max_event_bytes": {
+        "label": "Longest event",
+        "description": "Bytes of the longest event that a reader accepts; empty: 2,147,483,639, as Java's readers",
+        "schema": {"type": ["integer", "null"], "minimum": 1},
+    },
     "spark_master": {
         "label": "Spark master",
         "description": "Where the Spark operators run, unless they say otherwise; empty: local[*]",

@@ -23,39 +23,40 @@ _STEP: Final = 4096
 _LOOP_BYTES: Final = 128 * 1024
 
 
-def find_frames(buffer: memoryview, start: int, end: int) -> tuple[Positions, int]:
+def find_frames(buffer: memoryview, start: int, end: int, largest: int = wire.LARGEST_EVENT) -> tuple[Positions, int]:
     """Positions of all whole frames in `[start, end)` of a buffer, and the end of the last one.
 
     The same as `aiopravega.wire.scan_frames`, but as an array.
 
     Raises:
         MalformedEventError: a header cannot be one.
+        EventTooLargeError: an event has more than `largest` bytes.
     """
     found = [np.empty(0, np.int32)]
     at = start
     while at < end:
-        run, at = _equal_frames(buffer, at, end)
+        run, at = _equal_frames(buffer, at, end, largest)
         if len(run):
             found.append(run)
             continue
         limit = min(at + _LOOP_BYTES, end)
-        starts, at = wire.scan_frames(buffer, at, limit)
+        starts, at = wire.scan_frames(buffer, at, limit, largest)
         if not starts and limit < end:  # a frame longer than that
-            starts, at = wire.scan_frames(buffer, at, end)
+            starts, at = wire.scan_frames(buffer, at, end, largest)
         if not starts:
             break
         found.append(np.array(starts, np.int32))
     return np.concatenate(found), at
 
 
-def _equal_frames(buffer: memoryview, start: int, end: int) -> tuple[Positions, int]:
+def _equal_frames(buffer: memoryview, start: int, end: int, largest: int) -> tuple[Positions, int]:
     """Positions of a run of frames of one length that begins at `start`, and its end; none if there is no long one."""
     none = np.empty(0, np.int32), start
     if end - start < wire.EVENT_HEADER:
         return none
     length = int(np.frombuffer(buffer, _HEADER, 1, start)[0])
     stride = wire.EVENT_HEADER + length
-    if not 0 <= length <= wire.MAX_EVENT or end - start < _SHORTEST_RUN * stride:
+    if not 0 <= length <= largest or end - start < _SHORTEST_RUN * stride:
         return none
     headers: npt.NDArray[np.int64] = np.ndarray(((end - start) // stride,), _HEADER, buffer, start, (stride,))
     count, step = 0, _SHORTEST_RUN

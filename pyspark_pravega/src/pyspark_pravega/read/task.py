@@ -59,7 +59,7 @@ def _proving(partition: SegmentPartition, blocks: EventBlocks[Positions]) -> Ite
     try:
         yield from blocks
     except MalformedEventError as error:
-        if part == whole or error.at == whole.start:
+        if part == whole or (error.at == whole.start and not error.cut_off):
             raise
         raise SplitProofError(
             f"{part.segment} was split at offsets {part.start} and {part.end}, but no events begin and "

@@ -76,8 +76,9 @@ def check_events(events: pa.Array) -> pa.BinaryArray:
     if len(lengths) and int(lengths.max()) > wire.MAX_EVENT:
         row = int(lengths.argmax())
         raise EventTooLargeError(
-            f"row {row} of its batch is an event of {lengths[row]:,} bytes: Pravega takes at most "
-            f"{wire.MAX_EVENT:,}. Nothing of it was sent. Split it, or store it elsewhere and write its address."
+            f"row {row} of its batch is an event of {lengths[row]:,} bytes: writes by Spark take at most "
+            f"{wire.MAX_EVENT:,}, as transactions do. Nothing of it was sent. Split it, store it elsewhere and write "
+            "its address, or write it by the client's writer with large_events=True"
         )
     return events
 

@@ -14,8 +14,8 @@ EARLY, LATE = 1_700_000_000_000, 1_700_000_060_000
 
 @pytest.fixture
 def java(pravega_config, tmp_path):
-    from aiopravega.emulator.fetch import ensure_jars
-    from aiopravega.emulator.java import find_java
+    from pravega_emulator.fetch import ensure_jars
+    from pravega_emulator.java import find_java
 
     command = [find_java(), "-cp", f"{ensure_jars()}/*", str(Path(__file__).with_name("JavaTimes.java"))]
 

@@ -11,7 +11,7 @@ def test_the_command_lists_its_topics(capsys) -> None:
     assert "cuts" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("topic", ["catalog", "schema", "ledger", "cuts", "backfill"])
+@pytest.mark.parametrize("topic", ["catalog", "tables", "schema", "ledger", "cuts", "backfill"])
 def test_every_topic_explains_itself(topic: str, capsys) -> None:
     with pytest.raises(SystemExit, match="0"):
         main([topic, "--help"])

@@ -26,6 +26,7 @@ def test_options_say_how_to_reach_the_cluster(tmp_path: Path):
     assert connection_options(config) == {
         "controller": "tls://pravega:9090",
         "verify_hostname": "true",
+        "max_event_bytes": "2147483639",
         "scope": "examples",
         "username": "ada",
         "password": "s3cret",
@@ -34,11 +35,16 @@ def test_options_say_how_to_reach_the_cluster(tmp_path: Path):
 
 
 def test_options_leave_out_what_is_not_set():
-    config = PravegaConfig(controller_uri="tcp://pravega:9090", token="t", verify_hostname=False)
+    config = PravegaConfig(controller_uri="tcp://pravega:9090", token="t", verify_hostname=False, max_event_bytes=100)
 
     options = connection_options(config)
 
-    assert options == {"controller": "tcp://pravega:9090", "token": "t", "verify_hostname": "false"}
+    assert options == {
+        "controller": "tcp://pravega:9090",
+        "token": "t",
+        "verify_hostname": "false",
+        "max_event_bytes": "100",
+    }
 
 
 @pytest.mark.parametrize(
@@ -46,7 +52,12 @@ def test_options_leave_out_what_is_not_set():
     [
         {},
         {"username": "ada", "password": "s3cret", "scope": "examples"},
-        {"token": "t", "verify_hostname": False, "controller_uri": "tls://pravega:9090"},
+        {
+            "token": "t",
+            "max_event_bytes": 8 * 1024 * 1024,
+            "verify_hostname": False,
+            "controller_uri": "tls://pravega:9090",
+        },
     ],
 )
 def test_the_source_reads_the_same_configuration_from_them(settings):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from aiopravega import wire
-from aiopravega.emulator.certificates import make_certificates
 from aiopravega.net import BulkConnection, Connection, Endpoint
+from pravega_emulator.certificates import make_certificates
 
 # A limit that no test reaches, however busy the machine is.
 PATIENT = 60.0

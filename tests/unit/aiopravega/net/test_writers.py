@@ -215,3 +215,28 @@ async def test_a_request_that_the_server_does_not_take_is_a_time_out(connect):
     await connection.close()
     with pytest.raises(PravegaConnectionError):
         await sending
+
+
+async def test_nothing_is_written_into_a_connection_that_is_lost(connect, caplog):
+    """The loop hears of the loss one round later; who sends block after block without a pause hears of it before."""
+    lost = asyncio.Event()
+
+    async def play(peer):
+        await peer.receive()
+        peer.reset()
+        await asyncio.sleep(0)  # the socket is closed in the loop's next round
+        lost.set()
+
+    connection = await connect(play)
+    writer = Writer(connection)
+    await connection.send(block(writer, b"data", 1))
+    await lost.wait()
+
+    async def send_many():
+        for number in range(2, 100):
+            await connection.send(block(writer, b"data", number))
+
+    with pytest.raises(PravegaConnectionError, match="was lost while sending"):
+        await send_many()
+
+    assert not caplog.records

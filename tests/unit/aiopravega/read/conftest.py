@@ -90,11 +90,15 @@ def serve() -> Iterator[Callable[..., tuple[ScriptedStore, BulkReader]]]:
     with contextlib.ExitStack() as stack:
 
         def start(
-            content: bytes, script: Script = plainly, *, retry: float = 20.0, patience: float = 20.0
+            content: bytes, script: Script = plainly, *, retry: float = 20.0, patience: float = 20.0, **settings: int
         ) -> tuple[ScriptedStore, BulkReader]:
             store = stack.enter_context(ScriptedStore(content, script))
             config = PravegaConfig(
-                controller_uri="tcp://127.0.0.1:1", token=None, request_timeout=patience, retry_timeout=retry
+                controller_uri="tcp://127.0.0.1:1",
+                token=None,
+                request_timeout=patience,
+                retry_timeout=retry,
+                **settings,
             )
             reader = BulkReader(store.locate, config)
             stack.callback(reader.close)

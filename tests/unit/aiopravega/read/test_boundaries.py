@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from aiopravega.read.boundaries import find_boundary, window_bytes
 
 MAX = 8 * 1024 * 1024
+LONGEST = 2**31 - 9
 
 
 def framed(events: list[bytes]) -> bytes:
@@ -102,6 +103,61 @@ def test_a_window_that_is_too_small_for_certainty_is_refused():
 def test_bytes_that_are_no_events_have_no_start():
     assert find_boundary(b"x" * window_bytes()) is None
     assert find_boundary(bytes(window_bytes())) is None
+
+
+SPARSE = bytearray(2 * SIZE)
+for index in random.Random(4).sample(range(2 * SIZE), SIZE // 25):
+    SPARSE[index] = index % 251 + 1
+INSIDE_LONG_EVENTS = {
+    "random bytes": random.Random(5).randbytes(SIZE),
+    "sparse bytes, as images and arrays have them": bytes(SPARSE[SIZE:]),
+    "zeros": bytes(SIZE),
+    "text": b"0123456789" * (SIZE // 10 + 1),
+}
+
+
+@pytest.mark.parametrize("data", INSIDE_LONG_EVENTS.values(), ids=INSIDE_LONG_EVENTS)
+def test_nothing_is_said_of_bytes_inside_a_long_event(data):
+    for at in OFFSETS:
+        assert find_boundary(data[at : at + window_bytes()], longest=LONGEST) is None
+
+
+@pytest.mark.parametrize("data", INSIDE_LONG_EVENTS.values(), ids=INSIDE_LONG_EVENTS)
+@pytest.mark.parametrize("before", [1_000_000, 7_000_000, 12_000_000])
+def test_before_a_long_event_a_true_start_is_found_or_none(data, before):
+    events = [*repeated(json(1, 1000), before), data]
+    right = starts(events) | {None}
+
+    assert find_boundary(framed(events)[: window_bytes()], longest=LONGEST) in right
+
+
+@pytest.mark.parametrize("data", INSIDE_LONG_EVENTS.values(), ids=INSIDE_LONG_EVENTS)
+@pytest.mark.parametrize("before", [1_000_000, 7_000_000, 12_000_000])
+def test_after_a_long_event_a_true_start_is_found_or_none(data, before):
+    events = [data, *repeated(json(1, 1000), SIZE)]
+    right = starts(events) | {None}
+    begin = len(data) + 8 - before
+
+    found = find_boundary(framed(events)[begin : begin + window_bytes()], longest=LONGEST)
+
+    assert (None if found is None else begin + found) in right
+
+
+@pytest.mark.parametrize("name", ["JSON of 100 bytes", "JSON of one kilobyte", "random bytes"])
+def test_small_events_are_believed_although_long_ones_may_exist(name):
+    events, begin = ORDINARY[name], 54_321
+
+    found = find_boundary(framed(events)[begin : begin + window_bytes()], longest=LONGEST)
+
+    assert found is not None
+    assert begin + found in starts(events)
+
+
+def test_a_few_large_events_are_a_doubt_where_longer_ones_may_exist():
+    window = framed(ORDINARY["the largest events"])[: window_bytes()]
+
+    assert find_boundary(window) is not None
+    assert find_boundary(window, longest=LONGEST) is None
 
 
 LARGEST = 60

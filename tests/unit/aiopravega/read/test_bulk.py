@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from aiopravega import SegmentId, SegmentRange, StreamName, wire
 from aiopravega.errors import (
     AuthenticationError,
+    EventTooLargeError,
     InvalidRangeError,
     MalformedEventError,
     PravegaConnectionError,
@@ -131,6 +132,40 @@ def test_events_of_the_largest_size_come_whole_in_blocks_of_the_default_size(ser
     found = read(reader, 0, len(content), block_bytes=wire.MAX_EVENT, request_bytes=KB * KB)
 
     assert found == at_offsets(events)
+
+
+def test_an_event_longer_than_a_block_is_put_together_in_one_buffer_of_its_size(serve):
+    events = [b"small", b"L" * 300 * KB, b"next", b"M" * 70 * KB, b"N" * 40 * KB, b""]
+    content = framed(events)
+    _, reader = serve(content)
+    sizes: list[int] = []
+
+    def allocate(size):
+        sizes.append(size)
+        return bytearray(size)
+
+    assert read(reader, 0, len(content), allocate=allocate) == at_offsets(events)
+    assert {40 * KB + 8, 70 * KB + 8, 300 * KB + 8} <= set(sizes)
+
+
+def test_an_event_beyond_the_limit_is_refused_before_there_is_a_buffer_for_it(serve):
+    events = [b"small", b"L" * 300 * KB, b"next"]
+    content = framed(events)
+    store, reader = serve(content, max_event_bytes=300 * KB - 1)
+
+    with pytest.raises(EventTooLargeError, match=rf"{NAME}: the event at offset 13 has 307,200 bytes.*=307,199") as it:
+        read(reader, 0, len(content))
+
+    assert (it.value.at, it.value.size) == (13, 300 * KB)
+    assert len(store.requests) < 20
+
+
+def test_an_event_that_goes_on_behind_the_range_is_refused_before_there_is_a_buffer_for_it(serve):
+    content = framed([b"small"]) + wire.event_header(wire.LARGEST_EVENT) + bytes(100 * KB)
+    _, reader = serve(content)
+
+    with pytest.raises(MalformedEventError, match="ends inside the event at 13"):
+        read(reader, 0, len(content))
 
 
 def test_events_of_no_bytes_are_events(serve):

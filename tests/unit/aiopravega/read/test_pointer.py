@@ -42,7 +42,7 @@ def test_a_text_gives_the_pointer_that_it_was_made_of(number, epoch, offset, len
         "examples/orders/7.#epoch.2:٤٠٩٦-108",
         "examples/or ders/7.#epoch.2:4096-108",
         "examples/orders/7.#epoch.2:4096-7",
-        "examples/orders/7.#epoch.2:4096-8388617",
+        "examples/orders/7.#epoch.2:4096-2147483648",
     ],
 )
 def test_a_text_that_is_no_pointer_is_refused(text):

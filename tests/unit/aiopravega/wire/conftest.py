@@ -8,7 +8,9 @@ from aiopravega import wire
 
 WRITER = uuid.UUID("01234567-89ab-cdef-fedc-ba9876543210")
 SEGMENT = "examples/orders/3.#epoch.2"
+TRANSIENT = f"{SEGMENT}#transient.{WRITER.hex}"
 FAR = 1 << 40
+UPDATES = (wire.AttributeUpdate(WRITER, 1), wire.AttributeUpdate(uuid.UUID(int=9), 5, 4))
 KEYS = (wire.TableKey(b"k1"), wire.TableKey(b""))
 ENTRIES = ((wire.TableKey(b"k1", wire.KEY_NOT_EXISTS), b"v1"), (wire.TableKey(b"k2", 5), b""))
 
@@ -21,6 +23,11 @@ COMMANDS = [
     wire.AppendBlockEnd(WRITER, 11, b"rest", 2, 41, 8),
     wire.DataAppended(WRITER, 41, 39, 8, 4096),
     wire.InvalidEventNumber(WRITER, 8, "trace", 41),
+    wire.CreateTransientSegment(7, WRITER, SEGMENT, "token"),
+    wire.SegmentCreated(7, TRANSIENT),
+    wire.MergeSegments(8, SEGMENT, TRANSIENT, "token", UPDATES),
+    wire.SegmentsMerged(8, SEGMENT, TRANSIENT, 9_000_008),
+    wire.SegmentAttributeUpdated(8, False),
     wire.ReadSegment(SEGMENT, FAR, 65536, "token", 9),
     wire.SegmentRead(SEGMENT, FAR, True, False, b"some bytes", 9),
     wire.GetStreamSegmentInfo(10, SEGMENT, "token"),

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiopravega import wire
-from aiopravega.errors import MalformedEventError
+from aiopravega.errors import EventTooLargeError, MalformedEventError
 
 MIB = 1024 * 1024
 
@@ -54,14 +54,30 @@ def test_the_longest_event_is_an_event():
     assert wire.scan_frames(data, 0, len(data)) == ([0, 8 + 8 * MIB], len(data))
 
 
-def test_the_longest_event_may_be_cut_off_too():
-    assert wire.scan_frames(wire.event_header(8 * MIB), 0, 8) == ([], 0)
+@pytest.mark.parametrize("length", [8 * MIB, 8 * MIB + 1, wire.LARGEST_EVENT])
+def test_the_longest_events_may_be_cut_off_too(length):
+    assert wire.scan_frames(wire.event_header(length), 0, 8) == ([], 0)
+    assert wire.frame_size(wire.event_header(length) + b"more") == 8 + length
+
+
+def test_an_event_that_is_longer_than_wanted_is_refused_with_its_place_and_size():
+    data = framed(b"good", b"x" * 101)
+
+    assert wire.scan_frames(data, 0, len(data), 101)[1] == len(data)
+    with pytest.raises(EventTooLargeError, match="the event at 12 has 101 bytes") as refused:
+        wire.scan_frames(data, 0, 20, 100)
+
+    assert (refused.value.at, refused.value.size) == (12, 101)
+
+
+def test_half_a_header_does_not_say_how_long_its_frame_is():
+    assert wire.frame_size(wire.event_header(5)[:7]) == 0
 
 
 @pytest.mark.parametrize(
     "header",
     [
-        "0000000000800001",  # one byte more than 8 MiB
+        "000000007ffffff8",  # one byte more than Java writes
         "00000000ffffffff",  # a negative length
         "0000000100000001",  # another type
         "ffffffff00000001",

@@ -17,6 +17,7 @@ SEGMENT = "examples/orders/0.#epoch.0"
         (wire.NoSuchSegment(1, SEGMENT), errors.SegmentNotFoundError, False, "does not exist"),
         (wire.SegmentIsTruncated(1, SEGMENT, 4096), errors.StreamTruncatedError, False, "starts at offset 4096"),
         (wire.SegmentAlreadyExists(1, SEGMENT), errors.AlreadyExistsError, False, "exists already"),
+        (wire.SegmentAttributeUpdated(1, False), errors.AlreadyExistsError, False, "to be absent"),
         (wire.TableKeyBadVersion(1, SEGMENT), errors.TableConflictError, False, "version"),
         (wire.TableKeyDoesNotExist(1, SEGMENT), errors.TableConflictError, False, "version"),
         (wire.TableSegmentNotEmpty(1, SEGMENT), errors.ProtocolError, False, "entries"),

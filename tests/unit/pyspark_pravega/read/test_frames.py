@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiopravega import wire
-from aiopravega.errors import MalformedEventError
+from aiopravega.errors import EventTooLargeError, MalformedEventError
 from pyspark_pravega.read.frames import find_frames
 
 
@@ -75,7 +75,7 @@ def test_headers_inside_events_are_not_taken_for_frames():
 
 
 @pytest.mark.parametrize("good", [0, 10, 5_000])
-@pytest.mark.parametrize("header", [b"\xff" * 8, b"\0\0\0\1" + bytes(4), (8 * 1024 * 1024 + 1).to_bytes(8, "big")])
+@pytest.mark.parametrize("header", [b"\xff" * 8, b"\0\0\0\1" + bytes(4), (wire.LARGEST_EVENT + 1).to_bytes(8, "big")])
 def test_what_is_no_header_is_refused_with_its_place(good, header):
     before = bytes(framed([50] * good))
     buffer = memoryview(before + header + bytes(100))
@@ -83,3 +83,12 @@ def test_what_is_no_header_is_refused_with_its_place(good, header):
     with pytest.raises(MalformedEventError) as raised:
         find_frames(buffer, 0, len(buffer))
     assert raised.value.at == len(before)
+
+
+@pytest.mark.parametrize("good", [0, 10, 5_000])
+def test_an_event_that_is_longer_than_wanted_is_refused_with_its_place(good):
+    buffer = framed([50] * good + [51] * 100)
+
+    with pytest.raises(EventTooLargeError) as raised:
+        find_frames(buffer, 0, len(buffer), 50)
+    assert (raised.value.at, raised.value.size) == (58 * good, 51)

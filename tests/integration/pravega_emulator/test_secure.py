@@ -1,0 +1,100 @@
+"""The embedded Pravega with TLS and authentication: who gets in, and how far."""
+
+import ssl
+import urllib.error
+import urllib.request
+import uuid
+from base64 import b64encode
+
+import pytest
+
+from aiopravega import PravegaClient, StreamCutRange
+from aiopravega.errors import AuthenticationError, PermissionDeniedError, PravegaError, TlsError
+from pravega_emulator import Account, PravegaEmulator
+
+OWN_SCOPE = "prn::/,READ;prn::/scope:mine,READ_UPDATE;prn::/scope:mine/stream:orders,READ_UPDATE"
+
+pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("emulator-secure")]  # servers start
+
+
+@pytest.fixture(scope="module")
+def emulator():
+    accounts = [Account("clerk", "of-the-clerk", OWN_SCOPE)]
+    with PravegaEmulator(
+        schema_registry=True, tls=True, auth=True, accounts=accounts, cache_megabytes=128, heap_megabytes=512
+    ) as running:
+        yield running
+
+
+async def test_the_admin_may_do_everything_and_the_reader_may_read(pravega_emulator_secure):
+    scope = f"s{uuid.uuid4().hex}"
+    async with PravegaClient(pravega_emulator_secure.config) as admin:
+        await admin.create_scope(scope)
+        await admin.create_stream(scope, "stream")
+        async with admin.writer(scope, "stream") as writer:
+            await writer.write(b"event")
+
+    async with PravegaClient(pravega_emulator_secure.config_for("reader")) as reader:
+        everything = StreamCutRange(await reader.head(scope, "stream"), await reader.tail(scope, "stream"))
+        assert [event.data async for event in reader.read(everything)] == [b"event"]
+        with pytest.raises(PermissionDeniedError):
+            await reader.create_stream(scope, "other")
+        with pytest.raises(PermissionDeniedError):
+            async with reader.writer(scope, "stream") as writer:
+                await writer.write(b"not allowed")
+
+
+async def test_an_account_may_do_what_its_rules_say(emulator):
+    async with PravegaClient(emulator.config) as admin:
+        await admin.create_scope("mine")
+        await admin.create_scope("theirs")
+
+    async with PravegaClient(emulator.config_for("clerk")) as clerk:
+        await clerk.create_stream("mine", "orders")
+        with pytest.raises(PermissionDeniedError):
+            await clerk.create_stream("theirs", "orders")
+
+
+async def test_nobody_gets_in_without_the_right_password(emulator):
+    nobody = emulator.config.model_copy(update={"username": None, "password": None, "retry_timeout": 0.0})
+    wrong = emulator.config_for("clerk").model_copy(update={"username": "admin", "retry_timeout": 0.0})
+
+    for config in (nobody, wrong):
+        with pytest.raises(AuthenticationError):
+            async with PravegaClient(config) as client:
+                await client.create_scope("x")
+
+
+async def test_nobody_gets_in_without_the_authority_or_without_tls(emulator, pravega_emulator_secure):
+    other_authority = {"ca_file": pravega_emulator_secure.config.ca_file, "retry_timeout": 0.0}
+    with pytest.raises(TlsError):
+        async with PravegaClient(emulator.config.model_copy(update=other_authority)) as client:
+            await client.create_scope("x")
+
+    plain = {"controller_uri": emulator.controller_uri.replace("tls", "tcp"), "ca_file": None, "retry_timeout": 0.0}
+    with pytest.raises(PravegaError):
+        async with PravegaClient(emulator.config.model_copy(update=plain)) as client:
+            await client.create_scope("x")
+
+
+def test_the_schema_registry_is_encrypted_and_asks_for_credentials_too(emulator):
+    context = ssl.create_default_context(cafile=emulator.config.ca_file)
+    request = urllib.request.Request(f"{emulator.schema_registry_uri}/v1/groups?limit=10")
+
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(request, timeout=30, context=context)
+    assert caught.value.code == 401
+
+    variables = emulator.environment()
+    token = b64encode(f"{variables['PRAVEGA_USERNAME']}:{variables['PRAVEGA_PASSWORD']}".encode()).decode()
+    request.add_header("Authorization", f"Basic {token}")
+    with urllib.request.urlopen(request, timeout=30, context=context) as answer:
+        assert answer.status == 200
+
+
+def test_passwords_are_in_no_log(emulator):
+    secrets = [emulator.environment("clerk")["PRAVEGA_PASSWORD"], emulator.environment()["PRAVEGA_PASSWORD"]]
+
+    for log in emulator.logs.iterdir():
+        text = log.read_text()
+        assert not any(secret in text for secret in secrets)
