@@ -60,7 +60,7 @@ async def test_a_ledger_that_was_deleted_and_made_again_is_an_error(client, ledg
     again = client.commit_ledger(ledger.scope, ledger.table)
     await again.create()
 
-    with pytest.raises(WrongLedgerError, match=r"was deleted, or emptied, .* pravega ledger adopt --stream"):
+    with pytest.raises(WrongLedgerError, match=r"was deleted, or emptied, .*pravega ledger adopt --stream"):
         await again.mark(sink)
 
 
