@@ -14,6 +14,7 @@ inside a long event, still fool it; whoever reads the pieces notices that they d
 This module knows bytes only, no servers and no offsets in segments.
 """
 
+import math
 import re
 import struct
 from bisect import bisect_right
@@ -29,9 +30,13 @@ _RUN: Final = re.compile(rb"\0\0\0\0\0\0*")
 _ZEROS: Final = bytes(5)
 # The zero bytes that are a header of their own: of an event of no bytes.
 _EMPTY_FRAMES: Final = re.compile(rb"\0\0\0\0\0\0\0\0\0*")
-# So many events with data make a chain that is believed where events may be longer than the window. In bytes that are
-# no frames, each has to end at one of few positions before the end of a run of zeros: of eight, three can be one.
+# So many events with data make a chain that is believed in any case where events may be longer than the window.
 STRONG: Final = 64
+# Fewer are enough where few positions could be a header: so many that bytes which are no frames give such a chain once
+# in this many windows. With each event a chain comes to the end of a run of zeros: of eight positions, three can start
+# the next.
+_WINDOWS: Final = 10**9
+_MOST_LIKELY: Final = 3 / 8
 # How far before the end of a run of zeros a header can start that is not of an event of no bytes.
 _BEFORE_END: Final = (7, 6, 5)
 
@@ -48,7 +53,7 @@ def find_boundary(window: bytes | bytearray, largest: int = wire.MAX_EVENT, long
         window: whole and cut frames of a segment, at least `window_bytes(largest)` of them.
         largest: bytes of the longest event that is common.
         longest: bytes of the longest event that there can be, if that is more than `largest`. Then a chain of fewer
-            than `STRONG` events with data is a doubt, and one of more can still be inside an event that has frames.
+            than `STRONG` events with data can be a doubt, and one of more can still be inside an event that has frames.
 
     Raises:
         ValueError: the window is too small for an answer that is sure.
@@ -73,11 +78,13 @@ class _Chains:
         """The last position of the one chain that all others have met."""
         window, unpack, alive, dead = self._window, _HEADER.unpack_from, self._alive, self._dead
         first: list[int] = []
+        zeros = 0  # positions with as many zeros as a header has
         one_frame = self._largest + wire.EVENT_HEADER
         for run in _RUN.finditer(window):
             start, end = run.span()
             if start >= one_frame:
                 break
+            zeros += end - start - len(_ZEROS) + 1
             # Zeros up to the end, or up to a header that it cuts off: any of them may start the next event.
             if end - _BEFORE_END[-1] > self._last:
                 return None
@@ -96,7 +103,7 @@ class _Chains:
                     return None
                 first = first or chain
                 alive.update(chain)
-        if self._longest > self._largest and len(first) < STRONG:
+        if self._longest > self._largest and len(first) < _enough(zeros, zeros / one_frame):
             return None
         return first[-1] if first else None
 
@@ -137,3 +144,10 @@ class _Chains:
     @cached_property
     def _empty_frames(self) -> list[tuple[int, int]]:
         return [run.span() for run in _EMPTY_FRAMES.finditer(self._window)]
+
+
+def _enough(candidates: int, share: float) -> int:
+    """Events of a chain that is believed, if so many positions could start one, which are this share of all."""
+    if not candidates:
+        return STRONG
+    return min(STRONG, math.ceil(math.log(_WINDOWS * candidates) / -math.log(min(share, _MOST_LIKELY))))

@@ -7,6 +7,7 @@ Bytes are asked for ahead and out of order; events come in the order of the segm
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from aiopravega import wire
@@ -87,28 +88,29 @@ async def read_segment(store: SegmentStore, wanted: SegmentRange) -> AsyncIterat
     carried: list[bytes] = []
     size = needed = 0  # bytes that are carried, and that the event has which they begin
     position = wanted.start  # of the first byte that is carried
-    async for piece in read_pieces(store, wanted):
-        carried.append(piece)
-        size += len(piece)
-        if size < needed:
-            continue
-        data = b"".join(carried)
-        carried.clear()
-        try:
-            frames, whole = wire.scan_frames(data, 0, len(data), store.max_event_bytes)
-        except MalformedEventError as error:
-            raise no_event(wanted, position + error.at) from error
-        except EventTooLargeError as error:
-            raise too_large(wanted.segment, position + error.at, error.size, store.max_event_bytes) from error
-        ends = [*frames[1:], whole]
-        for start, end in zip(frames, ends, strict=False):
-            yield Event(data[start + wire.EVENT_HEADER : end], wanted.segment, position + start)
-        rest = data[whole:]
-        carried.append(rest)
-        size, needed = len(rest), wire.frame_size(rest)
-        position += whole
-        if position + needed > wanted.end:
-            break
+    async with aclosing(read_pieces(store, wanted)) as pieces:
+        async for piece in pieces:
+            carried.append(piece)
+            size += len(piece)
+            if size < needed:
+                continue
+            data = b"".join(carried)
+            carried.clear()
+            try:
+                frames, whole = wire.scan_frames(data, 0, len(data), store.max_event_bytes)
+            except MalformedEventError as error:
+                raise no_event(wanted, position + error.at) from error
+            except EventTooLargeError as error:
+                raise too_large(wanted.segment, position + error.at, error.size, store.max_event_bytes) from error
+            ends = [*frames[1:], whole]
+            for start, end in zip(frames, ends, strict=False):
+                yield Event(data[start + wire.EVENT_HEADER : end], wanted.segment, position + start)
+            rest = data[whole:]
+            carried.append(rest)
+            size, needed = len(rest), wire.frame_size(rest)
+            position += whole
+            if position + needed > wanted.end:
+                break
     if size:
         raise cut_off(wanted, position)
 

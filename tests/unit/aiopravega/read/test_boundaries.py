@@ -153,11 +153,13 @@ def test_small_events_are_believed_although_long_ones_may_exist(name):
     assert begin + found in starts(events)
 
 
-def test_a_few_large_events_are_a_doubt_where_longer_ones_may_exist():
-    window = framed(ORDINARY["the largest events"])[: window_bytes()]
+@pytest.mark.parametrize("name", ["the largest events", "the largest events, full of frames, in a row"])
+def test_two_large_events_are_believed_if_hardly_any_other_position_could_be_a_start(name):
+    window = framed(ORDINARY[name])[: window_bytes()]
+    believed = {"the largest events": 2 * (MAX + 8)}.get(name)
 
     assert find_boundary(window) is not None
-    assert find_boundary(window, longest=LONGEST) is None
+    assert find_boundary(window, longest=LONGEST) == believed
 
 
 LARGEST = 60
