@@ -27,6 +27,7 @@ ASK_THE_CLIENT_FOR_THE_EMULATOR = """
 from aiopravega.errors import PravegaError
 try:
     from aiopravega.emulator import PravegaEmulator
+    print(PravegaEmulator.__module__)
 except PravegaError as error:
     print(error)
 """
@@ -113,24 +114,19 @@ def test_the_client_brings_neither_a_host_nor_arrow_nor_a_server(environment: En
     said = environment.python_runs("-c", ASK_THE_CLIENT_FOR_THE_EMULATOR)
     assert said.strip() == "PravegaEmulator is in a distribution of its own: pip install pravega-emulator"
 
+    assert "pravega-emulator" in environment.install("aiopravega[emulator]")
+    assert environment.python_runs("-c", ASK_THE_CLIENT_FOR_THE_EMULATOR).strip() == "pravega_emulator.standalone"
+
 
 def test_the_emulator_brings_the_client_and_neither_a_host_nor_pytest(environment: Environment) -> None:
     installed = environment.install("pravega-emulator")
     assert {"pravega-emulator", "aiopravega", "jgo", "cryptography"} <= installed
     assert not installed & (HOSTS | {"pyarrow", "pandas", "numpy", "pytest"})
     environment.python_runs("-c", IMPORT_ALL, "pravega_emulator", "pravega_emulator.pytest_plugin")
-    environment.python_runs("-c", IMPORT_ALL, "aiopravega", *OF_EXTRAS)
     assert "fetch" in run(environment.folder / "bin" / "pravega-emulator", "--help")
 
-
-def test_the_client_finds_the_emulator_which_is_an_extra_of_it(environment: Environment) -> None:
-    assert "pravega-emulator" in environment.install("aiopravega[emulator]")
-    module = "from aiopravega.emulator import PravegaEmulator; print(PravegaEmulator.__module__)"
-    assert environment.python_runs("-c", module).strip() == "pravega_emulator.standalone"
-
-
-def test_the_fixtures_are_there_and_disturb_no_test_of_those_who_do_not_use_them(environment: Environment) -> None:
-    environment.install("pravega-emulator", "pytest")
+    # With pytest its fixtures are there, and disturb no test of those who do not use them.
+    environment.install("pytest")
     (environment.folder / "test_of_a_user.py").write_text("def test_nothing_of_pravega():\n    assert True\n")
     assert "1 passed" in environment.python_runs("-m", "pytest", "-W", "error", "test_of_a_user.py")
     fixtures = environment.python_runs("-m", "pytest", "--fixtures", "-q")
@@ -156,6 +152,7 @@ def test_airflow_needs_neither_spark_nor_dagster(environment: Environment) -> No
         "-c", "import airflow_pravega as p; print(p.get_provider_info()['package-name'])"
     )
     assert information.split()[-1] == "airflow-provider-pravega"
+    assert {"pyspark", "pyspark-pravega"} <= environment.install("airflow-provider-pravega[spark]")
 
 
 def test_dagster_needs_neither_spark_nor_airflow(environment: Environment) -> None:
@@ -164,8 +161,4 @@ def test_dagster_needs_neither_spark_nor_airflow(environment: Environment) -> No
     assert installed & HOSTS == {"dagster"}
     assert not installed & {"pyspark-pravega", "pyarrow", "airflow-provider-pravega"}
     environment.python_runs("-c", IMPORT_ALL, "dagster_pravega")
-
-
-@pytest.mark.parametrize("distribution", ["airflow-provider-pravega", "dagster-pravega"])
-def test_the_extra_spark_brings_spark(environment: Environment, distribution: str) -> None:
-    assert {"pyspark", "pyspark-pravega", distribution} <= environment.install(f"{distribution}[spark]")
+    assert {"pyspark", "pyspark-pravega"} <= environment.install("dagster-pravega[spark]")

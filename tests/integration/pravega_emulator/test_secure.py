@@ -1,4 +1,4 @@
-"""The embedded Pravega with TLS and authentication: who gets in, and how far."""
+"""The embedded Pravega with TLS and authentication: who gets in, and how far. Accounts of one's own: `test_durable`."""
 
 import ssl
 import urllib.error
@@ -10,20 +10,7 @@ import pytest
 
 from aiopravega import PravegaClient, StreamCutRange
 from aiopravega.errors import AuthenticationError, PermissionDeniedError, PravegaError, TlsError
-from pravega_emulator import Account, PravegaEmulator
-
-OWN_SCOPE = "prn::/,READ;prn::/scope:mine,READ_UPDATE;prn::/scope:mine/stream:orders,READ_UPDATE"
-
-pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("emulator-secure")]  # servers start
-
-
-@pytest.fixture(scope="module")
-def emulator():
-    accounts = [Account("clerk", "of-the-clerk", OWN_SCOPE)]
-    with PravegaEmulator(
-        schema_registry=True, tls=True, auth=True, accounts=accounts, cache_megabytes=128, heap_megabytes=512
-    ) as running:
-        yield running
+from pravega_emulator.certificates import make_certificates
 
 
 async def test_the_admin_may_do_everything_and_the_reader_may_read(pravega_emulator_secure):
@@ -44,20 +31,10 @@ async def test_the_admin_may_do_everything_and_the_reader_may_read(pravega_emula
                 await writer.write(b"not allowed")
 
 
-async def test_an_account_may_do_what_its_rules_say(emulator):
-    async with PravegaClient(emulator.config) as admin:
-        await admin.create_scope("mine")
-        await admin.create_scope("theirs")
-
-    async with PravegaClient(emulator.config_for("clerk")) as clerk:
-        await clerk.create_stream("mine", "orders")
-        with pytest.raises(PermissionDeniedError):
-            await clerk.create_stream("theirs", "orders")
-
-
-async def test_nobody_gets_in_without_the_right_password(emulator):
+async def test_nobody_gets_in_without_the_right_password(pravega_emulator_secure):
+    emulator = pravega_emulator_secure
     nobody = emulator.config.model_copy(update={"username": None, "password": None, "retry_timeout": 0.0})
-    wrong = emulator.config_for("clerk").model_copy(update={"username": "admin", "retry_timeout": 0.0})
+    wrong = emulator.config_for("reader").model_copy(update={"username": "admin", "retry_timeout": 0.0})
 
     for config in (nobody, wrong):
         with pytest.raises(AuthenticationError):
@@ -65,8 +42,9 @@ async def test_nobody_gets_in_without_the_right_password(emulator):
                 await client.create_scope("x")
 
 
-async def test_nobody_gets_in_without_the_authority_or_without_tls(emulator, pravega_emulator_secure):
-    other_authority = {"ca_file": pravega_emulator_secure.config.ca_file, "retry_timeout": 0.0}
+async def test_nobody_gets_in_without_the_authority_or_without_tls(pravega_emulator_secure, tmp_path):
+    emulator = pravega_emulator_secure
+    other_authority = {"ca_file": str(make_certificates(tmp_path).ca), "retry_timeout": 0.0}
     with pytest.raises(TlsError):
         async with PravegaClient(emulator.config.model_copy(update=other_authority)) as client:
             await client.create_scope("x")
@@ -77,7 +55,8 @@ async def test_nobody_gets_in_without_the_authority_or_without_tls(emulator, pra
             await client.create_scope("x")
 
 
-def test_the_schema_registry_is_encrypted_and_asks_for_credentials_too(emulator):
+def test_the_schema_registry_is_encrypted_and_asks_for_credentials_too(pravega_emulator_secure):
+    emulator = pravega_emulator_secure
     context = ssl.create_default_context(cafile=emulator.config.ca_file)
     request = urllib.request.Request(f"{emulator.schema_registry_uri}/v1/groups?limit=10")
 
@@ -92,9 +71,9 @@ def test_the_schema_registry_is_encrypted_and_asks_for_credentials_too(emulator)
         assert answer.status == 200
 
 
-def test_passwords_are_in_no_log(emulator):
-    secrets = [emulator.environment("clerk")["PRAVEGA_PASSWORD"], emulator.environment()["PRAVEGA_PASSWORD"]]
+def test_passwords_are_in_no_log(pravega_emulator_secure):
+    secrets = [pravega_emulator_secure.environment(name)["PRAVEGA_PASSWORD"] for name in ("admin", "reader")]
 
-    for log in emulator.logs.iterdir():
+    for log in pravega_emulator_secure.logs.iterdir():
         text = log.read_text()
         assert not any(secret in text for secret in secrets)

@@ -13,8 +13,7 @@ import pytest
 
 from aiopravega import PravegaClient, PravegaConfig, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, EmulatorError, PravegaConnectionError
-from pravega_emulator import PravegaEmulator
-from pravega_emulator.ports import is_free
+from pravega_emulator import PravegaEmulator, lifecycle
 
 pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("emulator-standalone")]  # servers start
 
@@ -25,7 +24,8 @@ def small(**more: Any) -> PravegaEmulator:
 
 @pytest.fixture(scope="module")
 def emulator(tmp_path_factory):
-    with small(schema_registry=True, data=tmp_path_factory.mktemp("data")) as running:
+    settings = {"controller.transaction.lease.count.max": "20000"}
+    with small(schema_registry=True, data=tmp_path_factory.mktemp("data"), settings=settings) as running:
         yield running
 
 
@@ -94,44 +94,30 @@ def test_a_program_finds_it_by_its_environment(emulator):
     assert emulator.environment()["PRAVEGA_SCHEMA_REGISTRY_URI"] == emulator.schema_registry_uri
 
 
-async def test_settings_of_the_controller_count():
-    with small(settings={"controller.transaction.lease.count.max": "20000"}) as emulator:
-        async with PravegaClient(emulator.config) as client:
-            await client.create_scope("settings")
-            await client.create_stream("settings", "stream")
-            with pytest.raises(ConfigurationError, match="does not take this lease"):
-                await client.controller.create_transaction(StreamName("settings", "stream"), 30_000)
-            transaction = await client.open_transaction("settings", "stream", lease=30)
-            assert await transaction.hold() <= 20
+async def test_settings_of_the_controller_count(emulator):
+    async with PravegaClient(emulator.config) as client:
+        await client.create_scope("settings")
+        await client.create_stream("settings", "stream")
+        with pytest.raises(ConfigurationError, match="does not take this lease"):
+            await client.controller.create_transaction(StreamName("settings", "stream"), 30_000)
+        transaction = await client.open_transaction("settings", "stream", lease=30)
+        assert await transaction.hold() <= 20
 
 
-async def test_a_killed_one_answers_no_more_and_starts_again_empty():
-    emulator = small()
-    with pytest.raises(EmulatorError, match="does not run"):
-        _ = emulator.config
-    with emulator:
-        impatient = emulator.config.model_copy(update={"retry_timeout": 0.0, "connect_timeout": 2.0})
-        logs = emulator.logs
-        async with PravegaClient(emulator.config) as client:
-            await client.create_scope("lost")
-        with pytest.raises(EmulatorError, match="runs already"):
-            emulator.start()
+async def test_a_killed_one_answers_no_more_and_starts_again_empty(emulator):
+    impatient = emulator.config.model_copy(update={"retry_timeout": 0.0, "connect_timeout": 2.0})
+    async with PravegaClient(emulator.config) as client:
+        await client.create_scope("lost")
 
-        emulator.kill()
+    emulator.kill()
 
-        assert not emulator.running
-        assert (logs / "pravega.log").exists()
-        with pytest.raises(EmulatorError, match="ended by itself"):
-            emulator.check_running()
-        with pytest.raises(PravegaConnectionError):
-            async with PravegaClient(impatient) as client:
-                await client.create_scope("more")
-    assert not logs.exists()
-
-    with emulator:
-        async with PravegaClient(emulator.config) as client:
-            assert await client.list_scopes() == []
-    assert not emulator.running
+    with pytest.raises(PravegaConnectionError):
+        async with PravegaClient(impatient) as client:
+            await client.create_scope("more")
+    emulator.stop()
+    emulator.start()
+    async with PravegaClient(emulator.config) as client:
+        assert await client.list_scopes() == []
 
 
 def test_a_server_that_fails_to_start_shows_the_end_of_its_log():
@@ -145,16 +131,9 @@ def test_a_server_that_fails_to_start_shows_the_end_of_its_log():
     assert "no number" in log.read_text()
 
 
-def test_a_port_that_is_taken_is_named_if_it_was_asked_for(pravega_emulator):
-    taken = int(pravega_emulator.controller_uri.rsplit(":", 1)[1])
-    assert not is_free(taken)
-
-    with pytest.raises(EmulatorError, match=f"port {taken}"):
-        small(port=taken).start()
-
-
-def test_a_server_that_loses_its_ports_again_and_again_gives_up(pravega_emulator):
+def test_a_server_that_finds_a_port_taken_is_recognised_by_what_it_logs(pravega_emulator, monkeypatch):
+    monkeypatch.setattr(lifecycle, "_START_ATTEMPTS", 1)  # three of them are tested with a played server
     taken = pravega_emulator.controller_uri.rsplit(":", 1)[1]
 
-    with pytest.raises(EmulatorError, match="ports taken 3 times"):
+    with pytest.raises(EmulatorError, match="ports taken"):
         small(settings={"singlenode.zk.port": taken}).start()

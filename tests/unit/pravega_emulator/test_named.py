@@ -138,3 +138,7 @@ def test_without_java_every_way_to_start_says_so_in_one_line(capsys, monkeypatch
 def test_options_that_do_not_go_together_are_refused(capsys):
     assert main(["up", "--durable", "--port", "1"]) == 1
     assert "not for --durable" in capsys.readouterr().err
+
+    # A server that loses its data with its process cannot be started again.
+    assert main(["up", "--restart"]) == 1
+    assert "--restart is for --durable" in capsys.readouterr().err

@@ -4,23 +4,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from tests.integration.durable import TOKEN_SECONDS
 
 from aiopravega.blocking import PravegaClient
 
-# Five Java processes start on a machine that may be busy with other tests.
 pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("durable")]
-# The shortest life of a token that leaves time for a request on a busy machine.
-TOKEN_SECONDS = 5
 EVENTS, SIZE = 6_000, 10_000
 WAIT_SECONDS = 200
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    from pravega_emulator import DurablePravega
-
-    with DurablePravega(auth=True, tls=True, token_seconds=TOKEN_SECONDS) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,14 @@
 import asyncio
 
 import pytest
+from tests.integration.durable import TOKEN_SECONDS
 
 from aiopravega import UNBOUNDED, PravegaClient, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient as BlockingClient
 from aiopravega.read.bulk import BulkReader
 from aiopravega.wire import scan_frames
 
-# Five Java processes start on a machine that may be busy with other tests.
 pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("durable")]
-# The shortest life of a token that leaves time for a request on a busy machine.
-TOKEN_SECONDS = 5
 EVENTS = 3_000
 # Large enough that a read of the stream takes many requests.
 PADDING = b"." * 5_000
@@ -20,14 +18,6 @@ PADDING = b"." * 5_000
 
 def event(number: int) -> bytes:
     return b"%06d" % number + PADDING
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    from pravega_emulator import DurablePravega
-
-    with DurablePravega(auth=True, tls=True, token_seconds=TOKEN_SECONDS) as running:
-        yield running
 
 
 @pytest.fixture

@@ -5,27 +5,14 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.integration.durable import TOKEN_SECONDS
 
 from aiopravega import PravegaClient, StreamCutRange, StreamName
 from aiopravega.control import Access
-from aiopravega.errors import EmulatorError
-from pravega_emulator import Account, DurablePravega
+from aiopravega.errors import EmulatorError, PermissionDeniedError
+from pravega_emulator import DurablePravega
 
-# Five Java processes start, and most of them twice; the tests share them.
-pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("emulator-durable")]
-TOKEN_SECONDS = 77
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with DurablePravega(
-        tls=True,
-        auth=True,
-        accounts=[Account("admin", "the-same-at-every-start")],
-        data=tmp_path_factory.mktemp("durable"),
-        token_seconds=TOKEN_SECONDS,
-    ) as running:
-        yield running
+pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("durable")]
 
 
 async def append(cluster: DurablePravega, stream: str, event: bytes) -> None:
@@ -42,19 +29,19 @@ async def content(cluster: DurablePravega, stream: str) -> list[bytes]:
         return [event.data async for event in client.read(everything)]
 
 
-@pytest.mark.parametrize("name", ["segmentstore", "controller", "bookie"])
-async def test_a_process_that_was_killed_comes_back_with_all_data(cluster, name):
-    await append(cluster, name, b"before")
+# The segment store is killed in `test_faults`, amid reads and writes.
+async def test_a_bookie_that_was_killed_comes_back_with_all_data(cluster):
+    await append(cluster, "bookie", b"before")
 
-    cluster.kill(name)
+    cluster.kill("bookie")
     assert not cluster.running
-    cluster.restart(name)
+    cluster.restart("bookie")
     cluster.wait_ready()
 
     assert cluster.running
-    assert await content(cluster, name) == [b"before"]
-    await append(cluster, name, b"after")
-    assert await content(cluster, name) == [b"before", b"after"]
+    assert await content(cluster, "bookie") == [b"before"]
+    await append(cluster, "bookie", b"after")
+    assert await content(cluster, "bookie") == [b"before", b"after"]
 
 
 async def test_what_ended_is_started_again_if_one_asks_for_it(cluster):
@@ -66,7 +53,10 @@ async def test_what_ended_is_started_again_if_one_asks_for_it(cluster):
     assert cluster.revive() == ["zookeeper", "controller"]
     cluster.wait_ready()
 
+    assert cluster.running
     assert await content(cluster, "revived") == [b"before"]
+    await append(cluster, "revived", b"after")
+    assert await content(cluster, "revived") == [b"before", b"after"]
 
 
 async def test_all_of_it_can_be_killed_and_started_again_from_its_folder_at_the_same_address(cluster):
@@ -89,6 +79,17 @@ async def test_delegation_tokens_live_as_long_as_they_should(cluster):
     payload = token.split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     assert claims["exp"] - claims["iat"] == TOKEN_SECONDS
+
+
+async def test_an_account_may_do_what_its_rules_say(cluster):
+    async with PravegaClient(cluster.config) as admin:
+        await admin.create_scope("mine")
+        await admin.create_scope("theirs")
+
+    async with PravegaClient(cluster.config_for("clerk")) as clerk:
+        await clerk.create_stream("mine", "orders")
+        with pytest.raises(PermissionDeniedError):
+            await clerk.create_stream("theirs", "orders")
 
 
 def test_a_process_that_is_not_there_is_named(cluster):

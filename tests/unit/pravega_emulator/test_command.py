@@ -1,4 +1,7 @@
-"""The command `pravega-emulator` and the pytest plugin, as their users run them: nothing is left when they end."""
+"""The command `pravega-emulator` and the pytest plugin, as their users run them: nothing is left when they end.
+
+Every test starts a server: a played one with `make test`, a real one with `make proofs`.
+"""
 
 import os
 import re
@@ -20,7 +23,7 @@ COMMAND = [sys.executable, "-m", "pravega_emulator"]
 SMALL = ["--cache", "128", "--heap", "512"]
 SECONDS = 60
 
-pytestmark = pytest.mark.timeout(1500)  # every test starts a server
+pytestmark = [pytest.mark.timeout(1500), pytest.mark.usefixtures("any_java")]
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
@@ -49,10 +52,6 @@ def name():
     named = NamedServer(f"test-{uuid.uuid4().hex}")
     yield named.name
     named.stop()
-
-
-def test_only_a_server_that_keeps_its_data_is_started_again(name):
-    assert "--restart is for --durable" in call("up", "--name", name, "--restart", code=1).stderr
 
 
 async def test_a_detached_server_is_up_until_it_is_taken_down(name, tmp_path):
@@ -122,7 +121,8 @@ def test_however_the_command_ends_no_server_is_left(foreground, name, tmp_path, 
 
 
 def test_a_server_that_dies_is_reported_with_its_log(foreground, tmp_path):
-    [pid] = [int(line.split()[1]) for line in processes_of(tmp_path) if line.split()[2].endswith("java")]
+    servers = [line for line in processes_of(tmp_path) if "LocalPravegaEmulator" in line and "keeper.py" not in line]
+    [pid] = [int(line.split()[1]) for line in servers]
 
     os.kill(pid, signal.SIGKILL)
     _, error = foreground.communicate(timeout=SECONDS)
