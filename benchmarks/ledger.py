@@ -51,6 +51,7 @@ class Field:
                 events=1,
                 bytes=len(_EVENT) + wire.EVENT_HEADER,
                 checksum=f"{zlib.crc32(_EVENT):08x}",
+                hashes=zlib.crc32(_EVENT),
             )
 
         return await asyncio.gather(*(one(partition) for partition in range(partitions)))

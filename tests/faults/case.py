@@ -6,16 +6,17 @@ from typing import Literal
 from tests.faults.rows import Rows
 
 Side = Literal["before", "amid", "after"]
-Ending = Literal["each row once", "PartialCommitError"]
+Ending = Literal["each row once", "PartialCommitError", "WriteIdReusedError"]
 ONCE: Ending = "each row once"
 PARTIAL: Ending = "PartialCommitError"
+REUSED: Ending = "WriteIdReusedError"
 
 
 @dataclass(frozen=True)
 class Case:
     """One write that meets one fault: at the `nth` time that any process of the job comes to a side of a point.
 
-    `rows_again` are those of the run after the fault, if they differ.
+    `rows_again` are those of the run after the fault, if they differ; `trigger_bytes_again` are for its micro-batches.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Case:
     ending: Ending = ONCE
     rows: Rows | None = None
     rows_again: Rows | None = None
+    trigger_bytes_again: int | None = None
     segments: int = 2
     options: dict[str, str] = field(default_factory=dict)
 
@@ -39,6 +41,11 @@ class Case:
     def written(self) -> Rows:
         """The rows of the write."""
         return self.rows or Rows(self.seed)
+
+    @property
+    def withholds(self) -> bool:
+        """Whether rows may be missing, because the job stops and says so."""
+        return self.ending == PARTIAL or (self.ending == REUSED and self.streaming)
 
     @property
     def expected(self) -> Rows:

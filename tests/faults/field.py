@@ -139,9 +139,13 @@ class Field:
             "rows": asdict(rows),
             "options": case.options,
             "source": _SOURCE,
-            "trigger_bytes": _TRIGGER_BYTES,
-            "checkpoint": str(self.folder / "checkpoints" / case.name),
+            "trigger_bytes": (again and case.trigger_bytes_again) or _TRIGGER_BYTES,
+            "checkpoint": str(self.checkpoint(case)),
         }
+
+    def checkpoint(self, case: Case) -> Path:
+        """The folder of a query's checkpoint."""
+        return self.folder / "checkpoints" / case.name
 
     def wait_reached(self, job: Job, plan: Path) -> dict[str, int]:
         """Wait until each case has reached its point; returns the process that is there."""

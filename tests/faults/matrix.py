@@ -9,7 +9,7 @@ from functools import partial
 from typing import Literal
 
 from tests.faults import faults
-from tests.faults.case import PARTIAL, Case, Side
+from tests.faults.case import PARTIAL, REUSED, Case, Side
 from tests.faults.faults import Fault
 from tests.faults.rows import Rows
 
@@ -198,6 +198,7 @@ def _rounds() -> Iterator[Round]:
         "durable",
     )
     yield from _streaming_rounds()
+    yield from _reusing_rounds()
 
 
 def _streaming_rounds() -> Iterator[Round]:
@@ -242,6 +243,31 @@ def _streaming_rounds() -> Iterator[Round]:
         faults.server_killed("controller", "segmentstore", "bookie", "zookeeper"),
         _cases("query-servers", IN_A_BATCH[3:6], _QUERY),
         "durable",
+    )
+
+
+def _reusing_rounds() -> Iterator[Round]:
+    """A write id that is used again for other rows."""
+    killed = faults.driver_killed
+    yield Round(
+        "reused",
+        "driver; the next run has other rows",
+        killed,
+        _cases(
+            "reused",
+            (DECIDING[2], COMMITTING[1], *FINISHING[1:]),
+            Case("", "", "before", rows_again=Rows(seed=99), ending=REUSED),
+        ),
+    )
+    yield Round(
+        "put-back",
+        "driver; then a checkpoint of before is put back",
+        partial(killed, meanwhile=faults.checkpoints_put_back),
+        _cases(
+            "put-back",
+            (("prepared", "after", 2), ("done", "before", 3), ("done", "after", 3)),
+            replace(_QUERY, trigger_bytes_again=60_000, ending=REUSED),
+        ),
     )
 
 

@@ -56,7 +56,7 @@ def host(case: Case) -> str:
 
 
 def _row(number: int, at: Round, case: Case, result: dict[str, Any]) -> str:
-    missing = result["lost"] if case.ending == ONCE else f"{result['lost']} withheld"
+    missing = f"{result['lost']} withheld" if case.withholds else result["lost"]
     cells = [
         number,
         at.words,
@@ -83,7 +83,8 @@ def table() -> Iterator[str]:
         for case in at.cases
         if case.name in stored[at.name]["cases"]
     ]
-    exact = [result for _, case, result in found if case.ending == ONCE]
+    exact = [result for _, case, result in found if not case.withholds]
+    stopped = Counter(case.ending for _, case, _ in found if case.ending != ONCE)
     streaming = sum(case.streaming for _, case, _ in found)
     yield f"{len(found)} cases have run, {len(found) - streaming} of batch jobs and {streaming} of streaming queries."
     yield (
@@ -92,8 +93,8 @@ def table() -> Iterator[str]:
         f"{sum(result['doubled'] + result['strange'] for result in exact)} doubled, and "
         f"{sum(result['disordered'] for result in exact)} keys were out of order."
     )
-    if len(exact) < len(found):
-        yield f"In {len(found) - len(exact)} the job is to stop with `PartialCommitError`."
+    for error, count in stopped.items():
+        yield f"In {count} the last run is to stop with `{error}`."
     yield ""
     yield f"| {' | '.join(_COLUMNS)} |"
     yield "|---" * len(_COLUMNS) + "|"

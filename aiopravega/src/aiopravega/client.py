@@ -8,7 +8,14 @@ from typing import Self
 from uuid import UUID, uuid4
 
 from aiopravega.config import PravegaConfig
-from aiopravega.control import Controller, RetentionPolicy, ScalingPolicy, StreamConfiguration, TableConfiguration
+from aiopravega.control import (
+    Controller,
+    RetentionPolicy,
+    ScalingPolicy,
+    StreamConfiguration,
+    TableConfiguration,
+    open_leased,
+)
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError, StreamNotFoundError
 from aiopravega.event_time import TimeCalls
@@ -197,13 +204,14 @@ class PravegaClient(RangeCalls, TimeCalls):
     async def open_transaction(
         self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE, writer_id: str | None = None
     ) -> Transaction:
-        """A transaction that stays open until `commit`, `abort` or `detach`; `lease` is in seconds (10 to 600).
+        """A transaction that stays open until `commit`, `abort` or `detach`; `lease` is in seconds, of at least 10.
 
+        A lease that is longer than the controller allows becomes the longest that it allows. It is renewed anyway.
         `writer_id` is the name under which its commit notes a time: by default one for all of this client's.
         """
         name = StreamName(scope, stream)
-        txn_id, segments = await self.controller.create_transaction(name, int(lease * 1000))
-        return Transaction(self.controller, self.store, name, txn_id, segments, lease, writer_id or self._writer_id)
+        txn_id, segments, granted = await open_leased(self.controller, name, lease)
+        return Transaction(self.controller, self.store, name, txn_id, segments, granted, writer_id or self._writer_id)
 
     def attach_transaction(
         self, scope: str, stream: str, txn_id: UUID, *, writer_id: str | None = None

@@ -248,6 +248,14 @@ class PartialCommitError(LedgerError):
     """Some transactions of a decided job are committed and others are lost for good; a person must decide."""
 
 
+class WrongLedgerError(LedgerError):
+    """Another ledger than the one that is named remembers a stream's writes, or this one was emptied since."""
+
+
+class WriteIdReusedError(LedgerError):
+    """A write id is used again for other rows than the first time; nothing was written now."""
+
+
 class WriteSupersededError(LedgerError):
     """Another attempt of the same write id won the race; this attempt's transactions were aborted."""
 

@@ -28,6 +28,7 @@ _TOKEN_MARGIN = 30.0
 _TOKEN_SHARE = 0.2
 # Without an expiry in the token we ask again after the server's default lifetime, less the margin.
 _TOKEN_LIFETIME = 600.0
+_MILLISECONDS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +157,30 @@ class SegmentStore:
         Raises:
             SegmentNotFoundError: it does not exist, or was truncated as a whole.
         """
+        reply = await self._info(segment, str(segment))
+        return SegmentInfo(str(segment), reply.is_sealed, reply.start_offset, reply.write_offset)
+
+    async def changed_at(self, segment: SegmentId, name: str) -> datetime:
+        """When the segment that has the wire name `name`, and lies beside `segment`, was made or last changed.
+
+        The time is that of the segment store's clock. The store brings it up to date now and then only.
+
+        Raises:
+            SegmentNotFoundError: it does not exist.
+        """
+        reply = await self._info(segment, name)
+        return datetime.fromtimestamp(reply.last_modified / _MILLISECONDS, UTC)
+
+    async def _info(self, segment: SegmentId, name: str) -> wire.StreamSegmentInfo:
         reply = await self.request(
             segment,
             Access.READ,
-            lambda request_id, token: wire.GetStreamSegmentInfo(request_id, str(segment), token),
+            lambda request_id, token: wire.GetStreamSegmentInfo(request_id, name, token),
             wire.StreamSegmentInfo,
         )
         if not reply.exists or reply.is_deleted:
-            raise SegmentNotFoundError(f"{segment} does not exist")
-        return SegmentInfo(str(segment), reply.is_sealed, reply.start_offset, reply.write_offset)
+            raise SegmentNotFoundError(f"{name} does not exist")
+        return reply
 
     async def made_at(self, segment: SegmentId) -> datetime | None:
         """When a segment was made, by the clock of its segment store; None: the store has not kept it.
@@ -178,4 +194,4 @@ class SegmentStore:
             lambda request_id, token: wire.GetSegmentAttribute(request_id, str(segment), wire.CREATION_TIME, token),
             wire.SegmentAttribute,
         )
-        return None if reply.value == wire.NO_VALUE else datetime.fromtimestamp(reply.value / 1000, UTC)
+        return None if reply.value == wire.NO_VALUE else datetime.fromtimestamp(reply.value / _MILLISECONDS, UTC)

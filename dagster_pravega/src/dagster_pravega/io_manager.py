@@ -1,5 +1,6 @@
 """Assets from and to streams, as Spark DataFrames: exact ranges when they are read, exactly once when written."""
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from aiopravega.jobs.spark_frames import counted, load_range, save_events
 from aiopravega.jobs.spark_options import LEDGER_OPTION, TIME_OPTION
 from aiopravega.jobs.spark_session import LOCAL
 from aiopravega.jobs.writes import finished_write, write_once
-from aiopravega.ledger import CommitRecord, CutRecord
+from aiopravega.ledger import CommitRecord, CutRecord, incarnation
 from dagster_pravega.claims import keyed_partition
 from dagster_pravega.event_frames import as_events, spark_session
 from dagster_pravega.measures import data_version, measures
@@ -150,10 +151,12 @@ class PravegaSparkIOManager(ConfigurableIOManager):
         return self.pravega.stream_name(stream_of(context.asset_key, upstream.definition_metadata if upstream else {}))
 
     def handle_output(self, context: OutputContext, obj: "DataFrame") -> None:
-        """Write a DataFrame to the stream of its asset, unless an earlier try has written it.
+        """Write a DataFrame to the stream of its asset; if that is done already, compare the rows.
+
+        A retry of the step in the same run does not compare.
 
         Raises:
-            Failure: the stream, a column or an option cannot work.
+            Failure: the stream, a column or an option cannot work, or the write is done with other rows.
             PravegaError: the cluster cannot be reached.
         """
         with failing_for_good():
@@ -163,11 +166,12 @@ class PravegaSparkIOManager(ConfigurableIOManager):
                 stream,
                 write_id,
                 lambda: self._find(stream, write_id),
-                lambda: self._write(context, obj, stream, write_id),
+                lambda before: self._write(context, obj, stream, write_id, before),
+                retried=context.step_context.previous_attempt_count > 0,
             )
             if not done.by_this_try:
                 context.log.warning("%s is done already: nothing is written again", done.record.name)
-            cuts = self._landed(context, stream, write_id)
+            cuts = self._landed(context, done.record)
         if cuts is not None:
             context.step_context.set_data_version(context.asset_key, data_version(cuts))
         for finish in self._taken.pop(_step_of(context), []):
@@ -180,14 +184,22 @@ class PravegaSparkIOManager(ConfigurableIOManager):
         client = self.pravega.client
         return client.run(finished_write(client.asynchronous, stream, write_id, self.options.get(LEDGER_OPTION)))
 
-    def _write(self, context: OutputContext, frame: "DataFrame", stream: StreamName, write_id: str) -> None:
-        note_start(context, write_id, self._tail(stream))
+    def _write(
+        self,
+        context: OutputContext,
+        frame: "DataFrame",
+        stream: StreamName,
+        write_id: str,
+        before: CommitRecord | None,
+    ) -> None:
+        if before is None:
+            note_start(context, write_id, self._tail(stream), self._incarnation(stream))
         save_events(as_events(frame), self.pravega.get_config(), stream, write_id, self.options)
 
-    def _landed(self, context: OutputContext, stream: StreamName, write_id: str) -> StreamCutRange | None:
+    def _landed(self, context: OutputContext, record: CommitRecord) -> StreamCutRange | None:
         """The cuts between which the events of a finished write are."""
-        client = self.pravega.client
-        found = earlier_range(context, write_id, client.tail(stream.scope, stream.stream))
+        client, stream = self.pravega.client, record.sink
+        found = earlier_range(context, record, client.tail(stream.scope, stream.stream))
         return None if found is None else client.resolve(found, stream)
 
     def _tail(self, stream: StreamName) -> StreamCut:
@@ -196,6 +208,14 @@ class PravegaSparkIOManager(ConfigurableIOManager):
             return self.pravega.client.tail(stream.scope, stream.stream)
         except NotFoundError:
             return UNBOUNDED
+
+    def _incarnation(self, stream: StreamName) -> int:
+        """Which of the streams of this name there is; if there is none, the write makes one, later than all others."""
+        client = self.pravega.client
+        try:
+            return client.run(incarnation(client.asynchronous.controller, stream))
+        except NotFoundError:
+            return sys.maxsize
 
 
 def _step_of(context: InputContext | OutputContext) -> tuple[str, str]:

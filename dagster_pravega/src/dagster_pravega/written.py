@@ -10,6 +10,7 @@ from dagster import AssetObservation, AssetRecordsFilter, DagsterInstance, Outpu
 
 from aiopravega import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError
+from aiopravega.ledger import CommitRecord
 from dagster_pravega.spec import CUTS_KEY, plain
 
 WRITE_ID_KEY: Final = "pravega/write_id"
@@ -42,9 +43,12 @@ def write_name(context: OutputContext) -> str:
     return f"dagster/{asset}/run {run.root_run_id or run.run_id}"
 
 
-def note_start(context: OutputContext, write_id: str, start: StreamCut) -> None:
-    """Keep where a write starts for later tries of it, unless an earlier try has started it."""
-    if _noted_start(context, write_id) is not None:
+def note_start(context: OutputContext, write_id: str, start: StreamCut, incarnation: int) -> None:
+    """Keep where a write starts for later tries of it, unless an earlier try has started it on the same stream.
+
+    `incarnation` is that of the stream; see `aiopravega.ledger.incarnation`.
+    """
+    if _noted_start(context, write_id, incarnation) is not None:
         return
     context.log_event(
         AssetObservation(
@@ -56,26 +60,37 @@ def note_start(context: OutputContext, write_id: str, start: StreamCut) -> None:
     )
 
 
-def earlier_range(context: OutputContext, write_id: str, tail: StreamCut) -> StreamCutRange | None:
+def earlier_range(context: OutputContext, written: CommitRecord, tail: StreamCut) -> StreamCutRange | None:
     """The range of a write that an earlier try has done; None: it left no trace in this instance's event log.
 
-    A try that died before it reported has written somewhere between its start and the `tail` as it is now.
+    A try that died before it reported has written somewhere between its start and the `tail` as it is now. What was
+    noted of a stream of the same name that was deleted is no trace.
     """
+    write_id, first = written.write_id, written.incarnation
     for record in _instance(context).fetch_materializations(_records(context), limit=_LOOK_BACK).records:
         found = record.asset_materialization
         if found is not None and plain(found.metadata.get(WRITE_ID_KEY)) == write_id and CUTS_KEY in found.metadata:
-            return StreamCutRange.from_json(plain(found.metadata[CUTS_KEY]))
-    start = _noted_start(context, write_id)
+            cuts = StreamCutRange.from_json(plain(found.metadata[CUTS_KEY]))
+            if _is_of(cuts.start, first) and _is_of(cuts.end, first):
+                return cuts
+    start = _noted_start(context, write_id, first)
     return None if start is None else StreamCutRange(start, tail)
 
 
-def _noted_start(context: OutputContext, write_id: str) -> StreamCut | None:
+def _noted_start(context: OutputContext, write_id: str, incarnation: int) -> StreamCut | None:
     records = _instance(context).fetch_observations(_records(context), limit=_LOOK_BACK).records
     for record in reversed(records):  # the latest comes first
         found = record.asset_observation
         if found is not None and plain(found.metadata.get(WRITE_ID_KEY)) == write_id and _START_KEY in found.metadata:
-            return StreamCut.from_text(plain(found.metadata[_START_KEY]))
+            start = StreamCut.from_text(plain(found.metadata[_START_KEY]))
+            if _is_of(start, incarnation):
+                return start
     return None
+
+
+def _is_of(cut: StreamCut, incarnation: int) -> bool:
+    """Whether a cut is of this stream, and not of an earlier one of its name, whose segments have lower numbers."""
+    return all(segment.number >= incarnation for segment in cut.positions)
 
 
 def _instance(context: OutputContext) -> DagsterInstance:

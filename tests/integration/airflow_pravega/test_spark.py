@@ -171,6 +171,20 @@ def test_a_write_that_is_tried_again_adds_nothing(run_task, scope, numbers, whol
     assert len(content(sink)) == 14
 
 
+def test_a_run_that_gives_other_rows_than_were_written_fails(run_task, scope, content):
+    def numbers(count):
+        return lambda spark, _: spark.range(count).select(sql.col("id").cast("string").alias("event"))
+
+    sink = StreamName(scope, "sink")
+    write = partial(PravegaSparkWriteOperator, stream=str(sink), write_id="monday")
+    run_task(partial(write, source=numbers(3))).result()
+
+    again = run_task(partial(write, source=numbers(4)))
+
+    assert (again.state(), again.tries()) == ("failed", 1)
+    assert content(sink) == [b"0", b"1", b"2"]
+
+
 def test_events_can_be_made_by_a_function(run_task, scope, content):
     def source(spark, context):
         text = context["ti"].task_id

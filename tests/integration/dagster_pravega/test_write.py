@@ -126,6 +126,35 @@ def test_a_partition_is_written_once_and_others_are_written_too(
     assert second == first
 
 
+def test_a_partition_that_is_materialized_again_with_other_rows_fails(make_stream, rows, manager, instance, contents):
+    stream = make_stream()
+    partitions = dg.StaticPartitionsDefinition(["a"])
+    materialize(writer(stream, lambda key: rows(key, 20), partitions), manager, partition_key="a", instance=instance)
+
+    changed = writer(stream, lambda key: rows(key, 21), partitions)
+    with pytest.raises(dg.Failure, match=r"WriteIdReusedError.*20 events.*this run has 21 events"):
+        materialize(changed, manager, partition_key="a", instance=instance)
+
+    assert contents(stream) == events("a", 20)
+
+
+def test_a_stream_that_was_made_again_is_reported_with_cuts_of_its_own(
+    make_stream, rows, manager, instance, contents, metadata_of, client
+):
+    stream = make_stream()
+    asset = writer(stream, lambda key: rows(key, 20), dg.StaticPartitionsDefinition(["a"]))
+    first = metadata_of(materialize(asset, manager, partition_key="a", instance=instance))
+    client.delete_stream(stream.scope, stream.stream)
+    assert make_stream() == stream
+
+    again = [metadata_of(materialize(asset, manager, partition_key="a", instance=instance)) for _ in range(2)]
+
+    assert contents(stream) == events("a", 20)
+    assert again[0]["pravega/cuts"] == again[1]["pravega/cuts"] != first["pravega/cuts"]
+    between = client.read(StreamCutRange.from_json(again[0]["pravega/cuts"]))
+    assert sorted(event.data.decode() for event in between) == events("a", 20)
+
+
 def test_a_step_that_dies_after_its_write_adds_nothing_when_it_is_retried(
     make_stream, append, rows, manager, instance, contents, metadata_of, client
 ):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from aiopravega import PravegaClient, PravegaConfig, StreamCutRange
+from aiopravega import PravegaClient, PravegaConfig, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, EmulatorError, PravegaConnectionError
 from pravega_emulator import PravegaEmulator, lifecycle
 
@@ -99,7 +99,9 @@ async def test_settings_of_the_controller_count(emulator):
         await client.create_scope("settings")
         await client.create_stream("settings", "stream")
         with pytest.raises(ConfigurationError, match="does not take this lease"):
-            await client.open_transaction("settings", "stream", lease=30)
+            await client.controller.create_transaction(StreamName("settings", "stream"), 30_000)
+        transaction = await client.open_transaction("settings", "stream", lease=30)
+        assert await transaction.hold() <= 20
 
 
 async def test_a_killed_one_answers_no_more_and_starts_again_empty(emulator):

@@ -3,7 +3,6 @@
 
 import json
 import uuid
-import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ from aiopravega.control import TransactionState
 from aiopravega.ledger import CommitRecord, CommitState, PartitionCommit, WriteJob
 from aiopravega.read import Event
 from aiopravega.routing import SegmentMap, key_position
+from pyspark_pravega.write.row_hashes import RowTally
 
 Write = Callable[..., None]
 
@@ -187,13 +187,16 @@ def decide(ledger: CommitLedger, client, sink: StreamName, write_id: str, *event
         transaction.write(event)
         transaction.flush()
         transaction.detach()
+        tally = RowTally()
+        tally.add(pa.array([event], pa.binary()), None)
         parts.append(
             PartitionCommit(
                 partition=partition,
                 txn_id=transaction.txn_id,
                 events=1,
                 bytes=len(event) + wire.EVENT_HEADER,
-                checksum=f"{zlib.crc32(wire.event_header(len(event)) + event):08x}",
+                hashes=tally.fingerprint.hashes,
+                checksum=tally.checksum,
             )
         )
     ledger.prepare(
@@ -211,17 +214,19 @@ def decide(ledger: CommitLedger, client, sink: StreamName, write_id: str, *event
 
 
 def test_a_job_that_was_killed_after_its_decision_is_finished_and_not_repeated(
-    numbers, write, contents, make_stream, client
+    spark, numbers, write, contents, make_stream, client
 ):
     sink = make_stream(2)
     ledger = client.commit_ledger(sink.scope)
     ledger.create()
-    decide(ledger, client, sink, "daily", b"first", b"second")
+    decide(ledger, client, sink, "daily", b"0", b"1")
     assert not contents(sink)
 
-    write(numbers(100), sink, write_id="daily")
+    with pytest.raises(Exception, match=r"WriteIdReusedError.*2 events in 18 bytes.*this run has 100 events"):
+        write(numbers(100), sink, write_id="daily")
+    write(spark.range(2).selectExpr("cast(id as string) as event"), sink, write_id="daily")
 
-    assert contents(sink) == Counter([b"first", b"second"])
+    assert contents(sink) == Counter([b"0", b"1"])
     assert ledger.lookup(sink, "daily").record.state is CommitState.DONE
 
 
@@ -247,7 +252,7 @@ def test_a_job_that_is_in_the_stream_in_part_is_completed_by_the_same_rows(spark
     client.attach_transaction(sink.scope, sink.stream, parts[1].txn_id).abort()
     rows = spark.range(0, 3, numPartitions=3)
 
-    with pytest.raises(Exception, match=r"PartialCommitError.*lost are 1\..*partition 1 has other bytes"):
+    with pytest.raises(Exception, match=r"PartialCommitError.*lost are 1\..*partition 1 has other rows"):
         write(rows.selectExpr("cast(9 - id as string) as event"), sink, write_id="daily")
     assert contents(sink) == Counter([b"0", b"2"])
 
@@ -360,6 +365,18 @@ def test_what_may_not_be_made_is_missed_before_work_starts(numbers, write, scope
 
     with pytest.raises(Exception, match=f"there is no {missing} .*allow_create_{missing} is false"):
         write(numbers(10), sink, **options)
+
+
+def test_a_write_that_is_done_is_done_though_its_stream_was_sealed_since(numbers, write, contents, make_stream, client):
+    sink = make_stream(2)
+    write(numbers(100), sink, write_id="daily")
+    client.seal_stream(sink.scope, sink.stream)
+
+    write(numbers(100), sink, write_id="daily")
+
+    assert contents(sink) == expected(100)
+    with pytest.raises(Exception, match=r"StreamSealedError.* is sealed"):
+        write(numbers(100), sink, write_id="another")
 
 
 def test_a_sealed_stream_is_refused_before_work_starts(numbers, write, make_stream, client):

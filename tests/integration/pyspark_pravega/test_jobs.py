@@ -69,7 +69,7 @@ def test_a_job_that_is_killed_when_it_has_decided_is_finished_by_the_next_run(st
 
     said = start(sink, "daily").succeed()
 
-    assert "already written: 3000 events" in said
+    assert "already written: 3,000 events" in said
     assert contents(sink) == EXPECTED
     record = record_of(client, sink, "daily")
     assert record is not None

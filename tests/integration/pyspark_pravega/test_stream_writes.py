@@ -93,6 +93,81 @@ def test_a_query_with_a_new_checkpoint_is_another_write(run, follow, fill, make_
     assert Counter(events_in(sink)) == Counter(written * 2)
 
 
+def test_a_query_on_a_checkpoint_put_back_from_a_backup_fails_instead_of_losing_rows(
+    run, follow, fill, make_stream, events_in, tmp_path
+):
+    source, sink = make_stream(2), make_stream(2, "sink")
+    written = fill(source, 200, "first")
+    rows = follow(source, start_stream_cut="earliest").select("event")
+    run(rows, sink)
+    shutil.copytree(tmp_path / "checkpoint", tmp_path / "backup")
+    written += fill(source, 100, "second")
+    run(rows, sink)
+    shutil.rmtree(tmp_path / "checkpoint")
+    shutil.move(tmp_path / "backup", tmp_path / "checkpoint")
+    fill(source, 600, "third")
+
+    with pytest.raises(
+        StreamingQueryException, match=r"WriteIdReusedError.*other rows: 100 events.*this run has 700 events"
+    ):
+        run(rows, sink)
+
+    assert Counter(events_in(sink)) == Counter(written)
+
+
+def test_a_batch_that_is_done_is_not_compared_if_the_query_says_so(run, follow, fill, make_stream, events_in, tmp_path):
+    source, sink = make_stream(1), make_stream(1, "sink")
+    written = fill(source, 100)
+    rows = follow(source, start_stream_cut="earliest")
+    query = run(rows.selectExpr("concat(event, uuid()) as event"), sink, on_written="skip")
+    forget_commit(tmp_path / "checkpoint", query.lastProgress["batchId"])
+
+    run(rows.selectExpr("concat(event, uuid()) as event"), sink, on_written="skip")
+
+    assert len(events_in(sink)) == len(written)
+
+
+@pytest.mark.parametrize("on_written", ["verify", "fail"])
+def test_a_batch_whose_rows_are_random_cannot_be_done_again(
+    run, follow, fill, make_stream, events_in, tmp_path, on_written
+):
+    source, sink = make_stream(1), make_stream(1, "sink")
+    written = fill(source, 100)
+    rows = follow(source, start_stream_cut="earliest")
+    query = run(rows.selectExpr("concat(event, uuid()) as event"), sink, on_written=on_written)
+    forget_commit(tmp_path / "checkpoint", query.lastProgress["batchId"])
+
+    with pytest.raises(StreamingQueryException, match=r"WriteIdReusedError.*on_written=skip"):
+        run(rows.selectExpr("concat(event, uuid()) as event"), sink, on_written=on_written)
+
+    assert len(events_in(sink)) == len(written)
+
+
+def test_rows_of_a_foreach_batch_under_a_used_name_are_an_error(
+    follow, fill, make_stream, events_in, pravega_config, tmp_path
+):
+    source, sink = make_stream(1), make_stream(1, "sink")
+    options = {"controller": pravega_config.controller_uri, "scope": sink.scope, "stream": sink.stream}
+
+    def save(frame: DataFrame, batch: int) -> None:
+        named = frame.select("event").write.format("pravega").mode("append").options(**options)
+        named.option("write_id", f"totals/{batch}").save()
+
+    def copy(checkpoint: str) -> None:
+        writer = follow(source, start_stream_cut="earliest").writeStream.foreachBatch(save)
+        query = writer.option("checkpointLocation", str(tmp_path / checkpoint)).trigger(availableNow=True).start()
+        query.awaitTermination(RUN_SECONDS)
+
+    written = fill(source, 50, "first")
+    copy("one")
+    fill(source, 50, "second")
+
+    with pytest.raises(StreamingQueryException, match=r"WriteIdReusedError.*'totals/0'.*this run has 100 events"):
+        copy("two")  # as after a checkpoint was deleted
+
+    assert Counter(events_in(sink)) == Counter(written)
+
+
 @pytest.mark.parametrize(("mode", "complaint"), [("complete", "cannot be overwritten"), ("update", "Update mode")])
 def test_rows_can_only_be_appended(run, follow, fill, make_stream, events_in, mode, complaint):
     source, sink = make_stream(1), make_stream(1, "sink")

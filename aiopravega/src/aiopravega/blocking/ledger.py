@@ -9,6 +9,7 @@ class CommitProtocol(Face[aio.CommitProtocol]):
 
     begin = waits(aio.CommitProtocol.begin)
     commit = waits(aio.CommitProtocol.commit)
+    finish = waits(aio.CommitProtocol.finish)
     abandon = waits(aio.CommitProtocol.abandon)
 
 
@@ -34,6 +35,7 @@ class CommitLedger(Face[aio.CommitLedger]):
         return self.asynchronous.table
 
     create = waits(aio.CommitLedger.create)
+    mark = waits(aio.CommitLedger.mark)
     keeper = calls(aio.CommitLedger.keeper, LeaseKeeper)
     protocol = calls(aio.CommitLedger.protocol, CommitProtocol)
     lookup = waits(aio.CommitLedger.lookup)

@@ -175,6 +175,7 @@ class Transaction(TransactionHandle):
         return self._transaction
 
     segments = shows(aio.Transaction.segments)
+    witnessed_at = waits(aio.Transaction.witnessed_at)
 
     @mirrors(aio.Transaction.write)
     def write(self, data: bytes | bytearray | memoryview, routing_key: str | None = None) -> None:

@@ -10,7 +10,9 @@ from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_controller, run, table
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import DEFAULT_TABLE, CommitLedger, CommitState, StoredCommit
+from aiopravega.ledger.commits.expiry import expired
 from aiopravega.ledger.commits.inspection import ADVICE, Inspection, Resolution, Standing, inspect, resolve
+from aiopravega.names import StreamName
 
 # Writes that are looked at together; each asks for the states of all its transactions.
 _AT_ONCE = 4
@@ -28,6 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shown.add_argument("--state", choices=[state.value for state in CommitState], help="only writes in this state")
     checked = commands.add_parser("verify", help="look up the transactions of writes: what is in the streams?")
     checked.set_defaults(action=_verify)
+    finished = commands.add_parser("finish", help="commit what drivers that died had decided and not committed")
+    finished.set_defaults(action=_finish)
+    removed = commands.add_parser("expire", help="remove the records of writes that need not be remembered any more")
+    removed.set_defaults(action=_expire)
+    removed.add_argument("--dry-run", action="store_true", help="only list what would be removed")
+    adopted = commands.add_parser("adopt", help="have this ledger remember a stream's writes, instead of another one")
+    adopted.set_defaults(action=_adopt)
     decided = commands.add_parser("resolve", help="decide about a write that cannot be finished by itself")
     decided.set_defaults(action=_resolve)
     which = decided.add_mutually_exclusive_group(required=True)
@@ -39,13 +48,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for resolution, meaning in meanings.items():
         which.add_argument(f"--{resolution}", dest="decision", action="store_const", const=resolution, help=meaning)
     decided.add_argument("--yes", action="store_true", help="do it; without, it is only said what would be done")
-    for command in (shown, checked, decided):
+    for command in (shown, checked, finished, removed, adopted, decided):
         add_controller(command)
         command.add_argument("--scope", help="scope of the ledger; default: PRAVEGA_SCOPE")
         command.add_argument("--table", default=DEFAULT_TABLE, help="table of the ledger; default: %(default)s")
-        command.add_argument("--stream", metavar="SCOPE/STREAM", help="only writes to this stream")
-        command.add_argument("--write-id", metavar="ID", required=command is decided, help="only this write")
-        command.add_argument("--json", action="store_true", help="print JSON")
+        command.add_argument(
+            "--stream", metavar="SCOPE/STREAM", required=command is adopted, help="only writes to this stream"
+        )
+        if command is not adopted:
+            command.add_argument("--write-id", metavar="ID", required=command is decided, help="only this write")
+            command.add_argument("--json", action="store_true", help="print JSON")
     return run(parser.parse_args(arguments))
 
 
@@ -109,6 +121,42 @@ async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
         ]
         print(table(("stream", "write id", "stands", "transactions", "what to do"), rows))
     return 0 if all(write.standing in _FINE for write in found) else 1
+
+
+async def _finish(client: PravegaClient, options: argparse.Namespace) -> int:
+    protocol = _ledger(client, options).protocol()
+    for write in await _inspect(client, options):
+        if write.standing is Standing.UNFINISHED:
+            await protocol.finish(write.stored)
+    return await _verify(client, options)
+
+
+async def _adopt(client: PravegaClient, options: argparse.Namespace) -> int:
+    ledger = _ledger(client, options)
+    stream = StreamName.parse(options.stream, ledger.scope)
+    await ledger.create()
+    await ledger.mark(stream, adopt=True)
+    print(f"the writes of {stream} are remembered by {ledger.scope}/{ledger.table} from now on")
+    return 0
+
+
+async def _expire(client: PravegaClient, options: argparse.Namespace) -> int:
+    ledger = _ledger(client, options)
+    old = expired([stored async for stored in ledger.records()])
+    chosen = [stored for stored in await _found(client, options) if stored in old]
+    if not options.dry_run:
+        for stored in chosen:
+            await ledger.forget(stored)
+    if options.json:
+        print(json.dumps([stored.record.model_dump(mode="json") for stored in chosen], indent=2))
+        return 0
+    rows = [
+        (record.sink, record.write_id, f"{record.done_at:%Y-%m-%d %H:%M:%S}", f"{record.expires_at:%Y-%m-%d %H:%M:%S}")
+        for record in (stored.record for stored in chosen)
+    ]
+    print(table(("stream", "write id", "done", "kept until"), rows))
+    print(f"{len(chosen)} records {'would be' if options.dry_run else 'were'} removed", file=sys.stderr)
+    return 0
 
 
 async def _resolve(client: PravegaClient, options: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ os.environ.setdefault("GRPC_POLL_STRATEGY", "poll")
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "1")
 
 from aiopravega.control.controller import Controller
-from aiopravega.control.leases import LONGEST_LEASE, hold_transaction
+from aiopravega.control.leases import LONGEST_LEASE, hold_transaction, open_leased
 from aiopravega.control.model import Access, KeyRange, PingStatus, Successor, TableConfiguration, TransactionState
 from aiopravega.control.policies import RetentionPolicy, ScalingPolicy, StreamConfiguration
 from aiopravega.control.subscribers import ReaderGroup
@@ -27,4 +27,5 @@ __all__ = [
     "TableConfiguration",
     "TransactionState",
     "hold_transaction",
+    "open_leased",
 ]

@@ -1,5 +1,7 @@
 """The controller of a Pravega cluster: all its calls in one object."""
 
+from math import inf
+
 from aiopravega.config import PravegaConfig
 from aiopravega.control.rpc import Rpc
 from aiopravega.control.scaling import ScalingCalls
@@ -23,6 +25,8 @@ class Controller(ScopeCalls, StreamCalls, ScalingCalls, SubscriberCalls, Transac
 
     def __init__(self, config: PravegaConfig) -> None:
         self._rpc = Rpc(config)
+        # Of a transaction, in seconds, as far as it is known: the controller does not tell, but refuses longer ones.
+        self.longest_lease = inf
 
     async def close(self) -> None:
         """End all calls and the connection; safe to repeat."""

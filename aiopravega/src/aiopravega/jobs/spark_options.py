@@ -33,6 +33,8 @@ TIME_UNIT_OPTION: Final = "event_time_unit"
 INTERVAL_OPTIONS: Final = ("event_time_from", "event_time_to", "event_time_ahead_ms", "event_time_clip")
 LEDGER_OPTION: Final = "commit_ledger"
 WRITE_ID_OPTION: Final = "write_id"
+# What becomes of a write whose id is used: `verify` compares the rows, `skip` does nothing, `fail` fails.
+ON_WRITTEN_OPTION: Final = "on_written"
 # Options of a read that splits no segment.
 UNSPLIT: Final[Mapping[str, str]] = {"split_bytes": "0"}
 

@@ -1,4 +1,4 @@
-"""Writes that a job does exactly once: the commit ledger says whether one is done, before Spark is started and after.
+"""Writes that a job does exactly once: the commit ledger says what was done before Spark is started, and after.
 
 How the rows get into the stream is the caller's business.
 """
@@ -48,24 +48,38 @@ async def finished_write(
 
 
 def write_once(
-    stream: StreamName, write_id: str, find: Callable[[], CommitRecord | None], write: Callable[[], None]
+    stream: StreamName,
+    write_id: str,
+    find: Callable[[], CommitRecord | None],
+    write: Callable[[CommitRecord | None], None],
+    *,
+    retried: bool,
 ) -> Written:
-    """Write, unless it is done.
+    """Write, and if it is done already, have the rows compared with those that were written.
+
+    Only a further try of the same run, which follows one that may have died after its write, takes what is done as its
+    own without a look at the rows: they are the same work. A run that was cleared or is executed again is not: its code
+    or its source may have changed.
 
     Args:
         stream: that is written to.
         write_id: the name of the write.
         find: the record of the write if it is done, such as `finished_write` gives it.
-        write: writes, and is called at most once.
+        write: writes, or compares with the record that it is given, as Spark's data source does by default; called at
+            most once.
+        retried: whether this is a further try of the same run, after one that failed.
 
     Raises:
         LedgerError: `write` has returned, and there is no record of it.
+        WriteIdReusedError: it is done already with other rows.
     """
     began = time.monotonic()
-    record, by_this_try = find(), False
-    if record is None:
-        write()
-        record, by_this_try = find(), True
+    before = find()
+    if before is not None and retried:
+        return Written(before, False, time.monotonic() - began)
+    write(before)
+    record = find()
+    by_this_try = before is None or record is None or record.attempt != before.attempt
     if record is None:
         raise LedgerError(
             f"Spark has written to {stream}, but the commit ledger has no record of write {write_id!r}: name the "

@@ -2,10 +2,13 @@
 
 from aiopravega.ledger.commits.commit_ledger import DEFAULT_TABLE, CommitLedger, ledger_name
 from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit
+from aiopravega.ledger.commits.fingerprint import Fingerprint
+from aiopravega.ledger.commits.incarnation import incarnation
 from aiopravega.ledger.commits.job import WriteJob
 from aiopravega.ledger.commits.keeper import Keepers, LeaseKeeper
 from aiopravega.ledger.commits.notes import LeaseNotes
 from aiopravega.ledger.commits.protocol import CommitProtocol
+from aiopravega.ledger.commits.reuse import check_same, refuse_used
 from aiopravega.ledger.intervals.cut_entries import StoredRange
 from aiopravega.ledger.intervals.cut_ledger import CUT_TABLE, CutLedger
 from aiopravega.ledger.intervals.cut_record import CutRecord, Interval, IntervalState, SkippedPart
@@ -19,6 +22,7 @@ __all__ = [
     "CommitState",
     "CutLedger",
     "CutRecord",
+    "Fingerprint",
     "Interval",
     "IntervalState",
     "Keepers",
@@ -29,5 +33,8 @@ __all__ = [
     "StoredCommit",
     "StoredRange",
     "WriteJob",
+    "check_same",
+    "incarnation",
     "ledger_name",
+    "refuse_used",
 ]

@@ -10,6 +10,7 @@ import random
 import time
 import uuid
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Self
 
@@ -150,6 +151,7 @@ class Transaction(TransactionHandle):
     ) -> None:
         super().__init__(controller, stream, txn_id, writer_id)
         self._lease = lease
+        self._store = store
         self._lanes = Lanes(store, segments, txn_id)
         self._keeper = asyncio.create_task(self._keep_lease())
         self._lost: PravegaError | None = None
@@ -159,6 +161,15 @@ class Transaction(TransactionHandle):
     def segments(self) -> SegmentMap:
         """The segments that the transaction writes to; they do not change when the stream scales."""
         return self._lanes.map
+
+    async def witnessed_at(self) -> datetime:
+        """A time since the transaction was opened, by the clock of the segment store that has its first segment.
+
+        Raises:
+            SegmentNotFoundError: the transaction is committed or aborted.
+        """
+        segment = self.segments.segments[0]
+        return await self._store.changed_at(segment, segment.transaction(self.txn_id))
 
     async def write(self, data: bytes | bytearray | memoryview, routing_key: str | None = None) -> None:
         """Accept one event; waits while too many bytes are in flight.

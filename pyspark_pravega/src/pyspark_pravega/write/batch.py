@@ -5,17 +5,19 @@ process. Each task writes into a transaction of its own; the driver commits all 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
+from aiopravega.ledger import CommitRecord, WriteJob
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.write import job
+from pyspark_pravega.write.partition import Partition
 from pyspark_pravega.write.sink import sink_columns
-from pyspark_pravega.write.task import LatestTime, PartitionWritten, write_once, write_plain
+from pyspark_pravega.write.task import LatestTime, PartitionWritten, told, write_once, write_plain
 from pyspark_pravega.write.time_notes import note_time
 from pyspark_pravega.write.write_options import WriteOptions
 
@@ -40,7 +42,9 @@ class PravegaBatchWriter(DataSourceArrowWriter):
         client = cluster(self._options.config).client
         job.prepare(client, self._options)
         # None: plain writes have no ledger.
-        self._job = job.begin(client, self._options) if self._options.exactly_once else None
+        self._job = job.begin(client, self._options, uuid4()) if self._options.exactly_once else None
+        if not isinstance(self._job, CommitRecord):
+            job.check_open(client, self._options)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one partition; called in a task."""
@@ -48,25 +52,26 @@ class PravegaBatchWriter(DataSourceArrowWriter):
         latest = LatestTime(self._columns, self._options.times.unit)
         if self._job is None:
             write_plain(client, self._options, self._columns, latest.over(iterator))
-            return PartitionWritten(None, self._options.write_id, latest.time)
-        part = write_once(client, self._options, self._columns, self._job, latest.over(iterator))
-        return PartitionWritten(part, self._options.write_id, latest.time)
+            return PartitionWritten(Partition(), self._options.write_id, latest.time)
+        partition = write_once(client, self._options, self._columns, self._job, latest.over(iterator))
+        return PartitionWritten(partition, self._options.write_id, latest.time)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Make the write visible as a whole; called on the driver after all tasks have succeeded."""
         client = cluster(self._options.config).client
-        if isinstance(self._job, WriteJob):
-            job.commit(client, self._options, self._job, _parts(messages))
-        if not isinstance(self._job, CommitRecord):
-            note_time(client, self._options, self._options.write_id, messages)
+        if isinstance(self._job, CommitRecord):
+            job.already_written(self._options, self._job, _partitions(messages))
+            return
+        if self._job is not None:
+            job.commit(client, self._options, self._job, _partitions(messages))
+        note_time(client, self._options, self._options.write_id, messages)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Throw the write away; called on the driver after a task or the commit has failed."""
         if isinstance(self._job, WriteJob):
             client = cluster(self._options.config).client
-            job.abandon(client, self._options, self._job, [part.txn_id for part in _parts(messages)])
+            job.abandon(client, self._options, self._job, _partitions(messages))
 
 
-def _parts(messages: Sequence[WriterCommitMessage | None]) -> list[PartitionCommit]:
-    """The parts that have a transaction; there is no message from a task that failed."""
-    return [message.part for message in messages if isinstance(message, PartitionWritten) and message.part is not None]
+def _partitions(messages: Sequence[WriterCommitMessage | None]) -> list[Partition]:
+    return [message.partition for message in told(messages)]

@@ -37,11 +37,6 @@ class FramedEvents:
     def __len__(self) -> int:
         return len(self.array)
 
-    @property
-    def whole(self) -> memoryview:
-        """All frames, back to back."""
-        return self.data[self.offsets[0] : self.offsets[-1]]
-
     def take(self, order: npt.NDArray[np.intp]) -> "FramedEvents":
         """The frames at these indices, in that order."""
         return FramedEvents(self.array.take(pa.array(order)))
@@ -62,8 +57,8 @@ class FramedEvents:
             start = following
 
 
-def frame_events(events: pa.Array) -> FramedEvents:
-    """Frame the events of a binary or string array without nulls, of up to `LARGEST_ARRAY` bytes with headers.
+def check_events(events: pa.Array) -> pa.BinaryArray:
+    """The events of a binary or string array as binary values, none of which is null or too large.
 
     Raises:
         ConfigurationError: an event is null.
@@ -85,6 +80,18 @@ def frame_events(events: pa.Array) -> FramedEvents:
             f"{wire.MAX_EVENT:,}, as transactions do. Nothing of it was sent. Split it, store it elsewhere and write "
             "its address, or write it by the client's writer with large_events=True"
         )
+    return events
+
+
+def frame_events(events: pa.Array) -> FramedEvents:
+    """Frame the events of a binary or string array without nulls, of up to `LARGEST_ARRAY` bytes with headers.
+
+    Raises:
+        ConfigurationError: an event is null.
+        EventTooLargeError: an event has more than 8 MiB.
+    """
+    events = check_events(events)
+    lengths = pc.binary_length(events).to_numpy(zero_copy_only=False)
     headers = lengths.astype(_HEADER)
     starts = np.arange(0, (len(lengths) + 1) * _HEADER.itemsize, _HEADER.itemsize, dtype=_OFFSET)
     as_array = pa.Array.from_buffers(pa.binary(), len(lengths), [None, pa.py_buffer(starts), pa.py_buffer(headers)])

@@ -5,15 +5,16 @@ Spark calls these steps in processes of their own, so nothing is kept between th
 
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from aiopravega.blocking import CommitProtocol, LeaseKeeper, PravegaClient
 from aiopravega.errors import ScopeNotFoundError, StreamNotFoundError, StreamSealedError
-from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
+from aiopravega.ledger import CommitRecord, Fingerprint, PartitionCommit, WriteJob, check_same, refuse_used
+from pyspark_pravega.write.partition import Partition
 from pyspark_pravega.write.report import report
-from pyspark_pravega.write.write_options import WriteOptions
+from pyspark_pravega.write.write_options import OnWritten, WriteOptions
 
 logger = logging.getLogger(__name__)
 
@@ -22,12 +23,11 @@ _REUSED: Final = "SPARK_REUSE_WORKER"
 
 
 def prepare_stream(client: PravegaClient, options: WriteOptions) -> None:
-    """Make scope and stream if that is allowed, and check that the stream takes events.
+    """Make scope and stream if that is allowed.
 
     Raises:
         ScopeNotFoundError: there is no scope, and it may not be made.
         StreamNotFoundError: there is no stream, and it may not be made.
-        StreamSealedError: the stream is sealed.
     """
     stream = options.stream
     if not client.stream_exists(stream.scope, stream.stream):
@@ -49,6 +49,17 @@ def prepare_stream(client: PravegaClient, options: WriteOptions) -> None:
             raise ScopeNotFoundError(
                 f"there is no scope {stream.scope!r}, and allow_create_scope is false: create it, or check its name"
             ) from error
+
+
+def check_open(client: PravegaClient, options: WriteOptions) -> None:
+    """Check that the stream takes events.
+
+    It is for a write that has something to write: one that is done already is done, though the stream was sealed since.
+
+    Raises:
+        StreamSealedError: the stream is sealed.
+    """
+    stream = options.stream
     if client.is_sealed(stream.scope, stream.stream):
         raise StreamSealedError(f"{stream} is sealed: it takes no more events. Write to another stream.")
 
@@ -58,42 +69,43 @@ def prepare(client: PravegaClient, options: WriteOptions) -> None:
 
     Raises:
         NotFoundError: something is missing and may not be made.
-        StreamSealedError: the stream is sealed.
+        WrongLedgerError: another ledger remembers the stream's writes, or this one was emptied since.
     """
     prepare_stream(client, options)
     if options.exactly_once:
-        client.commit_ledger(options.ledger_scope, options.ledger_table).create()
+        ledger = client.commit_ledger(options.ledger_scope, options.ledger_table)
+        ledger.create()
+        ledger.mark(options.stream)
 
 
-def begin(client: PravegaClient, options: WriteOptions) -> WriteJob | CommitRecord:
-    """Look whether the write is done already, and say so; finish what an earlier attempt decided and left.
-
-    Raises:
-        PartialCommitError: an earlier attempt is in the stream in part, and the rest of it is lost.
-    """
-    found = look(client, options, uuid4())
-    if isinstance(found, CommitRecord):
-        say_done(found)
-    return found
-
-
-def look(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJob | CommitRecord:
+def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJob | CommitRecord:
     """Look whether the write is done already; finish what an earlier attempt decided and left.
 
     Raises:
         PartialCommitError: an earlier attempt is in the stream in part, and the rest of it is lost.
+        WriteIdReusedError: it is done, and the options take no write id a second time.
     """
-    return _protocol(client, options).begin(options.stream, options.write_id, attempt)
+    found = _protocol(client, options).begin(options.stream, options.write_id, attempt)
+    if isinstance(found, CommitRecord) and options.on_written is OnWritten.FAIL:
+        raise refuse_used(found)
+    return found
 
 
-def say_done(record: CommitRecord) -> None:
-    """Say in the log that a write was done before."""
+def already_written(options: WriteOptions, record: CommitRecord, partitions: Sequence[Partition]) -> None:
+    """Say in the log that a write was done before, after its rows were compared, if they are to be.
+
+    Raises:
+        WriteIdReusedError: it was done with other rows.
+    """
+    compared = "on_written=skip: the rows of this run were not compared"
+    if options.on_written is not OnWritten.SKIP:
+        compared = check_same(record, _all_rows(partitions))
     logger.warning(
-        "%s is already written: %d events in %d bytes, by attempt %s; nothing is written again",
+        "%s is already written: %s, by attempt %s (%s); nothing is written again",
         record.name,
-        record.total_events,
-        record.total_bytes,
+        record.amount,
         record.attempt,
+        compared,
     )
 
 
@@ -111,18 +123,40 @@ def must_note_at_once(job: WriteJob) -> bool:
     return job.runs_long or _REUSED not in os.environ
 
 
-def commit(client: PravegaClient, options: WriteOptions, job: WriteJob, partitions: Iterable[PartitionCommit]) -> None:
+def commit(
+    client: PravegaClient,
+    options: WriteOptions,
+    job: WriteJob,
+    partitions: Sequence[Partition],
+) -> None:
     """Decide the write and commit all its transactions.
 
+    `partitions` are those of all tasks, also of those that had nothing to write.
+
     Raises:
+        WriteIdReusedError: it has completed an earlier attempt, whose other partitions hold other rows than now.
         PravegaError: see `CommitProtocol.commit`.
     """
-    report(job, _protocol(client, options).commit(job, sorted(partitions, key=lambda partition: partition.partition)))
+    parts = sorted(parts_of(partitions), key=lambda part: part.partition)
+    times = [partition.witnessed_at for partition in partitions if partition.witnessed_at is not None]
+    record = _protocol(client, options).commit(job, parts, max(times, default=None))
+    if job.lost is not None and options.on_written is not OnWritten.SKIP:
+        check_same(record, _all_rows(partitions))
+    report(job, record)
 
 
-def abandon(client: PravegaClient, options: WriteOptions, job: WriteJob, transactions: Iterable[UUID]) -> None:
+def abandon(client: PravegaClient, options: WriteOptions, job: WriteJob, partitions: Sequence[Partition]) -> None:
     """Abort the transactions of a write that failed, unless it is decided."""
-    _protocol(client, options).abandon(job, transactions)
+    _protocol(client, options).abandon(job, [part.txn_id for part in parts_of(partitions)])
+
+
+def parts_of(partitions: Sequence[Partition]) -> list[PartitionCommit]:
+    """Those that have a transaction."""
+    return [partition.part for partition in partitions if partition.part is not None]
+
+
+def _all_rows(partitions: Sequence[Partition]) -> Fingerprint:
+    return sum((partition.rows for partition in partitions), Fingerprint())
 
 
 def _protocol(client: PravegaClient, options: WriteOptions) -> CommitProtocol:

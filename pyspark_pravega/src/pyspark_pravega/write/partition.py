@@ -5,21 +5,25 @@ and no Spark is known here.
 """
 
 import logging
-import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import chain, zip_longest
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from aiopravega.blocking import EventWriter, LeaseKeeper, PravegaClient, Transaction
 from aiopravega.errors import PravegaError
-from aiopravega.ledger import PartitionCommit
+from aiopravega.ledger import Fingerprint, PartitionCommit
 from aiopravega.names import StreamName
 from aiopravega.write.batch import BLOCK_BYTES, Block
 from pyspark_pravega.write.columns import SinkColumns
-from pyspark_pravega.write.framing import FramedEvents, frame_events
+from pyspark_pravega.write.framing import FramedEvents, check_events, frame_events
 from pyspark_pravega.write.lanes import Router, positions_of
+from pyspark_pravega.write.row_hashes import RowTally
 
 logger = logging.getLogger(__name__)
 
@@ -52,27 +56,33 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """What a task has done: `part` is what it has written, None if nothing, or nothing that is to be committed.
+
+    `rows` is what its rows are recognised by, written or not, if anybody is to compare them. `witnessed_at` is a time
+    since the transaction was opened, by a segment store's clock.
+    """
+
+    part: PartitionCommit | None = None
+    rows: Fingerprint = field(default_factory=Fingerprint)
+    witnessed_at: datetime | None = None
+
+
 class TransactionWriter:
-    """Writes rows into one transaction and keeps count of them.
+    """Writes rows into one transaction, and takes down in `tally` what they are recognised by.
 
     `turn` says whose turn it is among the segments for the first rows without a key; partitions differ in it, so that
     many small ones do not meet in one segment.
     """
 
     def __init__(self, transaction: Transaction, columns: SinkColumns, turn: int = 0) -> None:
-        self.events = 0
-        self.bytes = 0
-        self._checksum = 0
+        self.tally = RowTally()
         self._transaction = transaction
         self._columns = columns
         self._encoder = columns.encoder()
         self._router = Router(transaction.segments)
         self._next_lane = turn % self._router.lanes
-
-    @property
-    def checksum(self) -> str:
-        """CRC-32 of all frames in the order of the rows, whatever the batches and segments."""
-        return f"{self._checksum:08x}"
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Route and write rows; waits while too many bytes are in flight.
@@ -82,15 +92,14 @@ class TransactionWriter:
             EventTooLargeError: an event has more than 8 MiB.
             TransactionAbortedError: the transaction was aborted, or its lease ran out.
         """
-        frames = frame_events(self._columns.events(batch, self._encoder))
-        self._checksum = zlib.crc32(frames.whole, self._checksum)
-        self.events += len(frames)
-        self.bytes += len(frames.whole)
-        keys = self._columns.keys(batch)
-        if keys is None or self._router.lanes == 1:
+        events = check_events(self._columns.events(batch, self._encoder))
+        positions = _positions(self._columns, batch)
+        self.tally.add(events, positions)
+        frames = frame_events(events)
+        if positions is None or self._router.lanes == 1:
             self._write_anywhere(frames, 0, len(frames))
             return
-        order, bounds = self._router.group(positions_of(keys))
+        order, bounds = self._router.group(positions)
         frames = frames.take(order)
         by_lane = [frames.blocks(int(bounds[i]), int(bounds[i + 1])) for i in range(self._router.lanes)]
         for blocks in zip_longest(*by_lane):  # in turn, so that no segment waits for another one's acknowledgements
@@ -116,8 +125,8 @@ def write_in_transaction(
     keeper: LeaseKeeper,
     *,
     note_at_once: bool,
-) -> PartitionCommit | None:
-    """Write a partition into a transaction, durably, and leave it open for the driver; None: there were no rows.
+) -> Partition:
+    """Write a partition into a transaction, durably, and leave it open for the driver.
 
     The transaction's lease is kept alive while the task runs. When the task ends, the other tasks of the job may
     need much longer, and this process may be gone by then: so it is left to the keepers of the job's other tasks, of
@@ -129,7 +138,7 @@ def write_in_transaction(
     batches = iter(batches)
     first = next((batch for batch in batches if batch.num_rows), None)
     if first is None:
-        return None
+        return Partition()
     transaction = client.open_transaction(stream.scope, stream.stream, lease=lease)
     try:
         writer = TransactionWriter(transaction, columns, turn=partition)
@@ -137,18 +146,43 @@ def write_in_transaction(
         for chunk in chunks(chain([first], batches), wanted):
             writer.write(chunk)
         transaction.flush()
+        witnessed_at = _witnessed_at(transaction)
         transaction.detach()
         keeper.keep(transaction.txn_id, at_once=note_at_once)
     except BaseException:
         _abort(transaction)
         raise
-    return PartitionCommit(
+    rows = writer.tally.fingerprint
+    part = PartitionCommit(
         partition=partition,
         txn_id=transaction.txn_id,
-        events=writer.events,
-        bytes=writer.bytes,
-        checksum=writer.checksum,
+        events=rows.events,
+        bytes=rows.bytes,
+        hashes=rows.hashes,
+        checksum=writer.tally.checksum,
     )
+    return Partition(part, rows, witnessed_at)
+
+
+def recognise(columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> Partition:
+    """What the rows of a partition are recognised by; nothing is written.
+
+    Raises:
+        ConfigurationError: an event is null, or a value does not fit the schema.
+        EventTooLargeError: an event has more than 8 MiB.
+    """
+    tally, encoder = RowTally(), columns.encoder()
+    for chunk in chunks(batches, BLOCK_BYTES):
+        tally.add(check_events(columns.events(chunk, encoder)), _positions(columns, chunk))
+    return Partition(rows=tally.fingerprint)
+
+
+def _witnessed_at(transaction: Transaction) -> datetime | None:
+    try:
+        return transaction.witnessed_at()
+    except PravegaError as error:  # the write is then remembered for ever, which does no harm
+        logger.warning("no segment store tells the time to %s: %s", transaction, error)
+        return None
 
 
 def _abort(transaction: Transaction) -> None:
@@ -169,17 +203,22 @@ def write_plainly(writer: EventWriter, columns: SinkColumns, batches: Iterable[p
     for batch in chunks(batches, BLOCK_BYTES * len(writer.segments.segments)):
         frames = frame_events(columns.events(batch, encoder))
         segments = writer.segments
-        writer.write_blocks(list(_grouped(frames, columns.keys(batch), Router(segments))), segments)
+        writer.write_blocks(list(_grouped(frames, _positions(columns, batch), Router(segments))), segments)
         count += len(frames)
     return count
 
 
-def _grouped(frames: FramedEvents, keys: pa.Array | None, router: Router) -> Iterator[Block]:
+def _positions(columns: SinkColumns, batch: pa.RecordBatch) -> npt.NDArray[np.float64] | None:
+    """The positions of the rows' keys in the key space, or None if no row has a key."""
+    keys = columns.keys(batch)
+    return None if keys is None else positions_of(keys)
+
+
+def _grouped(frames: FramedEvents, positions: npt.NDArray[np.float64] | None, router: Router) -> Iterator[Block]:
     """Blocks of one segment each; with their events' positions, since the stream may scale before they are written."""
-    if keys is None:
+    if positions is None:
         yield from frames.blocks(0, len(frames))
         return
-    positions = positions_of(keys)
     order, bounds = router.group(positions)
     frames, positions = frames.take(order), positions[order]
     for lane in range(router.lanes):

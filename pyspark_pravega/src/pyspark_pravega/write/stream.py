@@ -16,11 +16,19 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import ConfigurationError, PravegaError
-from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
+from aiopravega.ledger import CommitRecord, WriteJob
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.write import job
+from pyspark_pravega.write.partition import Partition
 from pyspark_pravega.write.sink import sink_columns
-from pyspark_pravega.write.task import LatestTime, PartitionWritten, task_context, write_once, write_plain
+from pyspark_pravega.write.task import (
+    LatestTime,
+    PartitionWritten,
+    task_context,
+    told,
+    write_once,
+    write_plain,
+)
 from pyspark_pravega.write.time_notes import note_time
 from pyspark_pravega.write.write_options import WriteOptions
 
@@ -45,7 +53,10 @@ class PravegaStreamWriter(DataSourceStreamArrowWriter):
         self._options = WriteOptions.parse(options, streaming=True)
         self._columns = sink_columns(self._options, schema)
         self._planned = uuid4()  # of which, with a batch's name, its attempt's name is made, the same in all tasks
-        job.prepare(cluster(self._options.config).client, self._options)
+        client = cluster(self._options.config).client
+        job.prepare(client, self._options)
+        if not self._options.exactly_once:  # else it is the tasks that know whether there is anything to write
+            job.check_open(client, self._options)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one partition of a batch; called in a task."""
@@ -55,38 +66,38 @@ class PravegaStreamWriter(DataSourceStreamArrowWriter):
         latest = LatestTime(self._columns, self._options.times.unit)
         if not options.exactly_once:
             write_plain(client, options, self._columns, latest.over(iterator))
-            return PartitionWritten(None, name, latest.time)
-        found = job.look(client, options, uuid5(self._planned, name))
-        part = write_once(client, options, self._columns, found, latest.over(iterator))
-        return PartitionWritten(part, name, latest.time, found)
+            return PartitionWritten(Partition(), name, latest.time)
+        found = job.begin(client, options, uuid5(self._planned, name))
+        partition = write_once(client, options, self._columns, found, latest.over(iterator))
+        return PartitionWritten(partition, name, latest.time, found)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Make a batch visible as a whole; called on the driver after all its tasks have succeeded."""
-        parts, jobs, done = _sorted(messages)
-        names = [message.write_id for message in messages if isinstance(message, PartitionWritten)]
+        partitions, jobs, done = _sorted(messages)
+        names = [message.write_id for message in told(messages)]
         if not names:
             return
         client = cluster(self._options.config).client
         options = replace(self._options, write_id=names[0])
         found = done[0] if done else jobs[0] if jobs else None
         if any((other.replaces, other.lost) != (jobs[0].replaces, jobs[0].lost) for other in jobs):
-            found = job.look(client, options, jobs[0].attempt)
+            found = job.begin(client, options, jobs[0].attempt)
         if isinstance(found, CommitRecord):  # an earlier attempt is done with it, or another one was meanwhile
-            if parts:
-                job.abandon(client, options, jobs[0], [part.txn_id for part in parts])
-            job.say_done(found)
+            if job.parts_of(partitions):
+                job.abandon(client, options, jobs[0], partitions)
+            job.already_written(options, found, partitions)
             return
         if found is not None:
-            job.commit(client, options, found, parts)
+            job.commit(client, options, found, partitions)
         query = names[0].rpartition("/")[0]
         note_time(client, options, query, messages)
 
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Throw a batch away; called on the driver after a task or the commit has failed."""
-        parts, jobs, _ = _sorted(messages)
+        partitions, jobs, _ = _sorted(messages)
         if jobs:
             options = replace(self._options, write_id=jobs[0].write_id)
-            job.abandon(cluster(options.config).client, options, jobs[0], [part.txn_id for part in parts])
+            job.abandon(cluster(options.config).client, options, jobs[0], partitions)
 
 
 def _name(context: TaskContext) -> str:
@@ -106,11 +117,11 @@ def _name(context: TaskContext) -> str:
 
 def _sorted(
     messages: Sequence[WriterCommitMessage | None],
-) -> tuple[list[PartitionCommit], list[WriteJob], list[CommitRecord]]:
-    """What tasks have written, and what they found in the ledger; there is no message from a task that failed."""
-    told = [message for message in messages if isinstance(message, PartitionWritten)]
+) -> tuple[list[Partition], list[WriteJob], list[CommitRecord]]:
+    """What tasks have written, and what they found in the ledger."""
+    known = told(messages)
     return (
-        [message.part for message in told if message.part is not None],
-        [message.found for message in told if isinstance(message.found, WriteJob)],
-        [message.found for message in told if isinstance(message.found, CommitRecord)],
+        [message.partition for message in known],
+        [message.found for message in known if isinstance(message.found, WriteJob)],
+        [message.found for message in known if isinstance(message.found, CommitRecord)],
     )

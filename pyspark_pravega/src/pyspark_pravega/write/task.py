@@ -1,7 +1,7 @@
 """A task's part of an exactly-once write, whether a batch job or a streaming query runs it."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -12,12 +12,12 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, EventTooLargeError, PravegaError
-from aiopravega.ledger import CommitRecord, PartitionCommit, WriteJob
+from aiopravega.ledger import CommitRecord, WriteJob
 from aiopravega.times import TimeUnit
 from pyspark_pravega.write import job
 from pyspark_pravega.write.columns import SinkColumns
-from pyspark_pravega.write.partition import write_in_transaction, write_plainly
-from pyspark_pravega.write.write_options import WriteOptions, WriterMode
+from pyspark_pravega.write.partition import Partition, recognise, write_in_transaction, write_plainly
+from pyspark_pravega.write.write_options import OnWritten, WriteOptions, WriterMode
 
 logger = logging.getLogger(__name__)
 
@@ -29,15 +29,20 @@ _GLANCE: Final = 4
 class PartitionWritten(WriterCommitMessage):
     """What a task tells the driver.
 
-    `part` is None if it has written nothing, or nothing that is to be committed. `found` is what a task of a streaming
+    `found` is what a task of a streaming
     query found in the ledger; the driver of a batch job has looked there itself. `latest` is the latest event time of
     the rows, as their column has it.
     """
 
-    part: PartitionCommit | None
+    partition: Partition
     write_id: str
     latest: int | None = None
     found: WriteJob | CommitRecord | None = None
+
+
+def told(messages: Sequence[WriterCommitMessage | None]) -> list[PartitionWritten]:
+    """What tasks have told; there is no message from a task that failed."""
+    return [message for message in messages if isinstance(message, PartitionWritten)]
 
 
 class LatestTime:
@@ -75,16 +80,19 @@ def write_once(
     columns: SinkColumns,
     found: WriteJob | CommitRecord,
     batches: Iterator[pa.RecordBatch],
-) -> PartitionCommit | None:
-    """Write the task's partition into a transaction for the driver to commit; None: nothing was to be written.
+) -> Partition:
+    """Write the task's partition into a transaction for the driver to commit, if it is to be written.
 
     Raises:
         PravegaError: why it failed; the transaction is aborted.
     """
     partition = task_context().partitionId()
     if isinstance(found, CommitRecord) or not found.needs(partition):
-        _glance(batches)  # an earlier attempt has written it
-        return None
+        # An earlier attempt has written it.
+        if options.on_written is not OnWritten.SKIP:
+            return recognise(columns, batches)
+        _glance(batches)
+        return Partition()
     with job.keeper(client, options, found) as keeper:
         return write_in_transaction(
             client,

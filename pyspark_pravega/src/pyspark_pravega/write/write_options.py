@@ -17,6 +17,7 @@ from aiopravega.jobs.spark_options import (
     CONNECTION_OPTIONS,
     INTERVAL_OPTIONS,
     LEDGER_OPTION,
+    ON_WRITTEN_OPTION,
     RANGE_OPTIONS,
     STREAM_OPTION,
     TIME_OPTION,
@@ -76,6 +77,7 @@ WRITE_OPTIONS: Final = (
     "transaction_status_poll_interval_ms",
     WRITE_ID_OPTION,
     LEDGER_OPTION,
+    ON_WRITTEN_OPTION,
     _RETAIN,
     "allow_create_scope",
     "allow_create_stream",
@@ -95,6 +97,14 @@ class WriterMode(StrEnum):
     EXACTLY_ONCE = "exactly_once"
     AT_LEAST_ONCE = "at_least_once"
     BEST_EFFORT = "best_effort"
+
+
+class OnWritten(StrEnum):
+    """What becomes of a write whose id is used: compare its rows, do nothing, or fail."""
+
+    VERIFY = "verify"
+    SKIP = "skip"
+    FAIL = "fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +134,8 @@ class WriteOptions:
     """The settings of one write; times are in seconds.
 
     `write_id` names the write: one that is done under that name is not done again. Without one, a random name
-    stands there: the tasks of a job may be retried, but a job that is run again writes again. The ledger of writes
+    stands there: the tasks of a job may be retried, but a job that is run again writes again. `on_written` says what
+    becomes of a write whose id is used. The ledger of writes
     is the key-value table `ledger_table` of `ledger_scope`, which remembers a write for `ledger_retain` at least.
     """
 
@@ -138,6 +149,7 @@ class WriteOptions:
     wait_visible: bool
     poll: float
     write_id: str
+    on_written: OnWritten
     ledger_scope: str
     ledger_table: str
     ledger_retain: float
@@ -170,6 +182,10 @@ class WriteOptions:
         mode = _mode(given)
         if given.text(WRITE_ID_OPTION) is not None and mode is not WriterMode.EXACTLY_ONCE:
             raise ConfigurationError("option 'write_id' needs exactly_once=true: plain writes cannot be recognised")
+        if given.text(ON_WRITTEN_OPTION) is not None and mode is not WriterMode.EXACTLY_ONCE:
+            raise ConfigurationError(
+                f"option {ON_WRITTEN_OPTION!r} needs exactly_once=true: plain writes cannot be recognised"
+            )
         encode = EncodeOptions.parse(given, decodes=given.text("decode") is not None)
         time = given.text(TIME_OPTION)
         if time is None and (given.text(_TIME_DELAY) or given.text(_TIME_WRITER)):
@@ -194,6 +210,7 @@ class WriteOptions:
             wait_visible=given.flag("read_after_write_consistency", True),
             poll=(given.number("transaction_status_poll_interval_ms") or _DEFAULT_POLL_MS) / _MILLISECONDS,
             write_id=given.text(WRITE_ID_OPTION) or str(uuid4()),
+            on_written=choice(given, ON_WRITTEN_OPTION, OnWritten, OnWritten.VERIFY),
             ledger_scope=ledger_scope,
             ledger_table=ledger_table,
             ledger_retain=(given.number(_RETAIN) or _DEFAULT_RETAIN_DAYS) * _SECONDS_PER_DAY,

@@ -59,6 +59,7 @@ class Driver:
             events=1,
             bytes=len(event) + wire.EVENT_HEADER,
             checksum=f"{zlib.crc32(event):08x}",
+            hashes=zlib.crc32(event),
         )
 
     async def prepare(self, job: WriteJob, partitions: Sequence[PartitionCommit]) -> StoredCommit:

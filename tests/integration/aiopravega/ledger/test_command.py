@@ -3,11 +3,12 @@
 import asyncio
 import json
 import uuid
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from aiopravega.commands.ledger import main
-from aiopravega.ledger import CommitState, WriteJob
+from aiopravega.ledger import CommitProtocol, CommitState, WriteJob
 
 
 @pytest.fixture
@@ -68,6 +69,48 @@ async def test_verification_says_how_writes_stand_and_what_to_do(driver, command
     assert [write["standing"] for write in json.loads(text)] == ["done"]
 
 
+async def test_what_a_dead_driver_had_decided_can_be_finished_by_anybody(driver, command, events_in):
+    partitions = await driver.write(b"a", b"b")
+    await driver.prepare(await driver.start("without a name of its own"), partitions)
+    await driver.end(partitions[1], commit=True)
+    await driver.prepare(await driver.start("lost"), [part := (await driver.write(b"x"))[0]])
+    await driver.end(part, commit=False)
+
+    code, text, _ = await command("finish", "--json")
+
+    standings = {write["write_id"]: write["standing"] for write in json.loads(text)}
+    assert (code, standings) == (1, {"without a name of its own": "done", "lost": "lost"})
+    assert await events_in() == [b"a", b"b"]
+
+
+async def test_finishing_does_no_harm_while_the_driver_does_the_same(driver, events_in):
+    job, partitions = await driver.start(), await driver.write(b"a", b"b")
+    stored = await driver.prepare(job, partitions)
+
+    records = await asyncio.gather(*(driver.protocol.finish(stored) for _ in range(3)))
+
+    assert {record.state for record in records} == {CommitState.DONE}
+    assert await events_in() == [b"a", b"b"]
+
+
+async def test_what_need_not_be_remembered_is_removed_unless_it_is_only_asked_for(driver, ledger, command):
+    long_ago = datetime.now(UTC) - timedelta(days=2)
+    short = CommitProtocol(driver.client.controller, ledger, retain=86_400)
+    for name in ("old", "young"):
+        await short.commit(await driver.start(name), await driver.write(b"a"), datetime.now(UTC))
+    stored = await ledger.lookup(driver.sink, "old")
+    await ledger.amend(stored, stored.record.model_copy(update={"witnessed_at": long_ago}).done(long_ago))
+
+    code, text, said = await command("expire", "--dry-run", "--json")
+    assert (code, [record["write_id"] for record in json.loads(text)]) == (0, ["old"])
+    assert await ledger.lookup(driver.sink, "old") is not None
+
+    code, text, said = await command("expire")
+    assert (code, "old" in text, "1 records were removed" in said) == (0, True, True)
+    assert await ledger.lookup(driver.sink, "old") is None
+    assert await ledger.lookup(driver.sink, "young") is not None
+
+
 @pytest.mark.usefixtures("partial")
 async def test_a_write_of_a_deleted_stream_needs_nobody(driver, client, command):
     await client.delete_stream(driver.sink.scope, driver.sink.stream)
@@ -125,7 +168,7 @@ async def test_a_write_that_can_be_finished_is_not_decided_about(driver, command
 
     code, _, said = await command("resolve", "--write-id", "daily", decision, "--yes")
 
-    assert (code, "start the write again: it is finished then" in said) == (2, True)
+    assert (code, "start the write again, or say `finish`: it is finished then" in said) == (2, True)
 
 
 @pytest.mark.usefixtures("ledger")

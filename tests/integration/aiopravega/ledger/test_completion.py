@@ -38,7 +38,7 @@ async def test_the_next_attempt_knows_what_it_need_not_write(driver, events_in):
 @pytest.mark.parametrize(
     ("events", "complaint"),
     [
-        ([b"a", b"x", b"c"], "partition 1 has other bytes"),
+        ([b"a", b"x", b"c"], "partition 1 has other rows"),
         ([b"a", b"bb", b"c"], "partition 1 had 1 events in 9 bytes and now has 1 in 10"),
         ([b"a", None, b"c"], "partition 1 had 1 events and is empty now"),
     ],
@@ -54,6 +54,17 @@ async def test_other_rows_complete_nothing(driver, events_in, events, complaint)
     assert await events_in() == [b"a", b"c"]
     assert all([await driver.is_thrown_away(part) for part in offered])
     assert isinstance(await driver.begin(), WriteJob)  # the right rows may still come
+
+
+async def test_what_an_older_release_left_half_way_is_for_a_person(driver, events_in):
+    parts = [part.model_copy(update={"hashes": None}) for part in await driver.write(b"a", b"b")]
+    await driver.prepare(await driver.start(), parts)
+    await driver.end(parts[0], commit=True)
+    await driver.end(parts[1], commit=False)
+
+    with pytest.raises(PartialCommitError, match="partition 1 was written by an older release"):
+        await driver.protocol.commit(await driver.start(), await driver.write(b"a", b"b"))
+    assert await events_in() == [b"a"]
 
 
 async def test_rows_of_partitions_that_are_in_already_may_differ(driver, events_in):

@@ -31,10 +31,31 @@ async def test_the_longest_lease_is_asked_for_first(serve, connect):
 
 @pytest.mark.parametrize("refusal", ["LEASE_TOO_LARGE", "MAX_EXECUTION_TIME_EXCEEDED"])
 async def test_shorter_leases_follow_where_that_is_too_long(serve, connect, refusal):
-    server = serve({"pingTransaction": [answer(refusal), answer(refusal), answer("OK")]})
+    server = serve({"pingTransaction": [answer(refusal), answer(refusal), answer("OK"), answer(refusal), answer("OK")]})
 
-    assert await hold_transaction(connect(server.port), STREAM, TXN) == 150.0
-    assert leases(server) == [600_000, 300_000, 150_000]
+    assert await hold_transaction(connect(server.port), STREAM, TXN) == 206.25
+    assert leases(server) == [600_000, 300_000, 150_000, 225_000, 187_500, 206_250]
+
+
+async def test_the_longest_lease_that_a_controller_allows_is_found_out_once(serve, connect):
+    too_large = answer("LEASE_TOO_LARGE")
+    server = serve({"pingTransaction": [*[too_large] * 6, *[answer("OK")] * 2, too_large, too_large, answer("OK")]})
+    controller = connect(server.port)
+
+    first = await hold_transaction(controller, STREAM, TXN)
+    second = await hold_transaction(controller, STREAM, TXN)
+
+    assert first == second == 14.0625
+    assert leases(server)[-4:] == [14_062, 16_406, 15_234, 14_062]
+
+
+async def test_a_transaction_that_nears_its_longest_life_says_nothing_of_others(serve, connect):
+    exceeded = answer("MAX_EXECUTION_TIME_EXCEEDED")
+    server = serve({"pingTransaction": [exceeded, answer("OK")]})
+    controller = connect(server.port)
+
+    await hold_transaction(controller, STREAM, TXN)
+    assert await hold_transaction(controller, STREAM, TXN) == 600.0
 
 
 async def test_below_the_shortest_lease_there_is_nothing_left_to_ask_for(serve, connect):
@@ -42,7 +63,7 @@ async def test_below_the_shortest_lease_there_is_nothing_left_to_ask_for(serve, 
 
     with pytest.raises(TransactionError, match="MAX_EXECUTION_TIME_EXCEEDED"):
         await hold_transaction(connect(server.port), STREAM, TXN)
-    assert min(leases(server)) >= 10_000
+    assert min(leases(server)) >= 5_000
 
 
 @pytest.mark.parametrize(

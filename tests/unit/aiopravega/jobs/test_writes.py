@@ -33,23 +33,33 @@ class Ledger:
     def find(self) -> CommitRecord | None:
         return self.record
 
-    def write(self) -> None:
+    def write(self, before: CommitRecord | None) -> None:
+        assert before == self.record
         self.writes += 1
         self.record = None if self.forgetful else RECORD
 
 
-def test_a_write_that_is_done_is_not_done_again():
+def test_a_retry_takes_what_is_done_as_its_own():
     ledger = Ledger(RECORD)
 
-    done = write_once(SINK, "monday", ledger.find, ledger.write)
+    done = write_once(SINK, "monday", ledger.find, ledger.write, retried=True)
 
     assert (done.record, done.by_this_try, ledger.writes) == (RECORD, False, 0)
 
 
-def test_a_write_that_is_not_done_is_done_once():
+def test_what_is_no_retry_compares_its_rows_with_what_is_done():
+    ledger = Ledger(RECORD)
+
+    done = write_once(SINK, "monday", ledger.find, ledger.write, retried=False)
+
+    assert (done.record, done.by_this_try, ledger.writes) == (RECORD, False, 1)
+
+
+@pytest.mark.parametrize("retried", [False, True])
+def test_a_write_that_is_not_done_is_done_once(retried):
     ledger = Ledger()
 
-    done = write_once(SINK, "monday", ledger.find, ledger.write)
+    done = write_once(SINK, "monday", ledger.find, ledger.write, retried=retried)
 
     assert (done.record, done.by_this_try, ledger.writes) == (RECORD, True, 1)
     assert done.seconds >= 0
@@ -59,7 +69,7 @@ def test_a_write_without_a_record_is_an_error():
     ledger = Ledger(forgetful=True)
 
     with pytest.raises(LedgerError, match="written to examples/orders, but .* no record of write 'monday'"):
-        write_once(SINK, "monday", ledger.find, ledger.write)
+        write_once(SINK, "monday", ledger.find, ledger.write, retried=False)
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,14 @@ It stores and finds records. What they mean, and the transactions in them, is th
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from aiopravega.control import Controller
 from aiopravega.errors import ConfigurationError, TableConflictError, WriteSupersededError
 from aiopravega.ledger.commits.commit_record import KEY_LENGTH, CommitRecord, StoredCommit, record_key
 from aiopravega.ledger.commits.keeper import Keepers, LeaseKeeper
-from aiopravega.ledger.commits.notes import LeaseNotes, is_note
+from aiopravega.ledger.commits.mark import mark
+from aiopravega.ledger.commits.notes import IDENTITY_KEY, LeaseNotes, is_record
 from aiopravega.ledger.commits.protocol import DEFAULT_POLL, DEFAULT_RETAIN, DEFAULT_VISIBLE_WITHIN, CommitProtocol
 from aiopravega.ledger.commits.sweeper import Sweeper
 from aiopravega.names import StreamName, check_name
@@ -63,6 +64,29 @@ class CommitLedger:
             ScopeNotFoundError: there is no such scope.
         """
         return await self._controller.create_table(self.scope, self.table, _PARTITIONS, KEY_LENGTH)
+
+    async def mark(self, stream: StreamName, *, adopt: bool = False) -> None:
+        """Mark a stream as one whose writes this ledger remembers, or check the mark; `adopt` replaces another one.
+
+        Raises:
+            WrongLedgerError: another ledger remembers its writes, or this one was emptied since.
+            StreamNotFoundError: there is no such stream.
+            TableNotFoundError: there is no such ledger.
+        """
+        name = f"{self.scope}/{self.table}"
+        await mark(self._controller, stream, await self._identity(), name, adopt=adopt)
+
+    async def _identity(self) -> UUID:
+        """What tells this ledger from all others, also from earlier ones of its name."""
+        found = await self._table.get(IDENTITY_KEY)
+        if found is None:
+            try:
+                made = uuid4()
+                await self._table.put_if_absent(IDENTITY_KEY, made.bytes)
+                return made
+            except TableConflictError:
+                return await self._identity()
+        return UUID(bytes=found.value)
 
     @property
     def sweeper(self) -> Sweeper:
@@ -125,7 +149,7 @@ class CommitLedger:
     async def records(self) -> AsyncIterator[StoredCommit]:
         """All records, in no order."""
         async for entry in self._table.entries():
-            if not is_note(entry.key):
+            if is_record(entry.key):
                 yield StoredCommit(CommitRecord.from_json(entry.value), entry.version)
 
     async def amend(self, stored: StoredCommit, record: CommitRecord) -> StoredCommit:

@@ -1,23 +1,25 @@
 """What the commit ledger remembers of one write, and how it is spelled in the table. No I/O.
 
-A record is JSON with a version. A reader that meets another version stops: guessing what a newer release meant
-could write a job twice.
+A record is JSON with a version. A reader that meets a version that it does not know stops: guessing what a newer
+release meant could write a job twice. Version 1 has no hashes of rows: what is read of it cannot be compared by them.
 """
 
 import hashlib
 import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Any, Final, Literal, Self
 from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from aiopravega.errors import LedgerError
+from aiopravega.ledger.commits.fingerprint import Fingerprint
 from aiopravega.names import StreamName
 
-RECORD_VERSION: Literal[1] = 1
+RECORD_VERSION: Literal[2] = 2
+_READ_VERSIONS: Final = (1, RECORD_VERSION)
 KEY_LENGTH = hashlib.sha256().digest_size
 # Values of Pravega's tables are at most 1 MiB less 8 KiB for the key (`TableSegment.MAXIMUM_VALUE_LENGTH`).
 LARGEST_RECORD = 1024 * 1024 - 8192
@@ -33,8 +35,9 @@ class CommitState(StrEnum):
 class PartitionCommit(BaseModel):
     """One partition of a write: its transaction and what is in it.
 
-    `bytes` counts the events with their headers; `checksum` is made by the writer over these bytes in the order
-    of the partition's rows, so that a repetition of the partition can be recognised.
+    `bytes` counts the events with their headers. `hashes` is the sum of the rows' hashes (`Fingerprint`), None in a
+    record of an older release. `checksum` is made by the writer of the hashes in the order of the partition's rows, so
+    that a repetition of the partition can be recognised.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -44,18 +47,21 @@ class PartitionCommit(BaseModel):
     events: int = Field(ge=0)
     bytes: int = Field(ge=0)
     checksum: str
+    hashes: int | None = Field(default=None, ge=0, lt=1 << 64)
 
 
 class CommitRecord(BaseModel):
     """One write to one stream, decided: from `prepared` on, its transactions are to be committed.
 
     `incarnation` tells a stream from an earlier one of the same name that was deleted: what was written to that
-    one is not in this one. `attempt` tells apart two runs of the same write.
+    one is not in this one. `attempt` tells apart two runs of the same write. `by` is who decided it. What a person has
+    decided about is `resolved`: then it need not be what the job would write. `retain` is for how many seconds it is
+    remembered after it is done, None: for ever. `witnessed_at` is a time of the servers' clock before it was decided.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    version: Literal[1] = RECORD_VERSION
+    version: Literal[2] = RECORD_VERSION
     state: CommitState
     sink: StreamName
     incarnation: int
@@ -64,6 +70,20 @@ class CommitRecord(BaseModel):
     partitions: tuple[PartitionCommit, ...]
     prepared_at: AwareDatetime
     done_at: AwareDatetime | None = None
+    by: str = ""
+    resolved: bool = False
+    retain: float | None = Field(default=None, gt=0)
+    witnessed_at: AwareDatetime | None = None
+
+    @property
+    def fingerprint(self) -> Fingerprint | None:
+        """What its rows are recognised by; None if a partition was written by a release that made no hashes."""
+        total = Fingerprint()
+        for part in self.partitions:
+            if part.hashes is None:
+                return None
+            total += Fingerprint(part.events, part.bytes, part.hashes)
+        return total
 
     @property
     def total_events(self) -> int:
@@ -76,6 +96,11 @@ class CommitRecord(BaseModel):
         return sum(partition.bytes for partition in self.partitions)
 
     @property
+    def amount(self) -> str:
+        """How much it is, for messages."""
+        return Fingerprint(self.total_events, self.total_bytes).amount
+
+    @property
     def transactions(self) -> frozenset[UUID]:
         """The transactions of all partitions."""
         return frozenset(partition.txn_id for partition in self.partitions)
@@ -84,6 +109,17 @@ class CommitRecord(BaseModel):
     def name(self) -> str:
         """What the record is about, for messages."""
         return f"write {self.write_id!r} to {self.sink}"
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When it may be forgotten; None: never by itself.
+
+        It counts from the later one of two clocks, that of who finished the write and that of the servers: one that is
+        behind shortens nothing. What no server has witnessed is kept, unless it has no rows: then nothing can double.
+        """
+        if self.done_at is None or self.retain is None or (self.witnessed_at is None and self.total_events):
+            return None
+        return max(self.done_at, self.witnessed_at or self.done_at) + timedelta(seconds=self.retain)
 
     def done(self, at: datetime) -> Self:
         """The same record after the last commit."""
@@ -111,17 +147,20 @@ class CommitRecord(BaseModel):
             LedgerError: it is a record of another version, or no record at all.
         """
         try:
-            version = json.loads(value)["version"]
+            found: dict[str, Any] = json.loads(value)
+            version = found["version"]
         except (ValueError, KeyError, TypeError):
             raise LedgerError(
                 f"not a record of a commit ledger: {value[:80]!r}; is this table used for something else?"
             ) from None
-        if version != RECORD_VERSION:
+        if version not in _READ_VERSIONS:
             raise LedgerError(
-                f"a ledger record of version {version!r}, but this release reads {RECORD_VERSION}: use the release "
-                "that wrote it, or a newer one"
+                f"a ledger record of version {version!r}, but this release reads up to {RECORD_VERSION}: use the "
+                "release that wrote it, or a newer one"
             )
         try:
+            if version != RECORD_VERSION:
+                value = json.dumps(found | {"version": RECORD_VERSION}).encode()
             return cls.model_validate_json(value)
         except ValidationError as error:
             raise LedgerError(f"a damaged ledger record: {error}") from None

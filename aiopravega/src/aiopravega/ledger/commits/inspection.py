@@ -13,6 +13,7 @@ from aiopravega.control import Controller, TransactionState
 from aiopravega.errors import LedgerError, NotFoundError
 from aiopravega.ledger.commits.commit_ledger import CommitLedger
 from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, StoredCommit
+from aiopravega.ledger.commits.incarnation import incarnation
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.commits.verdict import Verdict, inside, judge, opened
 
@@ -30,7 +31,7 @@ class Standing(StrEnum):
 
 ADVICE = {
     Standing.DONE: "nothing to do",
-    Standing.UNFINISHED: "start the write again: it is finished then",
+    Standing.UNFINISHED: "start the write again, or say `finish`: it is finished then",
     Standing.LOST: "start the write again: it is written anew",
     Standing.PARTIAL: "start the write again: the same rows complete it. Else decide with `resolve`",
     Standing.FORGOTTEN: "look into the stream, and decide with `resolve`",
@@ -75,8 +76,7 @@ async def inspect(controller: Controller, stored: StoredCommit) -> Inspection:
     """Look how a write stands; nothing is changed."""
     record = stored.record
     try:
-        first = min(entry.segment.number for entry in await controller.epoch_segments(record.sink, 0))
-        if first != record.incarnation:
+        if await incarnation(controller, record.sink) != record.incarnation:
             return Inspection(stored, Standing.GONE, {})
         states = await _transactions(controller, record).states()
     except NotFoundError:
@@ -107,7 +107,8 @@ async def resolve(controller: Controller, ledger: CommitLedger, found: Inspectio
     if decision is Resolution.ACCEPT:
         there = inside(found.states)
         kept = tuple(part for part in record.partitions if part.partition in there)
-    await ledger.amend(found.stored, record.model_copy(update={"partitions": kept}).done(datetime.now(UTC)))
+    decided = record.model_copy(update={"partitions": kept, "resolved": True})
+    await ledger.amend(found.stored, decided.done(datetime.now(UTC)))
 
 
 def _transactions(controller: Controller, record: CommitRecord) -> TransactionSet:

@@ -9,6 +9,7 @@ import hashlib
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Literal
 from uuid import UUID
 
@@ -22,6 +23,8 @@ from aiopravega.tables import KeyValueTable, TableEntry
 # that a look at the notes does not pass over records.
 _PREFIX: Final = b"\xffleases\xff"
 _TXN_BYTES: Final = 8
+# The entry that tells a ledger from all others. Its key comes before those of notes.
+IDENTITY_KEY: Final = b"\xffidentity\xff".ljust(KEY_LENGTH, b"\0")
 # No key of a record comes after it.
 NOTES_FROM: Final = _PREFIX + b"\0" * (KEY_LENGTH - len(_PREFIX))
 # A transaction lives for a day at most (`controller.transaction.execution.timeBound.days`); clocks may differ.
@@ -87,14 +90,19 @@ class LeaseNotes:
         return self._start + hashlib.sha256(txn_id.bytes).digest()[:_TXN_BYTES]
 
 
+def is_record(key: bytes) -> bool:
+    """Whether a key of the ledger's table is that of a write's record."""
+    return key != IDENTITY_KEY and not is_note(key)
+
+
 def is_note(key: bytes) -> bool:
     """Whether a key of the ledger's table is that of a note."""
     return key.startswith(_PREFIX)
 
 
-def is_dead(entry: TableEntry) -> bool:
+def is_dead(entry: TableEntry, now: datetime) -> bool:
     """Whether a note is so old that its transaction has ended."""
-    return time.time() - _read(entry).held_at > _LONGEST_LIFE
+    return now.timestamp() - _read(entry).held_at > _LONGEST_LIFE
 
 
 def _read(entry: TableEntry) -> _Value:

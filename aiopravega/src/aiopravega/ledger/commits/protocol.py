@@ -20,8 +20,11 @@ from aiopravega.errors import (
     TransactionAbortedError,
     TransactionError,
 )
+from aiopravega.ledger.authors import myself
 from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit, record_key
 from aiopravega.ledger.commits.completion import completed
+from aiopravega.ledger.commits.expiry import certain_time
+from aiopravega.ledger.commits.incarnation import incarnation
 from aiopravega.ledger.commits.job import WriteJob
 from aiopravega.ledger.commits.keeper import NOTE_AFTER
 from aiopravega.ledger.commits.transactions import TransactionSet
@@ -47,7 +50,7 @@ class CommitProtocol:
 
     `visible_within` is how many seconds a commit waits until readers see the events; None: it does not wait.
     `poll` is the pause between two looks meanwhile. `retain` is for how many seconds, at least, the ledger remembers a
-    write that is done; None: for ever.
+    write of this protocol that is done; None: for ever.
     """
 
     def __init__(
@@ -75,12 +78,12 @@ class CommitProtocol:
             PartialCommitError: an earlier attempt was not finished, and nobody knows any more what is in the stream.
             StreamNotFoundError: there is no such stream.
         """
-        incarnation = await self._incarnation(sink)
+        current = await incarnation(self._controller, sink)
         found = await self._ledger.lookup(sink, write_id)
-        job = WriteJob(sink, write_id, attempt, incarnation, replaces=found)
+        job = WriteJob(sink, write_id, attempt, current, replaces=found)
         if found is None:
             return job
-        if found.record.incarnation != incarnation:
+        if found.record.incarnation != current:
             logger.info("%s went to an earlier stream of that name, which was deleted", job)
             return job
         if found.record.state is CommitState.DONE:
@@ -94,12 +97,20 @@ class CommitProtocol:
             logger.warning("%s: attempt %s lost its leases; nothing of it is visible", job, found.record.attempt)
             return job
         logger.warning("%s is in the stream but for the partitions %s: this attempt completes it", job, listed(result))
-        return WriteJob(sink, write_id, attempt, incarnation, replaces=found, lost=result)
+        return WriteJob(sink, write_id, attempt, current, replaces=found, lost=result)
 
-    async def commit(self, job: WriteJob, partitions: Sequence[PartitionCommit]) -> CommitRecord:
+    async def commit(
+        self, job: WriteJob, partitions: Sequence[PartitionCommit], witnessed_at: datetime | None = None
+    ) -> CommitRecord:
         """Decide the job and commit all its transactions, which must be flushed.
 
         Of partitions that the job does not need, the transactions are aborted.
+
+        Args:
+            job: as `begin` gave it.
+            partitions: what the tasks have written.
+            witnessed_at: the latest time at which the servers opened one of the transactions
+                (`Transaction.witnessed_at`). A write without such a witness is remembered for ever.
 
         Raises:
             WriteSupersededError: another attempt was first; these transactions are aborted.
@@ -119,6 +130,9 @@ class CommitProtocol:
                 attempt=job.attempt,
                 partitions=_partitions(job, wanted),
                 prepared_at=datetime.now(UTC),
+                by=myself(),
+                retain=self._retain,
+                witnessed_at=witnessed_at,
             )
             await transactions.hold()  # a lease that ran out is found here, while the job can still fail as a whole
             stored = await self._ledger.prepare(record, job.replaces)
@@ -136,6 +150,20 @@ class CommitProtocol:
             f"{job}: the leases of {len(result)} of its {len(record.partitions)} transactions ran out before they were "
             "committed. Run it again with the same write id: what is in the stream is not written again."
         )
+
+    async def finish(self, stored: StoredCommit) -> CommitRecord | None:
+        """Finish what an attempt has decided, for whoever comes first; harmless while the attempt does the same.
+
+        Returns:
+            The record, done; or None: some of it is lost, so that only the job itself can write that anew.
+
+        Raises:
+            PartialCommitError: nobody knows any more what is in the stream.
+            WriteSupersededError: another attempt has replaced the record meanwhile.
+            PravegaTimeoutError: all is decided, but not visible in time.
+        """
+        result = await self._finish_other(stored)
+        return result if isinstance(result, CommitRecord) else None
 
     async def abandon(self, job: WriteJob, transactions: Iterable[UUID]) -> None:
         """Abort the transactions of an attempt that failed, unless it is decided: then a restart finishes it.
@@ -175,8 +203,9 @@ class CommitProtocol:
     async def _sweep(self, record: CommitRecord) -> None:
         """Remove some old records; a failure of that is no failure of the write."""
         try:
-            if self._retain is not None:
-                await self._ledger.sweeper.after(record_key(record.sink, record.write_id), self._retain)
+            if record.witnessed_at is not None:
+                now = certain_time(record.witnessed_at)
+                await self._ledger.sweeper.after(record_key(record.sink, record.write_id), now)
         except PravegaError as error:
             logger.warning("could not remove old records from the ledger: %s", error)
 
@@ -225,10 +254,6 @@ class CommitProtocol:
 
     def _transactions(self, sink: StreamName, partitions: Iterable[PartitionCommit]) -> TransactionSet:
         return TransactionSet(self._controller, sink, {part.partition: part.txn_id for part in partitions})
-
-    async def _incarnation(self, sink: StreamName) -> int:
-        """A number that no other stream of this name had: segment numbers continue when a stream is made again."""
-        return min(entry.segment.number for entry in await self._controller.epoch_segments(sink, 0))
 
 
 def _partitions(job: WriteJob, written: Sequence[PartitionCommit]) -> tuple[PartitionCommit, ...]:

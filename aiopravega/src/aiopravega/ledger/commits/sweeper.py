@@ -2,17 +2,18 @@
 
 One write in eight looks at some records, from its own key on. Keys are hashes, so these differ each time, and all
 of them come in turn: five are looked at for each one that is added. A ledger so grows to little more than what is to
-be remembered, and what that costs does not depend on its size. Records that are not done are never removed.
+be remembered, and what that costs does not depend on its size. Each record says how long it is to be remembered, and
+no write removes those of others sooner. Records that are not done are never removed.
 """
 
 import logging
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from aiopravega.bounded import each
 from aiopravega.errors import TableConflictError
-from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState
-from aiopravega.ledger.commits.notes import NOTES_FROM, is_dead, is_note
+from aiopravega.ledger.commits.commit_record import CommitRecord
+from aiopravega.ledger.commits.notes import NOTES_FROM, is_dead, is_note, is_record
 from aiopravega.tables import KeyValueTable, TableEntry
 
 logger = logging.getLogger(__name__)
@@ -29,22 +30,23 @@ class Sweeper:
     def __init__(self, table: KeyValueTable) -> None:
         self._table = table
 
-    async def after(self, key: bytes, retain: float) -> int:
+    async def after(self, key: bytes, now: datetime) -> int:
         """Sweep after a write with this key, if it is its turn; returns how many entries were removed."""
-        return 0 if key[-1] % _ONE_IN else await self.sweep(key, retain)
+        return 0 if key[-1] % _ONE_IN else await self.sweep(key, now)
 
-    async def sweep(self, key: bytes, retain: float) -> int:
-        """Remove records that are done for more than `retain` seconds, among some after `key`, and dead notes.
+    async def sweep(self, key: bytes, now: datetime) -> int:
+        """Remove records that may be forgotten, among some after `key`, and dead notes.
+
+        `now` is a time that has passed for certain; see `aiopravega.ledger.commits.expiry`.
 
         Returns:
             How many entries were removed.
         """
-        before = datetime.now(UTC) - timedelta(seconds=retain)
         keys = await self._keys(key)
         if len(keys) < _LOOKED_AT:  # the end of the table: continue at its beginning
             keys += [other for other in await self._keys(b"") if other < key][: _LOOKED_AT - len(keys)]
         keys += await self._keys(NOTES_FROM)
-        old = [entry for entry in await self._table.get_all(list(dict.fromkeys(keys))) if _is_old(entry, before)]
+        old = [entry for entry in await self._table.get_all(list(dict.fromkeys(keys))) if _is_old(entry, now)]
         removed = sum(await each(self._remove, old, _AT_ONCE))
         if removed:
             logger.info("%d old entries of the ledger were removed", removed)
@@ -63,8 +65,10 @@ class Sweeper:
         return True
 
 
-def _is_old(entry: TableEntry, before: datetime) -> bool:
+def _is_old(entry: TableEntry, now: datetime) -> bool:
     if is_note(entry.key):
-        return is_dead(entry)
-    record = CommitRecord.from_json(entry.value)
-    return record.state is CommitState.DONE and record.done_at is not None and record.done_at < before
+        return is_dead(entry, now)
+    if not is_record(entry.key):
+        return False
+    expires_at = CommitRecord.from_json(entry.value).expires_at
+    return expires_at is not None and expires_at < now

@@ -1,9 +1,7 @@
 """What the cut ledger keeps of an interval: its range, its state, who took it and when."""
 
-import getpass
 import hashlib
 import json
-import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -14,6 +12,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError
+from aiopravega.ledger.authors import myself
 from aiopravega.names import StreamName
 
 VERSION: Final = 3
@@ -51,15 +50,6 @@ def last_key(consumer: str, stream: StreamName) -> bytes:
 
 def _digest(*parts: str) -> bytes:
     return hashlib.sha256("\0".join(parts).encode()).digest()[:_HALF_KEY]
-
-
-def myself() -> str:
-    """Who this process is, for records that are not told: `user@host`."""
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError):  # containers run as users without a name
-        user = "unknown"
-    return f"{user}@{socket.gethostname()}"
 
 
 @dataclass(frozen=True, slots=True)

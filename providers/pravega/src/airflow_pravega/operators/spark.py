@@ -159,6 +159,10 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
 class PravegaSparkWriteOperator(PravegaSparkOperator):
     """Writes events to a stream exactly once with Spark: tries of the same write id add nothing to the first success.
 
+    If the write is done already, the rows are computed and compared with it, and the task fails if they differ, as
+    after a task was cleared because its code or source has changed. The option `on_written` says what else is to be
+    done: `skip` compares never, `fail` fails in any case.
+
     Returns `{"stream", "write_id", "events", "bytes", "written", "seconds"}`: what the stream holds of this write (the
     bytes with event headers), and whether this try has written it, or found it written.
 
@@ -207,10 +211,10 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
         self.commit_ledger = commit_ledger
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Write, unless it is written.
+        """Write, or compare with what is written.
 
         Raises:
-            AirflowFailException: the stream, a column or an option cannot work.
+            AirflowFailException: the stream, a column or an option cannot work, or the write is done with other rows.
             PravegaError: the cluster cannot be reached.
         """
         with failing_for_good():
@@ -220,7 +224,8 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
                 stream = StreamName.parse(self.stream, client.config.scope)
                 find = partial(finished_write, client.asynchronous, stream, write_id, self.commit_ledger)
                 write = partial(self._write, hook, client.config, stream, write_id, context)
-                done = write_once(stream, write_id, lambda: client.run(find()), write)
+                # A further try cannot be told from that of a task that was cleared while it ran: both compare.
+                done = write_once(stream, write_id, lambda: client.run(find()), lambda _: write(), retried=False)
         result = {
             "stream": str(stream),
             "write_id": write_id,

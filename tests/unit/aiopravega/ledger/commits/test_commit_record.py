@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiopravega.errors import LedgerError
-from aiopravega.ledger import CommitRecord, CommitState, PartitionCommit
+from aiopravega.ledger import CommitRecord, CommitState, Fingerprint, PartitionCommit
 from aiopravega.ledger.commits.commit_record import KEY_LENGTH, record_key
 from aiopravega.names import StreamName
 
@@ -21,6 +21,7 @@ PARTITIONS = st.builds(
     events=st.integers(0, 2**63),
     bytes=st.integers(0, 2**63),
     checksum=st.text(max_size=8),
+    hashes=st.none() | st.integers(0, 2**64 - 1),
 )
 
 
@@ -47,11 +48,11 @@ def test_a_record_comes_back_as_it_was(partitions: tuple[PartitionCommit, ...], 
 
 
 def test_a_record_is_json_that_a_person_can_read() -> None:
-    part = PartitionCommit(partition=3, txn_id=UUID(int=5), events=2, bytes=30, checksum="00c0ffee")
+    part = PartitionCommit(partition=3, txn_id=UUID(int=5), events=2, bytes=30, checksum="00c0ffee", hashes=9)
 
     found = json.loads(record((part,)).to_json())
 
-    assert found["version"] == 1
+    assert found["version"] == 2
     assert found["state"] == "prepared"
     assert found["sink"] == {"scope": "examples", "stream": "delays"}
     assert found["partitions"] == [
@@ -61,8 +62,31 @@ def test_a_record_is_json_that_a_person_can_read() -> None:
             "events": 2,
             "bytes": 30,
             "checksum": "00c0ffee",
+            "hashes": 9,
         }
     ]
+
+
+def test_a_record_of_version_1_is_read_as_one_without_hashes() -> None:
+    old = """{"version": 1, "state": "done", "sink": {"scope": "examples", "stream": "delays"}, "incarnation": 0,
+        "write_id": "daily", "attempt": "00000000-0000-0000-0000-000000000007", "partitions": [{"partition": 0,
+        "txn_id": "00000000-0000-0000-0000-000000000005", "events": 2, "bytes": 30, "checksum": "00c0ffee"}],
+        "prepared_at": "2026-01-02T00:00:00Z", "done_at": "2026-01-02T00:00:01Z"}"""
+
+    found = CommitRecord.from_json(old.encode())
+
+    assert (found.state, found.total_events, found.fingerprint) == (CommitState.DONE, 2, None)
+    assert CommitRecord.from_json(found.to_json()) == found  # it is stored in the version of now
+
+
+def test_the_fingerprint_of_a_write_is_that_of_all_its_partitions() -> None:
+    parts = [
+        PartitionCommit(partition=number, txn_id=uuid4(), events=1, bytes=9, checksum="", hashes=2**63)
+        for number in range(3)
+    ]
+
+    assert record(tuple(parts)).fingerprint == Fingerprint(3, 27, 2**63)
+    assert record().fingerprint == Fingerprint()
 
 
 @pytest.mark.parametrize(
@@ -72,7 +96,7 @@ def test_a_record_is_json_that_a_person_can_read() -> None:
         (b"[]", "not a record"),
         (b"\xff\xfe", "not a record"),
         (b'{"state": "done"}', "not a record"),
-        (b'{"version": 2}', "version 2, but this release reads 1"),
+        (b'{"version": 3}', "version 3, but this release reads up to 2"),
         (b'{"version": 1, "state": "half"}', "damaged"),
     ],
 )

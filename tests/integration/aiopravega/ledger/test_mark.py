@@ -1,0 +1,108 @@
+"""A stream knows its ledger: another one, or one that was emptied, is an error and no second write."""
+
+import asyncio
+import uuid
+
+import pytest
+
+from aiopravega.commands.ledger import main
+from aiopravega.errors import StreamNotFoundError, WrongLedgerError
+from aiopravega.names import StreamName
+
+
+@pytest.fixture
+def tags(client, sink):
+    async def tags() -> tuple[str, ...]:
+        configuration = await client.controller.stream_configuration(sink)
+        found: tuple[str, ...] = configuration.tags
+        return found
+
+    return tags
+
+
+async def test_a_stream_is_marked_once_and_keeps_its_other_tags(client, scope, ledger):
+    sink = StreamName(scope, "tagged")
+    await client.create_stream(sink.scope, sink.stream, tags=["mine"])
+
+    await asyncio.gather(*(ledger.mark(sink) for _ in range(3)))
+    await ledger.mark(sink)
+
+    mine, mark = sorted((await client.controller.stream_configuration(sink)).tags, reverse=True)
+    assert mine == "mine"
+    assert mark.startswith("commit-ledger=")
+    assert mark.endswith(f"={scope}/{ledger.table}")
+
+
+async def test_a_mark_is_no_record(driver, ledger):
+    await ledger.mark(driver.sink)
+    await driver.protocol.commit(await driver.start(), await driver.write(b"a"))
+
+    assert [stored.record.write_id async for stored in ledger.records()] == ["daily"]
+
+
+async def test_another_ledger_is_an_error_that_names_the_first(client, scope, ledger, sink, tags):
+    await ledger.mark(sink)
+    before = await tags()
+    other = client.commit_ledger(scope, "other")
+    await other.create()
+
+    with pytest.raises(
+        WrongLedgerError, match=f"remembered by the ledger {scope}/{ledger.table}, but .* {scope}/other"
+    ):
+        await other.mark(sink)
+
+    assert await tags() == before
+
+
+async def test_a_ledger_that_was_deleted_and_made_again_is_an_error(client, ledger, sink):
+    await ledger.mark(sink)
+    assert await client.controller.delete_table(ledger.scope, ledger.table)
+    again = client.commit_ledger(ledger.scope, ledger.table)
+    await again.create()
+
+    with pytest.raises(WrongLedgerError, match=r"was deleted, or emptied, .*pravega ledger adopt --stream"):
+        await again.mark(sink)
+
+
+async def test_a_ledger_that_was_emptied_is_an_error(client, ledger, sink):
+    await ledger.mark(sink)
+    table = client.table(ledger.scope, ledger.table)
+    await table.remove_all([entry.key async for entry in table.entries()])
+
+    with pytest.raises(WrongLedgerError, match="emptied"):
+        await ledger.mark(sink)
+
+
+async def test_a_person_can_have_another_ledger_adopt_a_stream(client, scope, ledger, sink, pravega_config, capsys):
+    await ledger.mark(sink)
+    where = ["--controller", pravega_config.controller_uri, "--scope", scope]
+
+    code = await asyncio.to_thread(main, ["adopt", "--stream", str(sink), "--table", "other", *where])
+
+    assert (code, f"remembered by {scope}/other from now on" in capsys.readouterr().out) == (0, True)
+    await client.commit_ledger(scope, "other").mark(sink)
+    with pytest.raises(WrongLedgerError):
+        await ledger.mark(sink)
+
+
+async def test_a_stream_that_was_made_again_takes_any_ledger(client, scope, ledger, sink, make_stream):
+    await ledger.mark(sink)
+    await client.delete_stream(sink.scope, sink.stream)
+    assert await make_stream(2) == sink
+    other = client.commit_ledger(scope, "other")
+    await other.create()
+
+    await other.mark(sink)
+
+
+async def test_a_sealed_stream_is_not_marked_and_can_still_be_compared_with(client, ledger, sink, caplog):
+    await client.seal_stream(sink.scope, sink.stream)
+
+    await ledger.mark(sink)
+
+    assert "is not marked with its commit ledger" in caplog.text
+
+
+async def test_a_stream_that_is_missing_cannot_be_marked(ledger):
+    with pytest.raises(StreamNotFoundError):
+        await ledger.mark(StreamName(ledger.scope, f"no-such-{uuid.uuid4().hex}"))
