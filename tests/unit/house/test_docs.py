@@ -32,3 +32,14 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
 def test_the_index_names_every_page_of_the_documentation() -> None:
     index = ROOT / "docs" / "index.md"
     assert {page for page in PAGES if page.is_relative_to(ROOT / "docs")} - {index} == set(links(index)) & set(PAGES)
+
+
+def test_the_tests_that_the_page_about_java_names_exist() -> None:
+    named = set(re.findall(r"\btest_\w+", (ROOT / "docs" / "reference" / "java.md").read_text()))
+    files = list((ROOT / "tests").rglob("test_*.py"))
+    known = {file.stem for file in files}
+    known |= {
+        name for file in files for name in re.findall(r"^(?:async )?def (test_\w+)", file.read_text(), re.MULTILINE)
+    }
+    assert named - known == set()
+    assert len(named) > 20
