@@ -4,7 +4,13 @@
  *   {"do": "write", "scope", "stream", "large": BOOL, "events": [{"key", "file"}]}   events, each the bytes of a file
  *   {"do": "write_together", …}                              the same by one call of writeEvents, under the first key
  *   {"do": "write_in_transaction", …}                        the same in a transaction, which is committed
- *   {"do": "read", "scope", "stream"}                        all events by the batch client: [{"size", "sha256"}]
+ *   {"do": "leave_transaction", …, "end": "abort" or "open"}  the same, but the transaction is not committed
+ *   {"do": "write_bytes", "scope", "stream", "file"}         the bytes of a file by a byte stream writer
+ *   {"do": "read", "scope", "stream"}                        all events by the batch client: [{"size", "sha256"}];
+ *                                                            with "start" and "end", texts of cuts, those between them
+ *   {"do": "create_stream", "scope", "stream", "segments", "tags": [TEXT]}, {"do": "tagged", "scope", "tag"}
+ *   {"do": "cuts", "scope", "stream"}                        head and tail as texts
+ *   {"do": "create_group", "scope", "group", "stream"}       a reader group that retention waits for
  *   {"do": "fetch", "pointer": TEXT}                         one event by its pointer
  *   {"do": "create_table", "scope", "table", "partitions", "primary", "secondary"}   a key-value table, and key lengths
  *   {"do": "list_tables", "scope"}, {"do": "delete_table", "scope", "table"}
@@ -18,17 +24,24 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.pravega.client.BatchClientFactory;
+import io.pravega.client.ByteStreamClientFactory;
 import io.pravega.client.ClientConfig;
 import io.pravega.client.EventStreamClientFactory;
 import io.pravega.client.KeyValueTableFactory;
 import io.pravega.client.admin.KeyValueTableInfo;
 import io.pravega.client.admin.KeyValueTableManager;
+import io.pravega.client.admin.ReaderGroupManager;
+import io.pravega.client.admin.StreamInfo;
 import io.pravega.client.admin.StreamManager;
 import io.pravega.client.batch.SegmentIterator;
 import io.pravega.client.batch.SegmentRange;
+import io.pravega.client.byteStream.ByteStreamWriter;
 import io.pravega.client.stream.EventStreamWriter;
 import io.pravega.client.stream.EventWriterConfig;
+import io.pravega.client.stream.ReaderGroupConfig;
+import io.pravega.client.stream.ScalingPolicy;
 import io.pravega.client.stream.Stream;
+import io.pravega.client.stream.StreamConfiguration;
 import io.pravega.client.stream.StreamCut;
 import io.pravega.client.stream.Transaction;
 import io.pravega.client.stream.TransactionalEventStreamWriter;
@@ -88,8 +101,31 @@ public class Client {
             case "write_in_transaction":
                 writeInTransaction(command);
                 break;
+            case "leave_transaction":
+                leaveTransaction(command);
+                break;
+            case "write_bytes":
+                try (ByteStreamClientFactory factory = ByteStreamClientFactory.withScope(text(command, "scope"), config);
+                        ByteStreamWriter writer = factory.createByteStreamWriter(text(command, "stream"))) {
+                    writer.write(Files.readAllBytes(Path.of(text(command, "file"))));
+                    writer.flush();
+                }
+                break;
             case "read":
-                answer.put("events", read(text(command, "scope"), text(command, "stream")));
+                answer.put("events", read(command));
+                break;
+            case "create_stream":
+            case "tagged":
+            case "cuts":
+                manageStreams(command, answer);
+                break;
+            case "create_group":
+                try (ReaderGroupManager groups = ReaderGroupManager.withScope(text(command, "scope"), config)) {
+                    answer.put("done", groups.createReaderGroup(text(command, "group"), ReaderGroupConfig.builder()
+                            .stream(Stream.of(text(command, "scope"), text(command, "stream")))
+                            .retentionType(ReaderGroupConfig.StreamDataRetention.AUTOMATIC_RELEASE_AT_LAST_CHECKPOINT)
+                            .build()));
+                }
                 break;
             case "fetch":
                 try (StreamManager manager = StreamManager.create(config)) {
@@ -223,11 +259,52 @@ public class Client {
         }
     }
 
-    private static List<Map<String, Object>> read(String scope, String stream) throws Exception {
+    private static void leaveTransaction(JsonNode command) throws Exception {
+        EventStreamClientFactory factory = EventStreamClientFactory.withScope(text(command, "scope"), config);
+        TransactionalEventStreamWriter<ByteBuffer> writer = factory.createTransactionalEventWriter(
+                text(command, "stream"), new ByteBufferSerializer(), writing(command));
+        Transaction<ByteBuffer> transaction = writer.beginTxn();
+        for (JsonNode event : command.get("events")) {
+            transaction.writeEvent(text(event, "key"), content(event));
+        }
+        transaction.flush();
+        if (text(command, "end").equals("abort")) {
+            transaction.abort();
+        }
+    }
+
+    private static void manageStreams(JsonNode command, Map<String, Object> answer) throws Exception {
+        String scope = text(command, "scope");
+        try (StreamManager manager = StreamManager.create(config)) {
+            if (text(command, "do").equals("create_stream")) {
+                StreamConfiguration.StreamConfigurationBuilder made = StreamConfiguration.builder()
+                        .scalingPolicy(ScalingPolicy.fixed(command.get("segments").asInt()));
+                for (JsonNode tag : command.get("tags")) {
+                    made.tag(tag.asText());
+                }
+                answer.put("done", manager.createStream(scope, text(command, "stream"), made.build()));
+            } else if (text(command, "do").equals("tagged")) {
+                List<String> names = new ArrayList<>();
+                manager.listStreams(scope, text(command, "tag")).forEachRemaining(one -> names.add(one.getStreamName()));
+                answer.put("streams", names);
+            } else {
+                StreamInfo info = manager.fetchStreamInfo(scope, text(command, "stream")).get(60, TimeUnit.SECONDS);
+                answer.put("head", info.getHeadStreamCut().asText());
+                answer.put("tail", info.getTailStreamCut().asText());
+            }
+        }
+    }
+
+    private static StreamCut cut(JsonNode command, String name) {
+        return command.has(name) ? StreamCut.from(text(command, name)) : StreamCut.UNBOUNDED;
+    }
+
+    private static List<Map<String, Object>> read(JsonNode command) throws Exception {
+        String scope = text(command, "scope");
         List<Map<String, Object>> found = new ArrayList<>();
         try (BatchClientFactory batch = BatchClientFactory.withScope(scope, config)) {
             List<SegmentRange> ranges = new ArrayList<>();
-            batch.getSegments(Stream.of(scope, stream), StreamCut.UNBOUNDED, StreamCut.UNBOUNDED)
+            batch.getSegments(Stream.of(scope, text(command, "stream")), cut(command, "start"), cut(command, "end"))
                     .getIterator().forEachRemaining(ranges::add);
             for (SegmentRange range : ranges) {
                 try (SegmentIterator<ByteBuffer> events = batch.readSegment(range, new ByteBufferSerializer())) {

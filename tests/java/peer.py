@@ -100,7 +100,13 @@ class JavaClient(Child):
         return answer
 
     def write(
-        self, stream: StreamName, events: Sequence[tuple[str, bytes]], *, large: bool = False, how: str = "write"
+        self,
+        stream: StreamName,
+        events: Sequence[tuple[str, bytes]],
+        *,
+        large: bool = False,
+        how: str = "write",
+        **more: Any,
     ) -> None:
         """Write pairs of a routing key and an event; all are durable then."""
         given = []
@@ -108,11 +114,11 @@ class JavaClient(Child):
             file = self._folder / f"event-{number}"
             file.write_bytes(data)
             given.append({"key": key, "file": str(file)})
-        self.ask(how, scope=stream.scope, stream=stream.stream, large=large, events=given)
+        self.ask(how, scope=stream.scope, stream=stream.stream, large=large, events=given, **more)
 
-    def read(self, stream: StreamName) -> list[tuple[int, str]]:
-        """The length and the SHA-256 of each event of a stream, segment by segment."""
-        answer = self.ask("read", scope=stream.scope, stream=stream.stream)
+    def read(self, stream: StreamName, **cuts: str) -> list[tuple[int, str]]:
+        """The length and the SHA-256 of each event of a stream, segment by segment; `start` and `end` are cuts."""
+        answer = self.ask("read", scope=stream.scope, stream=stream.stream, **cuts)
         return [(event["size"], event["sha256"]) for event in answer["events"]]
 
 

@@ -213,10 +213,14 @@ async def test_a_large_event_is_written_to_where_a_scaling_has_put_its_key(clien
 
 async def test_a_sealed_stream_takes_no_large_event(client, make_stream):
     stream = await make_stream()
-    async with client.writer(stream.scope, stream.stream, large_events=True) as writer:
-        await client.seal_stream(stream.scope, stream.stream)
-        with pytest.raises(StreamSealedError):
+
+    async def write_after_the_end():
+        async with client.writer(stream.scope, stream.stream, large_events=True) as writer:
+            await client.seal_stream(stream.scope, stream.stream)
             await writer.write(LARGE["random"], KEY)
+
+    with pytest.raises(StreamSealedError, match="takes no more events"):
+        await write_after_the_end()
 
 
 async def test_transactions_refuse_large_events_as_java_does(java, client, make_stream, read_all):

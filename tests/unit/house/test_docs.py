@@ -39,3 +39,14 @@ def test_no_example_uses_what_a_run_without_a_logical_date_does_not_have() -> No
     examples = [*PAGES, *(ROOT / "example_dags").rglob("*.py"), *(ROOT / "providers").rglob("*.py")]
     undefined = re.compile(r"\{\{\s*(ts|ds|ts_nodash|ds_nodash|logical_date)\b")
     assert [str(path) for path in examples if undefined.search(path.read_text())] == []
+
+
+def test_the_tests_that_the_page_about_java_names_exist() -> None:
+    named = set(re.findall(r"\btest_\w+", (ROOT / "docs" / "reference" / "java.md").read_text()))
+    files = list((ROOT / "tests").rglob("test_*.py"))
+    known = {file.stem for file in files}
+    known |= {
+        name for file in files for name in re.findall(r"^(?:async )?def (test_\w+)", file.read_text(), re.MULTILINE)
+    }
+    assert named - known == set()
+    assert len(named) > 20
