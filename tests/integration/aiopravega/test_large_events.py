@@ -14,6 +14,9 @@ from aiopravega.read.bulk import BulkReader
 from aiopravega.wire import EVENT_HEADER, MAX_EVENT, scan_frames
 from aiopravega.write.large_event import LargeEvent
 
+# Two Java clients that write large events at the same time can wait for ever for the small server of the tests.
+pytestmark = pytest.mark.slow
+
 EVERYTHING = StreamCutRange(UNBOUNDED, UNBOUNDED)
 
 
