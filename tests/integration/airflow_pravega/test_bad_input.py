@@ -174,7 +174,7 @@ def test_a_write_that_cannot_work_is_named_and_not_tried_again(fails_for_good, s
 
 
 def test_last_needs_records(fails_for_good, stream):
-    assert 'since="last"' in fails_for_good(partial(PravegaStreamCutSensor, stream=str(stream), record=False))
+    assert "since='last'" in fails_for_good(partial(PravegaStreamCutSensor, stream=str(stream), record=False))
 
 
 @pytest.mark.usefixtures("spark")

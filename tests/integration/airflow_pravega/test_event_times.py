@@ -168,12 +168,12 @@ def test_a_record_of_a_deleted_stream_or_of_another_release_is_told(timed, clien
     client.create_stream(timed.scope, timed.stream, ScalingPolicy.fixed(2))
 
     assert run_task(sensor).state() == "failed"
-    assert "it was deleted and made again since, so name another consumer" in capsys.readouterr().out
+    assert f"stream {timed} was deleted and made again on" in capsys.readouterr().out
 
     interval = Interval("ada", timed, interval_name(day(1), day(2)))
-    client.table(timed.scope, CUT_TABLE).put(interval.key, b'{"version": 3}')
+    client.table(timed.scope, CUT_TABLE).put(interval.key, b'{"version": 4}')
     assert run_task(sensor).state() == "failed"
-    assert "LedgerError: not a record of a cut ledger of version 2" in capsys.readouterr().out
+    assert "LedgerError: a record of version 4 of a cut ledger" in capsys.readouterr().out
 
 
 def test_a_range_of_event_times_needs_the_column_with_the_times(timed, client, run_task, tmp_path, capsys):

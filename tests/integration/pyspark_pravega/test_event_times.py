@@ -150,5 +150,5 @@ def test_what_the_watermarks_cannot_tell_is_told(timed, read, client, scope):
     assert "the StreamCut is of" in error_of(StreamName(scope, "silent"), 0, 24, **cuts)
     client.delete_stream(scope, "open")
     client.create_stream(scope, "open", ScalingPolicy.fixed(2))
-    assert error_of(stream, 0, 24, **cuts).startswith("InvalidStreamCutError")
+    assert error_of(stream, 0, 24, **cuts).startswith("StreamMadeAgainError")
     assert error_of(stream, 0, 24).startswith("NoWatermarksError")

@@ -64,7 +64,7 @@ def test_a_stream_that_was_made_anew_is_not_taken_for_the_old_one(follow, fill, 
 
     said = failure(files.start(follow(stream, start_stream_cut="earliest")))
 
-    assert "InvalidRangeError" in said
+    assert "StreamMadeAgainError" in said
     assert "deleted and made again" in said
 
 
