@@ -7,8 +7,9 @@ used: Spark starts many processes that need a few modules only.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from aiopravega import errors
+
 if TYPE_CHECKING:
-    from aiopravega import errors
     from aiopravega.client import PravegaClient
     from aiopravega.config import PravegaConfig
     from aiopravega.control import RetentionPolicy, ScalingPolicy, StreamConfiguration, TableConfiguration
@@ -49,8 +50,6 @@ _HOME_OF: Final = {name: module for module, names in _HOMES.items() for name in 
 
 
 def __getattr__(name: str) -> Any:
-    if name == "errors":
-        return import_module("aiopravega.errors")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found = getattr(import_module(f"aiopravega.{_HOME_OF[name]}"), name)

@@ -226,7 +226,7 @@ class PravegaClient(RangeCalls, TimeCalls):
     ) -> bool:
         """Make a key-value table whose keys have `key_length` bytes; returns False if it exists already.
 
-        With a `secondary_key_length`, a key has so many bytes more behind these, which do not decide its partition.
+        With a `secondary_key_length`, so many bytes follow these, which do not decide its partition.
         """
         return await self.controller.create_table(
             scope, check_name("table", table), partitions, key_length, secondary_key_length

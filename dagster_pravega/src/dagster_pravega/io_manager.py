@@ -14,7 +14,7 @@ from aiopravega.jobs.spark_frames import counted, load_range, save_events
 from aiopravega.jobs.spark_options import LEDGER_OPTION, TIME_OPTION
 from aiopravega.jobs.spark_session import LOCAL
 from aiopravega.jobs.writes import finished_write, write_once
-from aiopravega.ledger import CommitRecord, CutRecord, incarnation
+from aiopravega.ledger import CommitRecord, CutRecord
 from dagster_pravega.claims import keyed_partition
 from dagster_pravega.event_frames import as_events, spark_session
 from dagster_pravega.measures import data_version, measures
@@ -213,7 +213,7 @@ class PravegaSparkIOManager(ConfigurableIOManager):
         """Which of the streams of this name there is; if there is none, the write makes one, later than all others."""
         client = self.pravega.client
         try:
-            return client.run(incarnation(client.asynchronous.controller, stream))
+            return client.run(client.asynchronous.controller.first_segment(stream)).number
         except NotFoundError:
             return sys.maxsize
 

@@ -46,7 +46,7 @@ def write_name(context: OutputContext) -> str:
 def note_start(context: OutputContext, write_id: str, start: StreamCut, incarnation: int) -> None:
     """Keep where a write starts for later tries of it, unless an earlier try has started it on the same stream.
 
-    `incarnation` is that of the stream; see `aiopravega.ledger.incarnation`.
+    `incarnation` is that of the stream; see `aiopravega.ledger.CommitRecord`.
     """
     if _noted_start(context, write_id, incarnation) is not None:
         return

@@ -69,11 +69,16 @@ def _ledger(client: PravegaClient, options: argparse.Namespace) -> CommitLedger:
 
 
 async def _found(client: PravegaClient, options: argparse.Namespace) -> list[StoredCommit]:
+    return _chosen([stored async for stored in _ledger(client, options).records()], client, options)
+
+
+def _chosen(records: Sequence[StoredCommit], client: PravegaClient, options: argparse.Namespace) -> list[StoredCommit]:
+    """The records that the options name, the oldest first."""
     scope = options.scope or client.config.scope
     stream = options.stream and (options.stream if "/" in options.stream else f"{scope}/{options.stream}")
     found = [
         stored
-        async for stored in _ledger(client, options).records()
+        for stored in records
         if options.write_id in (None, stored.record.write_id) and stream in (None, str(stored.record.sink))
     ]
     return sorted(found, key=lambda stored: stored.record.prepared_at)
@@ -142,8 +147,8 @@ async def _adopt(client: PravegaClient, options: argparse.Namespace) -> int:
 
 async def _expire(client: PravegaClient, options: argparse.Namespace) -> int:
     ledger = _ledger(client, options)
-    old = expired([stored async for stored in ledger.records()])
-    chosen = [stored for stored in await _found(client, options) if stored in old]
+    # All records are witnesses of the time, those that the options leave out, too.
+    chosen = _chosen(expired([stored async for stored in ledger.records()]), client, options)
     if not options.dry_run:
         for stored in chosen:
             await ledger.forget(stored)

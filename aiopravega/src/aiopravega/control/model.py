@@ -34,7 +34,7 @@ class Access(Enum):
 class TableConfiguration:
     """A key-value table as it was made: how many partitions it has, and how many bytes a key has.
 
-    A key is a primary part of `key_length` bytes, which alone decides the partition, and a secondary part behind it.
+    A key is a primary part of `key_length` bytes, which alone decides the partition, and a secondary part after it.
     """
 
     partitions: int

@@ -42,6 +42,17 @@ class SegmentCalls:
         )
         return key_ranges(stream, answer.segmentRanges)
 
+    async def first_segment(self, stream: StreamName) -> SegmentId:
+        """The segment with the lowest number that the stream ever had.
+
+        Numbers continue when a stream is deleted and made again: so this tells it from all others that had its name.
+        Needs the right to write, as `epoch_segments` does.
+
+        Raises:
+            StreamNotFoundError: there is no such stream.
+        """
+        return min((entry.segment for entry in await self.epoch_segments(stream, 0)), key=lambda one: one.number)
+
     async def head_segments(self, stream: StreamName) -> dict[SegmentId, int]:
         """The first offset, in bytes, that can still be read, for each segment at the head of the stream.
 

@@ -3,7 +3,6 @@
 from aiopravega.ledger.commits.commit_ledger import DEFAULT_TABLE, CommitLedger, ledger_name
 from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit
 from aiopravega.ledger.commits.fingerprint import Fingerprint
-from aiopravega.ledger.commits.incarnation import incarnation
 from aiopravega.ledger.commits.job import WriteJob
 from aiopravega.ledger.commits.keeper import Keepers, LeaseKeeper
 from aiopravega.ledger.commits.notes import LeaseNotes
@@ -34,7 +33,6 @@ __all__ = [
     "StoredRange",
     "WriteJob",
     "check_same",
-    "incarnation",
     "ledger_name",
     "refuse_used",
 ]

@@ -77,9 +77,8 @@ async def _made_again(store: SegmentStore, first: SegmentId) -> str:
 
 
 async def _first_segment(controller: Controller, stream: StreamName) -> SegmentId | None:
-    """The stream's first segment: numbers continue when a stream is made again. None: we may not ask."""
+    """The stream's first segment. None: we may not ask."""
     try:
-        segments = [entry.segment for entry in await controller.epoch_segments(stream, 0)]
+        return await controller.first_segment(stream)
     except SecurityError:
         return None
-    return min(segments, key=lambda segment: segment.number)

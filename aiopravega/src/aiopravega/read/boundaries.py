@@ -117,7 +117,7 @@ class _Chains:
                 return chain, True, False
             (length,) = unpack(window, at)
             if length == 0:
-                at = self._behind_empty_frames(at)
+                at = self._after_empty_frames(at)
                 continue
             if not 0 < length <= longest or at in dead:
                 return chain, False, True
@@ -133,7 +133,7 @@ class _Chains:
         """Whether a chain ends with an event that is longer than is common."""
         return bool(chain) and int.from_bytes(self._window[chain[-1] : chain[-1] + wire.EVENT_HEADER]) > self._largest
 
-    def _behind_empty_frames(self, at: int) -> int:
+    def _after_empty_frames(self, at: int) -> int:
         """Where the chain that passes `at`, a header of zeros, comes to a header that has other bytes."""
         _, end = self._empty_frames[bisect_right(self._empty_frames, (at, len(self._window))) - 1]
         if end == len(self._window):

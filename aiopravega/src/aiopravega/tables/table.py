@@ -1,7 +1,7 @@
 """One key-value table. Every update can demand a version, which is what the ledgers are built on.
 
 Keys have the length that the table was made with (Pravega's fixed-key-length tables): a primary part and, in some
-tables, a secondary one behind it. A partition is chosen by the hash of the primary part, as in `KeyValueTableSegments`
+tables, a secondary one after it. A partition is chosen by the hash of the primary part, as in `KeyValueTableSegments`
 of the Java client: so keys with the same primary part are in one partition, in the order of their secondary parts.
 """
 
@@ -47,7 +47,7 @@ def _key_after(key: bytes) -> bytes | None:
 class KeyValueTable:
     """Access to one key-value table; made by `PravegaClient.table`.
 
-    A key is its primary and secondary part, one behind the other.
+    A key is its primary and secondary part, one after the other.
 
     Raises:
         TableNotFoundError: on the first call, when there is no such table.

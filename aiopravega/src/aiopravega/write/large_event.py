@@ -45,7 +45,7 @@ class LargeEvent:
         Raises:
             SegmentSealedError: the segment takes no events, and this one is not in it.
             SegmentNotFoundError: there is no such segment.
-        StreamTruncatedError: the segment was removed during the merge: whether the event was in it cannot be told.
+            StreamTruncatedError: the segment was removed during the merge: whether the event was in it cannot be told.
             PravegaError: why it could not be written for the retry timeout; it may be in the segment.
         """
         retries = Retries(self._store.retry_policy, f"write an event of {len(self._data):,} bytes to {segment}")

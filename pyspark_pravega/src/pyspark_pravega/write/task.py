@@ -29,9 +29,8 @@ _GLANCE: Final = 4
 class PartitionWritten(WriterCommitMessage):
     """What a task tells the driver.
 
-    `found` is what a task of a streaming
-    query found in the ledger; the driver of a batch job has looked there itself. `latest` is the latest event time of
-    the rows, as their column has it.
+    `found` is what a task of a streaming query found in the ledger; the driver of a batch job has looked there itself.
+    `latest` is the latest event time of the rows, as their column has it.
     """
 
     partition: Partition

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 from aiopravega.control import Controller
-from aiopravega.errors import ConfigurationError, TableConflictError, WriteSupersededError
+from aiopravega.errors import ConfigurationError, LedgerError, TableConflictError, WriteSupersededError
 from aiopravega.ledger.commits.commit_record import KEY_LENGTH, CommitRecord, StoredCommit, record_key
 from aiopravega.ledger.commits.keeper import Keepers, LeaseKeeper
 from aiopravega.ledger.commits.mark import mark
@@ -72,6 +72,7 @@ class CommitLedger:
             WrongLedgerError: another ledger remembers its writes, or this one was emptied since.
             StreamNotFoundError: there is no such stream.
             TableNotFoundError: there is no such ledger.
+            LedgerError: the ledger's identity is not one that this release makes.
         """
         name = f"{self.scope}/{self.table}"
         await mark(self._controller, stream, await self._identity(), name, adopt=adopt)
@@ -86,7 +87,13 @@ class CommitLedger:
                 return made
             except TableConflictError:
                 return await self._identity()
-        return UUID(bytes=found.value)
+        try:
+            return UUID(bytes=found.value)
+        except ValueError:
+            raise LedgerError(
+                f"the identity of the commit ledger {self.scope}/{self.table} is {found.value[:40]!r}, which this "
+                "release does not understand: use the release that made the ledger, or another table"
+            ) from None
 
     @property
     def sweeper(self) -> Sweeper:

@@ -53,10 +53,11 @@ class PartitionCommit(BaseModel):
 class CommitRecord(BaseModel):
     """One write to one stream, decided: from `prepared` on, its transactions are to be committed.
 
-    `incarnation` tells a stream from an earlier one of the same name that was deleted: what was written to that
-    one is not in this one. `attempt` tells apart two runs of the same write. `by` is who decided it. What a person has
-    decided about is `resolved`: then it need not be what the job would write. `retain` is for how many seconds it is
-    remembered after it is done, None: for ever. `witnessed_at` is a time of the servers' clock before it was decided.
+    `incarnation` is the number of the stream's first segment. It tells a stream from an earlier one of the same name
+    that was deleted: what was written to that one is not in this one. `attempt` tells apart two runs of the same write.
+    `by` is who decided it. What a person has decided about is `resolved`: then it need not be what the job would
+    write. `retain` is for how many seconds it is remembered after it is done, None: for ever. `witnessed_at` is a
+    time of the servers' clock before it was decided.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

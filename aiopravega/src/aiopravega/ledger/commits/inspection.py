@@ -13,7 +13,6 @@ from aiopravega.control import Controller, TransactionState
 from aiopravega.errors import LedgerError, NotFoundError
 from aiopravega.ledger.commits.commit_ledger import CommitLedger
 from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, StoredCommit
-from aiopravega.ledger.commits.incarnation import incarnation
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.commits.verdict import Verdict, inside, judge, opened
 
@@ -76,7 +75,7 @@ async def inspect(controller: Controller, stored: StoredCommit) -> Inspection:
     """Look how a write stands; nothing is changed."""
     record = stored.record
     try:
-        if await incarnation(controller, record.sink) != record.incarnation:
+        if (await controller.first_segment(record.sink)).number != record.incarnation:
             return Inspection(stored, Standing.GONE, {})
         states = await _transactions(controller, record).states()
     except NotFoundError:

@@ -24,7 +24,6 @@ from aiopravega.ledger.authors import myself
 from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit, record_key
 from aiopravega.ledger.commits.completion import completed
 from aiopravega.ledger.commits.expiry import certain_time
-from aiopravega.ledger.commits.incarnation import incarnation
 from aiopravega.ledger.commits.job import WriteJob
 from aiopravega.ledger.commits.keeper import NOTE_AFTER
 from aiopravega.ledger.commits.transactions import TransactionSet
@@ -78,7 +77,7 @@ class CommitProtocol:
             PartialCommitError: an earlier attempt was not finished, and nobody knows any more what is in the stream.
             StreamNotFoundError: there is no such stream.
         """
-        current = await incarnation(self._controller, sink)
+        current = (await self._controller.first_segment(sink)).number
         found = await self._ledger.lookup(sink, write_id)
         job = WriteJob(sink, write_id, attempt, current, replaces=found)
         if found is None:

@@ -17,7 +17,7 @@ class CustomFormat:
         schema: whatever says what the values are; the registry does not look into it.
         encode: from a value to a payload. What it raises is told as a value that does not fit.
         decode: from a payload and the schema that it was written with to a value. What it raises is told as a
-            malformed event. Java's codecs may leave zero bytes behind the payload.
+            malformed event. Java's codecs may leave zero bytes after the payload.
     """
 
     def __init__(

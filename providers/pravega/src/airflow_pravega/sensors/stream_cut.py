@@ -15,7 +15,7 @@ from aiopravega.intervals.chain import OnOpen
 from aiopravega.intervals.losses import OnTruncated
 from aiopravega.loop import LoopThread
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.sensors.look import CHAINED, LAST, Asked, Look
+from airflow_pravega.sensors.run_range import CHAINED, LAST, RangeArguments, RunRange
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.task_failures import failing_for_good
 from airflow_pravega.templated_values import choice_of
@@ -87,7 +87,7 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         self._waits_since: datetime | None = None
 
     def poke(self, context: Context) -> PokeReturnValue:
-        """Look once; defer if there is nothing to hand on yet and the sensor may.
+        """Check once; defer if there is nothing to hand on yet and the sensor may.
 
         Raises:
             AirflowFailException: the stream or the cut cannot work, or another run has left its range for too long.
@@ -95,40 +95,40 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         """
         with failing_for_good():
             config = PravegaHook(self.pravega_conn_id).get_config()
-            look = Look(config, self._asked(context), context, self.fired)
-            taken = LoopThread.shared().run(look.take())
+            found = RunRange(config, self._range_arguments(context), context, self.fired)
+            taken = LoopThread.shared().run(found.take())
         if taken is not None:
             return PokeReturnValue(True, taken)
         common: dict[str, Any] = {"poll_interval": self.poll_interval, "pravega_conn_id": self.pravega_conn_id}
-        if look.waits_for is not None:
-            waits_for = look.waits_for
-            until = look.deadline.isoformat(timespec="seconds")
+        if found.waits_for is not None:
+            waits_for = found.waits_for
+            until = found.deadline.isoformat(timespec="seconds")
             self.log.info("%s is %s: waiting for it until %s", waits_for.identity, waits_for.state.value, until)
             if self.deferrable:
                 self.wait_with(
                     PravegaIntervalTrigger(
-                        stream=str(look.stream),
+                        stream=str(found.stream),
                         consumer=waits_for.consumer,
                         interval=waits_for.interval,
-                        deadline=look.deadline.isoformat(),
-                        take_over=look.on_open is OnOpen.TAKE_OVER,
+                        deadline=found.deadline.isoformat(),
+                        take_over=found.on_open is OnOpen.TAKE_OVER,
                         **common,
                     )
                 )
             return PokeReturnValue(False)
-        self.log.info("%s has not moved by %s bytes since %s", look.stream, f"{look.min_bytes:,}", look.start)
+        self.log.info("%s has not moved by %s bytes since %s", found.stream, f"{found.min_bytes:,}", found.start)
         if self.deferrable:
             self.wait_with(
                 PravegaStreamCutTrigger(
-                    stream=str(look.stream), since=look.start.to_text(), min_bytes=look.min_bytes, **common
+                    stream=str(found.stream), since=found.start.to_text(), min_bytes=found.min_bytes, **common
                 )
             )
         return PokeReturnValue(False)
 
-    def _asked(self, context: Context) -> Asked:
+    def _range_arguments(self, context: Context) -> RangeArguments:
         if self.since in CHAINED and not self.record:
             raise ConfigurationError(f"since={self.since!r} needs the records of earlier runs: do not say record=False")
-        return Asked(
+        return RangeArguments(
             stream=self.stream,
             since=self.since,
             min_bytes=self.min_bytes,
@@ -140,7 +140,7 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         )
 
     def _waiting_since(self, context: Context) -> datetime:
-        """When this run has first looked: a sensor that is rescheduled is another process at each look."""
+        """When this run has first looked: a sensor that is rescheduled is another process at each found."""
         if self._waits_since is None:
             first = context["ti"].get_first_reschedule_date(context) if self.reschedule else None
             self._waits_since = first or datetime.now(UTC)

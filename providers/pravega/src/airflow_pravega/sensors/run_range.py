@@ -1,4 +1,4 @@
-"""One look of a sensor at its stream and at the cut ledger, for one run of one task: what the run can have now."""
+"""The range that one run of a sensor can have now, by its stream and by the cut ledger."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ CHAINED: Final = (LAST, LATEST)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RangeArguments:
     """What a sensor's arguments ask for, once they are rendered."""
 
     stream: str
@@ -45,27 +45,31 @@ class Asked:
     record: bool
 
 
-class Look:
-    """One look at the stream. After one that found nothing, `waits_for` or `start` says what the run waits for."""
+class RunRange:
+    """The range of a run. As long as there is none, `waits_for` or `start` says what the run waits for."""
 
-    def __init__(self, config: PravegaConfig, asked: Asked, context: Context, fired: dict[str, Any] | None) -> None:
+    def __init__(
+        self, config: PravegaConfig, arguments: RangeArguments, context: Context, fired: dict[str, Any] | None
+    ) -> None:
         self._config = config
-        self._asked = asked
+        self._arguments = arguments
         self._fired = fired or {}
         self._by = write_name(context)
-        self.stream = StreamName.parse(asked.stream, config.scope)
-        self.min_bytes = whole_number("min_bytes", asked.min_bytes)
-        self.on_open = asked.on_open
+        self.stream = StreamName.parse(arguments.stream, config.scope)
+        self.min_bytes = whole_number("min_bytes", arguments.min_bytes)
+        self.on_open = arguments.on_open
         # The trigger brings back until when the run waits.
-        self.deadline = datetime.fromisoformat(self._fired["deadline"]) if "deadline" in self._fired else asked.deadline
+        self.deadline = (
+            datetime.fromisoformat(self._fired["deadline"]) if "deadline" in self._fired else arguments.deadline
+        )
         self.start = StreamCut.unbounded()
         self.waits_for: CutRecord | None = None
-        self._interval = Interval(asked.consumer or consumer_name(context), self.stream, interval_name(context))
+        self._interval = Interval(arguments.consumer or consumer_name(context), self.stream, interval_name(context))
 
     async def take(self) -> dict[str, str] | None:
         """The range of this run: the recorded one, or a new one if the stream has moved far enough."""
         async with PravegaClient(self._config) as client:
-            if not self._asked.record:
+            if not self._arguments.record:
                 self.start = await self._named(client)
                 free = await self._moved(client)
                 return None if free is None else free.to_json()
@@ -76,7 +80,7 @@ class Look:
                 recorded = await self._recorded(client, ledger)
                 if recorded is not None:
                     return to_xcom(recorded)
-                if not await self._may_go_on(ledger):
+                if not await self._may_continue(ledger):
                     return None
                 begins = await self._begins(client, ledger)
                 self.start = begins.cut
@@ -89,28 +93,28 @@ class Look:
                             self._interval,
                             found,
                             after=begins.after,
-                            chained=self._asked.since in CHAINED,
+                            chained=self._arguments.since in CHAINED,
                             by=self._by,
                             skipped=begins.skipped,
                         )
                     )
                 except TableConflictError:
-                    continue  # another run has taken a range meanwhile: in a chain ours starts behind it
+                    continue  # another run has taken a range meanwhile: in a chain ours starts after it
 
     async def _recorded(self, client: PravegaClient, ledger: CutLedger) -> CutRecord | None:
         """The range that this run has already, or what is left of it."""
         found = await ledger.find(self._interval)
         if found is None or found.state is IntervalState.GIVEN_BACK or not await self._fits(client, found.range):
             return None
-        left = await left_to_process(client, found, self._asked.on_truncated)
+        left = await left_to_process(client, found, self._arguments.on_truncated)
         if left is None or left.gone is None:
             return found
         return await ledger.replace(found, left.range, left.gone, by=self._by)
 
-    async def _may_go_on(self, ledger: CutLedger) -> bool:
+    async def _may_continue(self, ledger: CutLedger) -> bool:
         """Whether no other run is to be waited for. One that was waited for long enough is an error, or taken over."""
         self.waits_for = None
-        if self._asked.since not in CHAINED or self.on_open is OnOpen.SKIP:
+        if self._arguments.since not in CHAINED or self.on_open is OnOpen.SKIP:
             return True
         while (record := await waited_for(ledger, self._interval)) is not None:
             is_over = datetime.now(UTC) >= self.deadline
@@ -125,12 +129,12 @@ class Look:
 
     async def _begins(self, client: PravegaClient, ledger: CutLedger) -> NextStart:
         last = await ledger.last(self._interval)
-        if self._asked.since not in CHAINED:
+        if self._arguments.since not in CHAINED:
             return NextStart(await self._named(client), last)
-        if last is None and self._asked.since == LATEST:
+        if last is None and self._arguments.since == LATEST:
             await begin_at_tail(client, ledger, self._interval)
         head = await client.head(self.stream.scope, self.stream.stream)
-        return await next_start(client, ledger, self._interval, head, self._asked.on_truncated)
+        return await next_start(client, ledger, self._interval, head, self._arguments.on_truncated)
 
     async def _moved(self, client: PravegaClient) -> StreamCutRange | None:
         if "start" in self._fired:
@@ -141,7 +145,7 @@ class Look:
         return None if end is None else StreamCutRange(self.start, end)
 
     async def _named(self, client: PravegaClient) -> StreamCut:
-        cut = await find_cut(client, self.stream, position_of(self._asked.since, self.stream))
+        cut = await find_cut(client, self.stream, position_of(self._arguments.since, self.stream))
         if cut.is_unbounded:
             raise InvalidStreamCutError(
                 f"an unbounded StreamCut is not a position in {self.stream}: give {EARLIEST} or {LATEST} instead"
@@ -150,6 +154,6 @@ class Look:
 
     async def _fits(self, client: PravegaClient, recorded: StreamCutRange) -> bool:
         """Whether a recorded range is what is asked for: somebody may have given the run another start meanwhile."""
-        if self._asked.since in (*CHAINED, EARLIEST):
+        if self._arguments.since in (*CHAINED, EARLIEST):
             return True
         return recorded.start == await self._named(client)
