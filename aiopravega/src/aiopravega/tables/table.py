@@ -141,7 +141,7 @@ class KeyValueTable:
         """All keys, or those from `first` to `last`, some hundreds at a time."""
         for segment in (await self._segments()).segments:
             start: bytes | None = first
-            while start is not None:
+            while start is not None and (not last or start <= last):  # beyond it, a server refuses the question
                 keys = await self._keys(segment, start, last)
                 if keys:
                     yield keys

@@ -113,8 +113,9 @@ class CommitProtocol:
 
         Raises:
             WriteSupersededError: another attempt was first; these transactions are aborted.
-            TransactionAbortedError: leases ran out before all was committed. To run the job again is safe: it begins
-                anew if nothing is visible, or writes what is missing.
+            TransactionAbortedError: leases ran out before all was committed, or the stream was deleted and made again
+                since `begin`. To run the job again is safe: it begins anew if nothing is visible, or writes what is
+                missing.
             PartialCommitError: an earlier attempt is in the stream in part, and these events do not complete it.
             PravegaTimeoutError: all is decided, but not visible in time.
         """
@@ -133,6 +134,7 @@ class CommitProtocol:
                 retain=self._retain,
                 witnessed_at=witnessed_at,
             )
+            await self._check_same_stream(job)
             await transactions.hold()  # a lease that ran out is found here, while the job can still fail as a whole
             stored = await self._ledger.prepare(record, job.replaces)
         except PravegaError:
@@ -163,6 +165,15 @@ class CommitProtocol:
         """
         result = await self._finish_other(stored)
         return result if isinstance(result, CommitRecord) else None
+
+    async def _check_same_stream(self, job: WriteJob) -> None:
+        """Check that the transactions are of the stream that the record will name: else a restart would write again."""
+        current = (await self._controller.first_segment(job.sink)).number
+        if current != job.incarnation:
+            raise TransactionAbortedError(
+                f"{job}: the stream was deleted and made again while the job ran, so that nothing of it is committed. "
+                "Run it again: it writes to the new stream."
+            )
 
     async def abandon(self, job: WriteJob, transactions: Iterable[UUID]) -> None:
         """Abort the transactions of an attempt that failed, unless it is decided: then a restart finishes it.

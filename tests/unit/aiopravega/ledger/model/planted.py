@@ -1,0 +1,267 @@
+"""Mistakes in the real code that the search must find: each changes one rule, and names it."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import pytest
+from tests.unit.aiopravega.ledger.model.intervals import Intervals, Role
+from tests.unit.aiopravega.ledger.model.machine import Clock
+from tests.unit.aiopravega.ledger.model.retention import check_all
+from tests.unit.aiopravega.ledger.model.search import Scenario, search
+from tests.unit.aiopravega.ledger.model.writes import Writes
+
+from aiopravega.control import TransactionState
+from aiopravega.errors import TableConflictError, WriteSupersededError
+from aiopravega.ledger import CommitRecord, CommitState, CutLedger, CutRecord, IntervalState, StoredCommit, WriteJob
+from aiopravega.ledger.commits import completion, expiry, protocol, verdict
+from aiopravega.ledger.commits.commit_ledger import CommitLedger
+from aiopravega.ledger.commits.commit_record import record_key
+from aiopravega.ledger.commits.protocol import CommitProtocol
+from aiopravega.ledger.commits.transactions import TransactionSet
+from aiopravega.ledger.intervals.cut_entries import CutEntries
+from aiopravega.tables import KeyValueTable
+
+
+class Planted(NamedTuple):
+    """A mistake, the smallest scenario that shows it, and what it does."""
+
+    words: str
+    plant: Callable[[pytest.MonkeyPatch], None]
+    scenario: Scenario | Callable[[], object]
+    found: str
+
+    def look(self) -> None:
+        """Search for it.
+
+        Raises:
+            AssertionError: it is found.
+        """
+        if isinstance(self.scenario, Scenario):
+            search(self.scenario)
+        else:
+            self.scenario()
+
+
+# --- exactly-once writes ----------------------------------------------------------------------------------------
+
+
+def _puts_without_a_condition(patch: pytest.MonkeyPatch) -> None:
+    async def prepare(self: CommitLedger, record: CommitRecord, _: StoredCommit | None = None) -> StoredCommit:
+        version = await self._table.put(record_key(record.sink, record.write_id), record.to_json())
+        return StoredCommit(record, version)
+
+    patch.setattr(CommitLedger, "prepare", prepare)
+
+
+def _takes_a_conflict_for_its_own_success(patch: pytest.MonkeyPatch) -> None:
+    real = KeyValueTable._update
+
+    async def update(self: KeyValueTable, key: bytes, value: bytes, version: int) -> int:
+        try:
+            return await real(self, key, value, version)
+        except TableConflictError:
+            return version + 1
+
+    patch.setattr(KeyValueTable, "_update", update)
+
+
+def _does_not_compare_incarnations(patch: pytest.MonkeyPatch) -> None:
+    real = CommitProtocol.begin
+
+    async def begin(self: CommitProtocol, sink: Any, write_id: str, attempt: Any) -> WriteJob | CommitRecord:
+        found = await self._ledger.lookup(sink, write_id)
+        if found is not None and found.record.state is CommitState.DONE:
+            return found.record
+        return await real(self, sink, write_id, attempt)
+
+    patch.setattr(CommitProtocol, "begin", begin)
+
+
+def _takes_a_partial_write_for_a_lost_one(patch: pytest.MonkeyPatch) -> None:
+    """It aborts what is left and writes everything again."""
+    real = CommitProtocol._lost
+
+    async def lost(self: CommitProtocol, record: CommitRecord, transactions: TransactionSet) -> frozenset[int]:
+        found = await real(self, record, transactions)
+        return frozenset(part.partition for part in record.partitions) if found else found
+
+    patch.setattr(CommitProtocol, "_lost", lost)
+
+
+def _leaves_the_rest_of_a_lost_write_open(patch: pytest.MonkeyPatch) -> None:
+    """A driver that wakes up late can still commit it."""
+
+    async def lost(_: CommitProtocol, __: CommitRecord, transactions: TransactionSet) -> frozenset[int]:
+        states = await transactions.states()
+        if verdict.judge(states.values()) is verdict.Verdict.LOST:
+            return frozenset(states)
+        return verdict.lost(states)
+
+    patch.setattr(CommitProtocol, "_lost", lost)
+
+
+def _is_done_before_it_commits(patch: pytest.MonkeyPatch) -> None:
+    real = CommitProtocol._commit_all
+
+    async def commit_all(self: CommitProtocol, stored: StoredCommit, transactions: TransactionSet) -> Any:
+        finished = await self._ledger.finish(stored)
+        return await real(self, finished, transactions)
+
+    patch.setattr(CommitProtocol, "_commit_all", commit_all)
+
+
+def _takes_prepared_for_done(patch: pytest.MonkeyPatch) -> None:
+    real = CommitLedger.lookup
+
+    async def lookup(self: CommitLedger, sink: Any, write_id: str) -> StoredCommit | None:
+        found = await real(self, sink, write_id)
+        return None if found is None else StoredCommit(found.record.done(datetime.now(UTC)), found.version)
+
+    patch.setattr(CommitLedger, "lookup", lookup)
+
+
+def _writes_anew_what_is_prepared(patch: pytest.MonkeyPatch) -> None:
+    async def begin(self: CommitProtocol, sink: Any, write_id: str, attempt: Any) -> WriteJob | CommitRecord:
+        current = (await self._controller.first_segment(sink)).number
+        found = await self._ledger.lookup(sink, write_id)
+        if found is not None and found.record.state is CommitState.DONE:
+            return found.record
+        return WriteJob(sink, write_id, attempt, current, replaces=found)
+
+    patch.setattr(CommitProtocol, "begin", begin)
+
+
+def _completes_without_comparing_rows(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(completion, "_difference", lambda *_: None)
+
+
+def _takes_what_nobody_knows_for_lost(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(verdict, "_ABORTED", verdict._ABORTED | {TransactionState.UNKNOWN})
+
+    def judge(states: Any) -> verdict.Verdict:
+        found = set(states)
+        if not found & verdict._ABORTED:
+            return verdict.Verdict.WHOLE
+        return verdict.Verdict.PARTIAL if found & verdict._COMMITTED else verdict.Verdict.LOST
+
+    patch.setattr(protocol, "judge", judge)
+
+
+def _replaces_what_it_does_not_read_again(patch: pytest.MonkeyPatch) -> None:
+    """After a conflict it takes the version that is there now."""
+    real = CommitLedger.prepare
+
+    async def prepare(self: CommitLedger, record: CommitRecord, replaces: StoredCommit | None = None) -> StoredCommit:
+        try:
+            return await real(self, record, replaces)
+        except WriteSupersededError:
+            return await real(self, record, await self.lookup(record.sink, record.write_id))
+
+    patch.setattr(CommitLedger, "prepare", prepare)
+
+
+def _expires_by_the_machines_clock(patch: pytest.MonkeyPatch) -> None:
+    for module in (expiry, protocol):
+        patch.setattr(module, "certain_time", lambda _: Clock.now(UTC))
+
+
+def _expires_by_the_stores_clock(patch: pytest.MonkeyPatch) -> None:
+    for module in (expiry, protocol):
+        patch.setattr(module, "certain_time", lambda witnessed_at: witnessed_at)
+
+
+# --- the cut ledger ---------------------------------------------------------------------------------------------
+
+
+def _records_a_range_without_a_condition(patch: pytest.MonkeyPatch) -> None:
+    async def replace(self: KeyValueTable, key: bytes, value: bytes, _: int) -> int:
+        return await self.put(key, value)
+
+    patch.setattr(KeyValueTable, "replace", replace)
+    patch.setattr(KeyValueTable, "put_if_absent", KeyValueTable.put)
+
+
+def _claims_without_reading_again(patch: pytest.MonkeyPatch) -> None:
+    real = CutLedger.claim
+
+    async def claim(self: CutLedger, interval: Any, taken: Any, **more: Any) -> Any:
+        with suppress(TableConflictError):
+            await self._table.put_if_absent(
+                interval.key, (made := CutRecord.new(interval, taken, by="nobody", number=0)).to_json()
+            )
+            return made
+        found = await real(self, interval, taken, **more)
+        return found.model_copy(update={"start": taken.start.to_text(), "end": taken.end.to_text()})
+
+    patch.setattr(CutLedger, "claim", claim)
+
+
+def _finishes_whatever_has_become_of_the_range(patch: pytest.MonkeyPatch) -> None:
+    real = CutEntries._change
+
+    async def change(self: CutEntries, interval: Any, how: Callable[[Any], Any]) -> Any:
+        def anyhow(record: Any) -> Any:
+            try:
+                return how(record)
+            except Exception:  # noqa: BLE001 - the mistake is that nothing is refused
+                return record.changed(IntervalState.DONE, "nobody")
+
+        return await real(self, interval, anyhow)
+
+    patch.setattr(CutEntries, "_change", change)
+
+
+_TWO = Writes("two drivers", rows=2, faults=0)
+_TWO_AND_A_FAULT = Writes("two drivers, a fault", rows=2, faults=1)
+_TAKES_OVER = Intervals(
+    "an interval is taken over while its run wakes up", (("mon", Role.FINISH), ("tue", Role.TAKE_OVER)), ("mon",), 0
+)
+_CHAIN = Intervals("two runs of a chain", (("mon", Role.CONTINUE), ("tue", Role.CONTINUE)), faults=0)
+
+PLANTED = [
+    Planted("the record is put without a condition", _puts_without_a_condition, _TWO, "doubled"),
+    Planted("a conflict counts as one's own success", _takes_a_conflict_for_its_own_success, _TWO, "doubled"),
+    Planted(
+        "incarnations are not compared",
+        _does_not_compare_incarnations,
+        Writes("the stream is made again", drivers=1, rows=1, faults=1, again=True),
+        "recovered",
+    ),
+    Planted("a part counts as nothing", _takes_a_partial_write_for_a_lost_one, _TWO_AND_A_FAULT, "doubled"),
+    Planted(
+        "the rest of a lost write stays open",
+        _leaves_the_rest_of_a_lost_write_open,
+        Writes("a decided write, a fault", rows=2, faults=1, decided=True),
+        "doubled",
+    ),
+    Planted("done is put before the commits", _is_done_before_it_commits, _TWO, "recovered"),
+    Planted("prepared counts as done", _takes_prepared_for_done, _TWO, "recovered"),
+    Planted("what is prepared is written anew", _writes_anew_what_is_prepared, _TWO, "doubled"),
+    Planted(
+        "a part is completed by other rows",
+        _completes_without_comparing_rows,
+        Writes("other rows", rows=2, faults=1, dealt=True),
+        "doubled",
+    ),
+    Planted(
+        "what the controller forgot counts as lost",
+        _takes_what_nobody_knows_for_lost,
+        Writes("forgotten", drivers=1, rows=1, faults=1, forgets=True),
+        "doubled",
+    ),
+    Planted("after a conflict the new version is replaced", _replaces_what_it_does_not_read_again, _TWO, "doubled"),
+    Planted("a record expires by the machine's clock", _expires_by_the_machines_clock, check_all, "before its time"),
+    Planted("a record expires by the store's clock", _expires_by_the_stores_clock, check_all, "before its time"),
+    Planted("ranges are put without a condition", _records_a_range_without_a_condition, _CHAIN, "doubled"),
+    Planted(
+        "a claim that met another one is not read again",
+        _claims_without_reading_again,
+        Intervals("two claims", (("mon", Role.CLAIM), ("mon", Role.CLAIM)), faults=0),
+        "mon cannot be completed",
+    ),
+    Planted(
+        "a range that was given back can be done", _finishes_whatever_has_become_of_the_range, _TAKES_OVER, "doubled"
+    ),
+]

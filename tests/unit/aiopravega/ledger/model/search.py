@@ -1,0 +1,263 @@
+"""A search through all orders in which the messages of some processes can arrive, with a bounded number of faults.
+
+It is depth first, with the fewest faults first. A state is what the servers hold, what each process has heard, and what
+is still under way; the code is deterministic, so that a process that has heard the same is in the same state. To come
+back to a state, all processes are started anew and hear the same again.
+
+A process that dies needs no step of its own: it is one that is never heard of again, and every state is looked at as if
+everybody had died in it.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from tests.unit.aiopravega.ledger.model.machine import Process, Question
+from tests.unit.aiopravega.ledger.model.server import UNDER_WAY, Server
+
+from aiopravega import wire
+
+Step = tuple[str, ...]
+_TOO_LONG: Final = 400
+
+
+class ViolationError(AssertionError):
+    """Something is lost, doubled, or cannot be completed; with the steps that lead there."""
+
+
+@dataclass
+class Counts:
+    """What a search has looked at."""
+
+    states: int = 0
+    schedules: int = 0
+    recoveries: int = 0
+    steps: int = 0
+    ends: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def told(self) -> str:
+        return f"{self.states:,} states, {self.schedules:,} orders, {self.recoveries:,} recoveries; {self.ends}"
+
+
+class Event(NamedTuple):
+    """Something that happens by itself, and the transactions that end with it."""
+
+    name: str
+    happen: Callable[[Server], object]
+    ends: Collection[UUID] = ()
+
+
+class Scenario:
+    """Who does what at once, what may go wrong, and what must be true."""
+
+    name: str
+    faults: int
+    in_turn: bool = False
+    changes_ended: bool = False
+
+    def server(self) -> Server:
+        raise NotImplementedError
+
+    def start(self, server: Server) -> list[Process]:
+        raise NotImplementedError
+
+    def begin(self, processes: dict[str, Process]) -> None:
+        """Have happen what is to have happened when the search begins."""
+
+    def events(self, server: Server) -> Iterator["Event"]:
+        """What can happen by itself; each is a fault."""
+        yield from ()
+
+    def check(self, server: Server, processes: list[Process]) -> None:
+        """Check what must be true in each state."""
+
+    def recover(self, server: Server, late: list[Question]) -> None:
+        """Check that whoever comes after everybody has died completes the work; `late` messages may still arrive."""
+
+
+class Run:
+    """The processes of a scenario on the way through one order of messages."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.server = scenario.server()
+        self.processes = {process.name: process for process in scenario.start(self.server)}
+        self.late: dict[str, Question] = {}
+        scenario.begin(self.processes)
+
+    @property
+    def processes_left(self) -> bool:
+        return any(not process.ended for process in self.processes.values())
+
+    def key(self) -> tuple[int, ...]:
+        heard = (hash((name, process.heard)) for name, process in self.processes.items())
+        return self.server.key(), hash(frozenset(self.late)), *heard
+
+    def steps(self, may_fail: bool) -> Iterator[tuple[Step, int]]:
+        """What can happen next, and how many faults it is."""
+        events = list(self.scenario.events(self.server)) if may_fail else []
+        for process in self.processes.values():
+            for question in process.questions.values():
+                if question.txn is None:
+                    continue
+                held = self.server.transactions.get(question.txn)
+                if held is None or held.state != "OPEN":
+                    if not (may_fail and self.scenario.changes_ended):
+                        yield from self._outcomes(process, question, may_fail)
+                        return
+                elif question.about == "pingTransaction" and not self.server.names(question.txn):
+                    yield from self._outcomes(process, question, may_fail)
+                    yield from (((("event", event.name), 1)) for event in events if question.txn in event.ends)
+                    return
+        for process in self._who():
+            for question in process.next_questions(self.scenario.in_turn):
+                yield from self._outcomes(process, question, may_fail)
+        for name in self.late:
+            yield ("late", name), 0
+        for event in events:
+            yield ("event", event.name), 1
+
+    def _who(self) -> list[Process]:
+        """Those that may be heard next. At the beginning they differ in their names only: so the first one begins."""
+        processes = list(self.processes.values())
+        return processes if any(process.heard for process in processes) else processes[:1]
+
+    def _outcomes(self, process: Process, question: Question, may_fail: bool) -> Iterator[tuple[Step, int]]:
+        yield ("deliver", process.name, question.name), 0
+        if may_fail:
+            # Whoever asks much at once waits for all, and fails with the first failure: which one makes no difference.
+            if question.changes or question.txn is None or question is process.first_question:
+                yield ("give up", process.name, question.name), 1
+            if question.changes:
+                yield ("lose", process.name, question.name), 1
+            elif question.txn is not None and question.about == "checkTransactionState":
+                held = self.server.transactions.get(question.txn)
+                if held is not None and held.state in UNDER_WAY:
+                    yield ("slow", process.name, question.name), 1
+
+    def take(self, step: Step) -> None:
+        match step:
+            case ("event", name):
+                next(event for event in self.scenario.events(self.server) if event.name == name).happen(self.server)
+            case ("late", name):
+                self.late.pop(name).ask(self.server, False)
+            case (kind, process_name, name):
+                process = self.processes[process_name]
+                question = process.questions[name]
+                if kind in ("deliver", "slow"):
+                    answer = question.ask(self.server, kind == "slow")
+                    process.hear(question, answer, spelled(answer))
+                    return
+                if question.changes:  # what is lost may still arrive, at any time
+                    self.late[f"{process_name}{name}"] = question
+                process.lose(question, again=kind == "lose")
+
+    def told(self, step: Step) -> str:
+        """A step in words; before it is taken."""
+        if step[0] in ("event", "late"):
+            return " ".join(step)
+        question = self.processes[step[1]].questions[step[2]]
+        return f"{step[0]} {question.about} of {step[1]}"
+
+
+def spelled(answer: Any) -> object:
+    """What tells an answer from all others."""
+    if isinstance(answer, Exception):
+        return repr(answer)
+    return answer if isinstance(answer, wire.Reply) else answer.SerializeToString()
+
+
+def search(scenario: Scenario) -> Counts:
+    """Look at every state of a scenario.
+
+    Raises:
+        ViolationError: in one of them something is not as it must be.
+    """
+    counts = Counts()
+    known: set[tuple[int, ...]] = set()
+    recovered: set[tuple[int, int]] = set()
+    waiting: list[list[tuple[Step, ...]]] = [[] for _ in range(scenario.faults + 1)]
+    waiting[0].append(())
+    for faults, paths in enumerate(waiting):
+        while paths:
+            path = paths.pop()
+            run = Run(scenario)
+            try:
+                for step in path:
+                    run.take(step)
+                counts.schedules += 1
+                _go_on(run, list(path), faults, known, recovered, waiting, counts)
+            except AssertionError as error:
+                raise ViolationError(f"{scenario.name}: {error}\n{_story(scenario, error, path)}") from error
+    return counts
+
+
+def _go_on(
+    run: Run,
+    path: list[Step],
+    faults: int,
+    known: set[tuple[int, ...]],
+    recovered: set[tuple[int, int]],
+    waiting: list[list[tuple[Step, ...]]],
+    counts: Counts,
+) -> None:
+    """Follow one order of messages to a state that is known, or to its end."""
+    try:
+        while (key := run.key()) not in known:
+            known.add(key)
+            counts.states += 1
+            run.scenario.check(run.server, list(run.processes.values()))
+            if key[:2] not in recovered:
+                recovered.add((key[0], key[1]))
+                counts.recoveries += 1
+                run.scenario.recover(run.server.copy(), list(run.late.values()))
+            steps = list(run.steps(faults < run.scenario.faults))
+            free = next((step for step, costs in steps if not costs), None)
+            for step, costs in steps:
+                if step is not free:
+                    waiting[faults + costs].append((*path, step))
+            if not run.processes_left:
+                for process in run.processes.values():
+                    end = f"{process.name}: {_word(process.result)}"
+                    counts.ends[end] = counts.ends.get(end, 0) + 1
+            if free is None:
+                return
+            path.append(free)
+            if len(path) > _TOO_LONG:
+                raise AssertionError("it does not end")
+            counts.steps += 1
+            run.take(path[-1])
+    except AssertionError as error:
+        error.path = tuple(path)  # type: ignore[attr-defined]  # for the story
+        raise
+
+
+def _word(result: object) -> str:
+    return type(result).__name__ if isinstance(result, Exception) else str(result)
+
+
+def _story(scenario: Scenario, error: AssertionError, path: tuple[Step, ...]) -> str:
+    run = Run(scenario)
+    lines = []
+    for step in getattr(error, "path", path):
+        lines.append(run.told(step))
+        run.take(step)
+    return "\n".join(lines)
+
+
+def run_to_end(server: Server, process: Process) -> Any:
+    """Have one process do its work alone, without a fault; returns its result."""
+    for _ in range(_TOO_LONG):
+        if process.ended:
+            return process.result
+        question = next(iter(process.questions.values()))
+        answer = question.ask(server, False)
+        process.hear(question, answer, "")
+    raise AssertionError(f"{process.name} does not end alone")
+
+
+def open_transactions(server: Server) -> list[Any]:
+    """The transactions whose leases can run out."""
+    return [txn for txn, held in server.transactions.items() if held.state == "OPEN"]

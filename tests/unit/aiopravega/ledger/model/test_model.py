@@ -1,0 +1,83 @@
+"""In every order of messages and faults, up to a bound, both ledgers lose nothing, double nothing and can be completed.
+
+The real code of the ledgers runs, with the real client of tables and the real calls to the controller; see
+docs/explanation/model.md. What takes minutes is run by `make proofs`.
+"""
+
+import logging
+
+import pytest
+from tests.unit.aiopravega.ledger.model.intervals import Intervals, Role
+from tests.unit.aiopravega.ledger.model.machine import set_clocks
+from tests.unit.aiopravega.ledger.model.planted import PLANTED, Planted
+from tests.unit.aiopravega.ledger.model.retention import check_all
+from tests.unit.aiopravega.ledger.model.search import Scenario, search
+from tests.unit.aiopravega.ledger.model.writes import Writes
+
+FINISH, TAKE_OVER, WAIT, CONTINUE, CLAIM = Role.FINISH, Role.TAKE_OVER, Role.WAIT, Role.CONTINUE, Role.CLAIM
+
+QUICK = [
+    Writes("two drivers, two tasks", rows=2, faults=0),
+    Writes("one driver, three tasks, a fault", drivers=1, rows=3, faults=1),
+    Writes("one driver, one task, two faults, the stream is made again", drivers=1, rows=1, faults=2, again=True),
+    Intervals("two claims of an interval, a fault", (("mon", CLAIM), ("mon", CLAIM)), faults=1),
+    Intervals("an interval is taken over while its run wakes up", (("mon", FINISH), ("tue", TAKE_OVER)), ("mon",), 0),
+]
+LARGE = [
+    Writes("two drivers, three tasks", rows=3, faults=0),
+    Writes("two drivers, two tasks, a fault", rows=2, faults=1),
+    Writes("two drivers, two tasks, a fault, visibility waited for", rows=2, faults=1, waits=True),
+    Writes("two drivers, three tasks, a fault", rows=3, faults=1, in_turn=True),
+    Writes("two drivers, one task, two faults", rows=1, faults=2),
+    Writes("two drivers, of which one has decided, two tasks, two faults", rows=2, faults=2, decided=True),
+    Writes("three drivers, one task, a fault", drivers=3, rows=1, faults=1),
+    Writes("two drivers, one task, a fault, the stream is made again", rows=1, faults=1, again=True),
+    Writes("two drivers, two tasks that deal rows differently, a fault", rows=2, faults=1, dealt=True),
+    Writes("two drivers, two tasks, a fault, transactions are forgotten", rows=2, faults=1, forgets=True),
+    Intervals("two runs of a chain", (("mon", WAIT), ("tue", TAKE_OVER)), faults=0),
+    Intervals("two runs of an interval, a fault", (("mon", WAIT), ("mon", WAIT)), faults=1),
+    Intervals("taken over while its run wakes up, a fault", (("mon", FINISH), ("tue", TAKE_OVER)), ("mon",), 1),
+    Intervals("taken over while another run continues", (("tue", TAKE_OVER), ("wed", CONTINUE)), ("mon",), 0),
+]
+
+
+@pytest.fixture(autouse=True)
+def _clocks(monkeypatch: pytest.MonkeyPatch):
+    set_clocks(monkeypatch)
+    logging.disable()
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def _named(scenario: Scenario | Planted) -> str:
+    return scenario.words if isinstance(scenario, Planted) else scenario.name
+
+
+@pytest.mark.parametrize("scenario", QUICK, ids=_named)
+def test_nothing_is_lost_or_doubled_and_all_can_be_completed(scenario: Scenario):
+    counts = search(scenario)
+
+    print(f"\n{scenario.name}: {counts.told}")
+    assert counts.ends
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("scenario", LARGE, ids=_named)
+def test_nor_is_it_in_a_larger_search(scenario: Scenario):
+    counts = search(scenario)
+
+    print(f"\n{scenario.name}: {counts.told}")
+    assert counts.ends
+
+
+def test_no_clock_alone_makes_a_ledger_forget():
+    assert check_all() == 2 * 3 * 11
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=_named)
+def test_a_planted_mistake_is_found(planted: Planted, monkeypatch: pytest.MonkeyPatch):
+    planted.plant(monkeypatch)
+
+    with pytest.raises(AssertionError, match=planted.found):
+        planted.look()

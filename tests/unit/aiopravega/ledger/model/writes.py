@@ -1,0 +1,150 @@
+"""Drivers that run the same exactly-once write at the same time, as a search sees them."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from tests.unit.aiopravega.ledger.model.machine import INSTANT, Process, Question
+from tests.unit.aiopravega.ledger.model.search import Event, Scenario, open_transactions, run_to_end
+from tests.unit.aiopravega.ledger.model.server import Server
+
+from aiopravega import StreamName
+from aiopravega.errors import PartialCommitError, PravegaError, TransactionAbortedError
+from aiopravega.ledger import CommitLedger, CommitRecord, PartitionCommit
+from aiopravega.ledger.commits.commit_record import KEY_LENGTH
+
+SINK: Final = StreamName("examples", "delays")
+DONE: Final = "done"
+_NAMES: Final = "ABCD"
+_LEASE_MS: Final = 60_000
+
+
+@dataclass
+class Writes(Scenario):
+    """`drivers` attempts of one write of `rows` rows, each row in a partition of its own, all at once.
+
+    `decided`: the first one has put its record already, and has asked for commits that have not arrived.
+
+    What may go wrong besides messages: `leases` run out; the stream is made `again`; the controller `forgets`
+    transactions that have ended. `dealt`: each attempt deals the rows to partitions in another order.
+    """
+
+    name: str = "writes"
+    drivers: int = 2
+    rows: int = 3
+    faults: int = 1
+    leases: bool = True
+    again: bool = False
+    forgets: bool = False
+    dealt: bool = False
+    waits: bool = False
+    decided: bool = False
+    in_turn: bool = False
+
+    @property
+    def changes_ended(self) -> bool:  # type: ignore[override]  # it is never set
+        return self.forgets or self.again
+
+    def server(self) -> Server:
+        return Server(tables={"commit-ledger": KEY_LENGTH})
+
+    def start(self, server: Server) -> list[Process]:
+        return [self.driver(server, _NAMES[number], number) for number in range(self.drivers)]
+
+    def driver(self, server: Server, name: str, number: int) -> Process:
+        instant = INSTANT - {"getEpochSegments"} if self.again else INSTANT
+        return Process(name, server, lambda process: self._write(process, number), instant=instant)
+
+    def begin(self, processes: dict[str, Process]) -> None:
+        first = processes[_NAMES[0]]
+        while self.decided and not any(question.about == "commitTransaction" for question in first.questions.values()):
+            question = first.first_question
+            answer = question.ask(first.server, False)
+            first.hear(question, answer, "before")
+
+    def events(self, server: Server) -> Iterator[Event]:
+        opened = open_transactions(server) if self.leases else []
+        for number, txn in enumerate(opened):
+            yield Event(f"lease {number} runs out", partial(_end_leases, txns=[txn]), (txn,))
+        if len(opened) > 1:
+            yield Event("all leases run out", partial(_end_leases, txns=opened), opened)
+        if self.forgets and server.transactions:
+            yield Event("the controller forgets", Server.forget_ended)
+        if self.again:
+            yield Event("the stream is made again", Server.make_stream_again, tuple(server.transactions))
+
+    async def _write(self, process: Process, number: int) -> tuple[str, int]:
+        """What the driver of a job does, as Spark's batch writer does it."""
+        ledger = CommitLedger(process.controller, process.store, SINK.scope)
+        protocol = ledger.protocol(visible_within=60.0 if self.waits else None)
+        found = await protocol.begin(SINK, "daily", attempt_of(process.name))
+        if isinstance(found, CommitRecord):
+            return DONE, found.incarnation
+        parts = [await self._task(process, part, number) for part in range(self.rows) if found.needs(part)]
+        try:
+            record = await protocol.commit(found, parts)
+        except PravegaError:
+            await protocol.abandon(found, [part.txn_id for part in parts])
+            raise
+        return DONE, record.incarnation
+
+    async def _task(self, process: Process, partition: int, number: int) -> PartitionCommit:
+        txn, _ = await process.controller.create_transaction(SINK, _LEASE_MS)
+        row = f"row {(partition + number) % self.rows if self.dealt else partition}"
+        process.server.write(txn, row)
+        return PartitionCommit(partition=partition, txn_id=txn, events=1, bytes=9, checksum=row, hashes=hash_of(row))
+
+    # --- what must be true --------------------------------------------------------------------------------------
+
+    def check(self, server: Server, processes: list[Process]) -> None:
+        doubled = [row for row, times in Counter(server.visible).items() if times > 1]
+        assert not doubled, f"doubled: {doubled}"
+        for process in processes:
+            if process.ended and not isinstance(process.result, PravegaError):
+                _, incarnation = process.result
+                if incarnation == server.first:
+                    self._check_whole(server, f"{process.name} says that it is done")
+
+    def _check_whole(self, server: Server, why: str) -> None:
+        assert server.visible == tuple(f"row {number}" for number in range(self.rows)), f"{why}: {server.visible}"
+
+    def recover(self, server: Server, late: list[Question]) -> None:
+        if not self._completes(server):
+            assert self.forgets or self.dealt, "it cannot be completed"
+            return
+        for again in ("afterwards", "after late messages"):
+            found = run_to_end(server, self.driver(server, f"check {again}", 0))
+            assert isinstance(found, tuple), f"done, but {again}: {found!r}"
+            self._check_whole(server, again)
+            for question in late:
+                question.ask(server, False)
+            self.check(server, [])
+            self._check_whole(server, f"late messages {again}")
+
+    def _completes(self, server: Server) -> bool:
+        """Start the write again until it is done, with the rows of either attempt; False: a person has to decide."""
+        found: Any = None
+        for number in range(2 * self.drivers + 2):
+            found = run_to_end(server, self.driver(server, f"recovery {number}", number % self.drivers))
+            self.check(server, [])
+            if isinstance(found, tuple):
+                self._check_whole(server, "recovered")
+                return True
+            assert isinstance(found, PartialCommitError | TransactionAbortedError), f"{found!r}"
+        return False
+
+
+def _end_leases(server: Server, txns: Iterable[UUID]) -> None:
+    for txn in txns:
+        server.end_lease(txn)
+
+
+def attempt_of(name: str) -> UUID:
+    return uuid5(NAMESPACE_URL, name)
+
+
+def hash_of(row: str) -> int:
+    return uuid5(NAMESPACE_URL, row).int & (2**64 - 1)
