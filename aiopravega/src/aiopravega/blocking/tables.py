@@ -12,6 +12,7 @@ class KeyValueTable(Face[aio.KeyValueTable]):
     put = waits(aio.KeyValueTable.put)
     put_if_absent = waits(aio.KeyValueTable.put_if_absent)
     replace = waits(aio.KeyValueTable.replace)
+    replace_all = waits(aio.KeyValueTable.replace_all)
     remove = waits(aio.KeyValueTable.remove)
     remove_all = waits(aio.KeyValueTable.remove_all)
     entries = iterates(aio.KeyValueTable.entries)

@@ -7,7 +7,7 @@ of the Java client: so keys with the same primary part are in one partition, in 
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from aiopravega import wire
@@ -86,6 +86,22 @@ class KeyValueTable:
             TableConflictError: it has another version, or does not exist.
         """
         return await self._update(key, value, version)
+
+    async def replace_all(self, entries: Mapping[bytes, tuple[bytes, int | None]]) -> None:
+        """Set the values of some keys, all of them or none. Each key must have the version beside its value.
+
+        None as a version: the key must not exist. The keys must be in one partition of the table.
+
+        Raises:
+            TableConflictError: a key has another version; nothing is changed.
+            ConfigurationError: the keys are in several partitions.
+        """
+        await self._update_all(
+            {
+                key: (value, wire.KEY_NOT_EXISTS if version is None else version)
+                for key, (value, version) in entries.items()
+            }
+        )
 
     async def remove(self, key: bytes, version: int | None = None) -> None:
         """Remove a key, if given only in that version.
@@ -216,26 +232,33 @@ class KeyValueTable:
         return segments.segment_for(table_key_position(key[: lengths.key_length]))
 
     async def _update(self, key: bytes, value: bytes, version: int) -> int:
-        segment = await self._segment(key)
+        return (await self._update_all({key: (value, version)}))[0]
+
+    async def _update_all(self, entries: Mapping[bytes, tuple[bytes, int]]) -> Sequence[int]:
+        segment, *others = {await self._segment(key) for key in entries}
+        if others:
+            raise ConfigurationError(
+                f"{len(entries)} keys of {self._scope}/{self._table} are in {len(others) + 1} partitions of the table: "
+                "only those of one partition can be changed at once. Make the table with one partition"
+            )
+        wanted = tuple((wire.TableKey(key, version), value) for key, (value, version) in entries.items())
         updated: list[int] = []
 
         async def attempt() -> None:
             reply, _ = await self._store.request_once(
                 segment,
                 Access.READ_WRITE,
-                lambda request_id, token: wire.UpdateTableEntries(
-                    request_id, str(segment), token, ((wire.TableKey(key, version), value),), _ANY_OFFSET
-                ),
+                lambda request_id, token: wire.UpdateTableEntries(request_id, str(segment), token, wanted, _ANY_OFFSET),
                 wire.TableEntriesUpdated,
             )
             updated.extend(reply.updated_versions)
 
         if await self._conditionally(attempt, f"update of {self._scope}/{self._table}"):
-            return updated[-1]
-        entry = await self.get(key)
-        if entry is None or entry.value != value:
+            return updated
+        found = {entry.key: entry for entry in await self.get_all(list(entries))}
+        if any(key not in found or found[key].value != value for key, (value, _) in entries.items()):
             raise TableConflictError(f"a key of {self._scope}/{self._table} was changed by somebody else meanwhile")
-        return entry.version
+        return [found[key].version for key in entries]
 
     async def _conditionally(self, attempt: Callable[[], Awaitable[None]], what: str) -> bool:
         """Try again what can pass; returns False if a repetition met a conflict.

@@ -46,8 +46,10 @@ class Offset:
             ConfigurationError: the offset is of other streams.
             InvalidStreamCutError: it is not an offset of such a query, or of another version.
         """
+        if not isinstance(value, Mapping):
+            raise InvalidStreamCutError(f"the checkpoint has {value!r:.200}, which is not an offset of such a query")
         version = value.get(_VERSION)
-        if version != _KNOWN:
+        if type(version) is not int or version != _KNOWN:
             raise InvalidStreamCutError(
                 f"the checkpoint has the offset {dict(value)!r:.200}, of "
                 + ("no version" if version is None else f"version {version!r}")

@@ -9,13 +9,14 @@ import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, Literal, Self
+from typing import Final, Literal, Self
 from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from aiopravega.errors import LedgerError
 from aiopravega.ledger.commits.fingerprint import Fingerprint
+from aiopravega.ledger.stored_json import StoredStream, has_version, object_in
 from aiopravega.names import StreamName
 
 RECORD_VERSION: Literal[2] = 2
@@ -64,7 +65,7 @@ class CommitRecord(BaseModel):
 
     version: Literal[2] = RECORD_VERSION
     state: CommitState
-    sink: StreamName
+    sink: StoredStream
     incarnation: int
     write_id: str = Field(min_length=1)
     attempt: UUID
@@ -73,7 +74,7 @@ class CommitRecord(BaseModel):
     done_at: AwareDatetime | None = None
     by: str = ""
     resolved: bool = False
-    retain: float | None = Field(default=None, gt=0)
+    retain: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     witnessed_at: AwareDatetime | None = None
 
     @property
@@ -120,7 +121,10 @@ class CommitRecord(BaseModel):
         """
         if self.done_at is None or self.retain is None or (self.witnessed_at is None and self.total_events):
             return None
-        return max(self.done_at, self.witnessed_at or self.done_at) + timedelta(seconds=self.retain)
+        try:
+            return max(self.done_at, self.witnessed_at or self.done_at) + timedelta(seconds=self.retain)
+        except OverflowError:  # after all times that there are
+            return None
 
     def done(self, at: datetime) -> Self:
         """The same record after the last commit."""
@@ -147,24 +151,27 @@ class CommitRecord(BaseModel):
         Raises:
             LedgerError: it is a record of another version, or no record at all.
         """
-        try:
-            found: dict[str, Any] = json.loads(value)
-            version = found["version"]
-        except (ValueError, KeyError, TypeError):
+        found = object_in(value)
+        if found is None or "version" not in found:
             raise LedgerError(
                 f"not a record of a commit ledger: {value[:80]!r}; is this table used for something else?"
-            ) from None
-        if version not in _READ_VERSIONS:
+            )
+        if not has_version(found, *_READ_VERSIONS):
             raise LedgerError(
-                f"a ledger record of version {version!r}, but this release reads up to {RECORD_VERSION}: use the "
-                "release that wrote it, or a newer one"
+                f"a ledger record of version {found['version']!r:.80}, but this release reads up to {RECORD_VERSION}: "
+                "use the release that wrote it, or a newer one"
             )
         try:
-            if version != RECORD_VERSION:
+            if found["version"] != RECORD_VERSION:
                 value = json.dumps(found | {"version": RECORD_VERSION}).encode()
-            return cls.model_validate_json(value)
-        except ValidationError as error:
+            record = cls.model_validate_json(value, strict=True)
+        except (ValidationError, UnicodeError) as error:
             raise LedgerError(f"a damaged ledger record: {error}") from None
+        if (record.state is CommitState.DONE) != (record.done_at is not None):
+            raise LedgerError(f"a damaged ledger record: it is {record.state.value}, and ended at {record.done_at}")
+        if len({part.partition for part in record.partitions}) != len(record.partitions):
+            raise LedgerError("a damaged ledger record: a partition stands in it twice")
+        return record
 
 
 @dataclass(frozen=True, slots=True)

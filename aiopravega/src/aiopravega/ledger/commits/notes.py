@@ -13,10 +13,11 @@ from datetime import datetime
 from typing import Final, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from aiopravega.errors import LedgerError, TableConflictError
 from aiopravega.ledger.commits.commit_record import KEY_LENGTH
+from aiopravega.ledger.stored_json import has_version, object_in
 from aiopravega.tables import KeyValueTable, TableEntry
 
 # Keys are as long as those of records, which are hashes: one in 2**64 of these begins like this, or comes after it, so
@@ -36,8 +37,8 @@ class _Value(BaseModel):
 
     version: Literal[1] = 1
     txn_id: UUID
-    lease: float
-    held_at: float
+    lease: float = Field(allow_inf_nan=False)
+    held_at: float = Field(allow_inf_nan=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +108,11 @@ def is_dead(entry: TableEntry, now: datetime) -> bool:
 
 def _read(entry: TableEntry) -> _Value:
     try:
-        return _Value.model_validate_json(entry.value)
-    except ValidationError as error:
+        found = object_in(entry.value)
+        if found is None or not has_version(found, 1):
+            raise ValueError(f"{entry.value[:80]!r} is not one JSON object of version 1")
+        return _Value.model_validate_json(entry.value, strict=True)
+    except ValueError as error:  # pydantic's are
         raise LedgerError(f"not a note of a lease that this release reads: {error}") from None
 
 

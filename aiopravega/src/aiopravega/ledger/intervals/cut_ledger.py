@@ -208,15 +208,24 @@ class CutLedger(CutEntries):
         last = await self._deciding(interval)
         if last is None or last.interval != interval.name:
             raise LedgerError(f"{interval} cannot give its range back: it is not the last one of a chain")
-        # Its own record decides whether it is done or gives back, that of the chain who takes a range after it.
-        given = await self._change(interval, _waiting_to(IntervalState.GIVEN_BACK, interval, reason, by))
-        try:
-            await self._table.replace(interval.last_key, given.to_json(), last.version)
-        except TableConflictError:
-            if (await self.last(interval)) != StoredRange(given, last.version):
-                await self._change(interval, lambda record: record.changed(IntervalState.OPEN, by, "not given back"))
-                raise
-        return given
+        give_back = _waiting_to(IntervalState.GIVEN_BACK, interval, reason, by)
+        while True:
+            record, version = await self._current(interval)
+            given = give_back(record or last.record)
+            if given == record:
+                return given
+            # Its own record decides whether it is done or gives back, that of the chain who takes a range after it.
+            # Both change at once: if one did without the other, and this process died, the range would be nobody's.
+            value = given.to_json()
+            try:
+                await self._table.replace_all(
+                    {interval.key: (value, version), interval.last_key: (value, last.version)}
+                )
+            except TableConflictError:
+                if (await self._deciding(interval)) != last:
+                    raise
+                continue
+            return given
 
     async def reopen(self, interval: Interval, reason: str, *, by: str | None = None) -> CutRecord:
         """Record that an interval is to be processed, whatever has become of it; it keeps its range.

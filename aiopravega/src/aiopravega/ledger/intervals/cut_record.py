@@ -1,18 +1,18 @@
 """What the cut ledger keeps of an interval: its range, its state, who took it and when."""
 
 import hashlib
-import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError
 from aiopravega.ledger.authors import myself
+from aiopravega.ledger.stored_json import StoredStream, has_version, object_in
 from aiopravega.names import StreamName
 
 VERSION: Final = 3
@@ -96,7 +96,7 @@ class CutRecord(BaseModel):
 
     version: Literal[3]
     consumer: str
-    stream: StreamName
+    stream: StoredStream
     interval: str
     start: str
     end: str
@@ -152,15 +152,20 @@ class CutRecord(BaseModel):
         Raises:
             LedgerError: it is of another version, or no such record.
         """
-        version = _version_of(value)
-        if version is not None and version != VERSION:
+        found = object_in(value)
+        version = None if found is None else _version_of(found)
+        if found is not None and version is not None and not has_version(found, VERSION):
             raise LedgerError(
                 f"a record of version {version} of a cut ledger, which another release has made: this one reads "
                 f"version {VERSION}. Use that release, or another ledger"
             )
         try:
-            return cls.model_validate_json(value)
-        except ValidationError as error:
+            if found is None:
+                raise ValueError("it is not one JSON object with each name once")
+            record = cls.model_validate_json(value, strict=True)
+            _ = record.identity, record.range
+            return record
+        except ValueError as error:  # of pydantic, of a cut, of a name
             raise LedgerError(
                 f"not a record of a cut ledger of version {VERSION} ({error}): is it of another release, or is this "
                 "table used for something else?"
@@ -220,12 +225,6 @@ class SkippedPart:
         return {"skipped_from": self.start.to_text(), "skipped_bytes": self.size, "skipped_because": self.reason}
 
 
-def _version_of(value: bytes) -> object:
+def _version_of(found: dict[str, Any]) -> object:
     """The version that a value of the table says to have; None: it is not one of ours."""
-    try:
-        found = json.loads(value)
-    except ValueError:
-        return None
-    if not isinstance(found, dict) or not found.keys() & {"version", "consumer"}:
-        return None
-    return found.get("version", _UNSAID)
+    return found.get("version", _UNSAID) if found.keys() & {"version", "consumer"} else None

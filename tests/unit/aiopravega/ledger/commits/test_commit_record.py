@@ -37,7 +37,7 @@ def record(partitions: tuple[PartitionCommit, ...] = (), write_id: str = "daily"
     )
 
 
-@given(st.lists(PARTITIONS, max_size=5).map(tuple), st.text(min_size=1))
+@given(st.lists(PARTITIONS, max_size=5, unique_by=lambda part: part.partition).map(tuple), st.text(min_size=1))
 def test_a_record_comes_back_as_it_was(partitions: tuple[PartitionCommit, ...], write_id: str) -> None:
     prepared = record(partitions, write_id)
     done = prepared.done(datetime.now(UTC))

@@ -33,12 +33,22 @@ class Role(Enum):
 
 @dataclass
 class Intervals(Scenario):
-    """Runs at the same time, each of an interval, some maybe of the same. `taken` are open when they begin."""
+    """Runs at the same time, each of an interval, some maybe of the same.
+
+    `taken` are open when they begin. `chosen`: the last run has read all and chosen its range, and not put it yet.
+    """
 
     name: str
     runs: tuple[tuple[str, Role], ...]
     taken: tuple[str, ...] = ()
     faults: int = 1
+    chosen: bool = False
+
+    def begin(self, processes: dict[str, Process]) -> None:
+        last = list(processes.values())[-1]
+        while self.chosen and last.first_question.about != "UpdateTableEntries":
+            question = last.first_question
+            last.hear(question, question.ask(last.server, False), "before")
 
     def server(self) -> Server:
         server = Server(tables={"cut-ledger": KEY_LENGTH})

@@ -21,6 +21,7 @@ from aiopravega.ledger.commits.commit_record import record_key
 from aiopravega.ledger.commits.protocol import CommitProtocol
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.intervals.cut_entries import CutEntries
+from aiopravega.ledger.intervals.cut_ledger import _waiting_to
 from aiopravega.tables import KeyValueTable
 
 
@@ -213,6 +214,23 @@ def _finishes_whatever_has_become_of_the_range(patch: pytest.MonkeyPatch) -> Non
     patch.setattr(CutEntries, "_change", change)
 
 
+def _gives_back_in_two_steps(patch: pytest.MonkeyPatch) -> None:
+    """As the ledger did until the search found this."""
+
+    async def give_back(self: CutLedger, interval: Any, reason: str, *, by: str | None = None) -> Any:
+        last = await self._deciding(interval)
+        assert last is not None
+        given = await self._change(interval, _waiting_to(IntervalState.GIVEN_BACK, interval, reason, by))
+        try:
+            await self._table.replace(interval.last_key, given.to_json(), last.version)
+        except TableConflictError:
+            await self._change(interval, lambda record: record.changed(IntervalState.OPEN, by, "not given back"))
+            raise
+        return given
+
+    patch.setattr(CutLedger, "give_back", give_back)
+
+
 _TWO = Writes("two drivers", rows=2, faults=0)
 _TWO_AND_A_FAULT = Writes("two drivers, a fault", rows=2, faults=1)
 _TAKES_OVER = Intervals(
@@ -263,5 +281,20 @@ PLANTED = [
     ),
     Planted(
         "a range that was given back can be done", _finishes_whatever_has_become_of_the_range, _TAKES_OVER, "doubled"
+    ),
+]
+# What takes longer to find.
+PLANTED_DEEP = [
+    Planted(
+        "a range is given back in two steps",
+        _gives_back_in_two_steps,
+        Intervals(
+            "taken over while another run continues",
+            (("tue", Role.TAKE_OVER), ("wed", Role.CONTINUE)),
+            ("mon",),
+            faults=0,
+            chosen=True,
+        ),
+        "lost at 0",
     ),
 ]

@@ -1,0 +1,44 @@
+"""JSON in the tables of ledgers, read strictly: what is not understood is refused, not guessed. No I/O."""
+
+import json
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from aiopravega.names import StreamName
+
+
+def object_in(value: bytes) -> dict[str, Any] | None:
+    """The JSON object that a value spells; None: it spells none, or has a name twice, or a number that is none."""
+    try:
+        found = json.loads(value.decode(), object_pairs_hook=_unique, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _check_names(value: object) -> object:
+    if isinstance(value, dict) and value.keys() != {"scope", "stream"}:
+        raise ValueError("a stream has a scope and a name, and nothing else")
+    return value
+
+
+# A stream in a record.
+StoredStream = Annotated[StreamName, BeforeValidator(_check_names)]
+
+
+def has_version(found: dict[str, Any], *versions: int) -> bool:
+    """Whether it says to be of one of these versions: `true` and `1.0` are no versions."""
+    version = found.get("version")
+    return type(version) is int and version in versions
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice")
+    return found
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is no number")

@@ -1,0 +1,187 @@
+"""A stored record that was changed in any way reads as what it says, or is refused by the ledger's error."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
+from aiopravega.errors import PravegaError
+from aiopravega.ledger import CommitRecord, CommitState, CutRecord, Interval, PartitionCommit
+from aiopravega.ledger.commits import notes
+from aiopravega.tables import TableEntry
+
+STREAM = StreamName("examples", "delays")
+COMMIT = CommitRecord(
+    state=CommitState.DONE,
+    sink=STREAM,
+    incarnation=1,
+    write_id="daily",
+    attempt=UUID(int=7),
+    partitions=tuple(
+        PartitionCommit(partition=number, txn_id=UUID(int=number), events=2, bytes=30, checksum="00c0ffee", hashes=9)
+        for number in (0, 1)
+    ),
+    prepared_at=datetime(2026, 1, 2, tzinfo=UTC),
+    done_at=datetime(2026, 1, 3, tzinfo=UTC),
+    by="ann@host",
+    retain=60.0,
+    witnessed_at=datetime(2026, 1, 2, tzinfo=UTC),
+).to_json()
+OLD = {**json.loads(COMMIT), "version": 1}
+OLD["partitions"] = [{name: each[name] for name in each if name != "hashes"} for each in OLD["partitions"]]
+CUT = CutRecord.new(
+    Interval("job", STREAM, "monday"),
+    StreamCutRange(*(StreamCut(STREAM, {SegmentId(STREAM, 0, 0): offset}) for offset in (0, 10))),
+    by="ann@host",
+    number=1,
+).to_json()
+NOTE = notes._value(UUID(int=5), 600.0, 1_800_000_000.0)
+
+
+def _read_note(value: bytes) -> Any:
+    return notes._read(TableEntry(b"", value, 0))
+
+
+Read = Callable[[bytes], Any]
+kinds = pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        (COMMIT, CommitRecord.from_json),
+        (json.dumps(OLD).encode(), CommitRecord.from_json),
+        (CUT, CutRecord.from_json),
+        (NOTE, _read_note),
+    ],
+    ids=["commit record", "commit record of version 1", "cut record", "note"],
+)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just(10**400),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=3,
+)
+
+
+def _refused_or(read: Read, value: bytes) -> Any:
+    """What was read, as JSON; or None: it was refused by an error of our tree."""
+    try:
+        return json.loads(read(value).model_dump_json())
+    except PravegaError:
+        return None
+
+
+def _paths(value: Any) -> list[list[Any]]:
+    """All addresses of values in a JSON document."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path for key, inner in items for path in ([key], *([key, *rest] for rest in _paths(inner)))]
+
+
+def _at(document: Any, path: list[Any]) -> Any:
+    for key in path:
+        document = document[key]
+    return document
+
+
+def _holds(read: Any, stored: Any) -> bool:
+    """Whether what was read is what stands there: nothing left out, nothing of another type; a time in any spelling."""
+    if isinstance(stored, dict):
+        return isinstance(read, dict) and all(
+            name == "version" or (name in read and _holds(read[name], inner)) for name, inner in stored.items()
+        )
+    if isinstance(stored, list):
+        return isinstance(read, list) and len(read) == len(stored) and all(map(_holds, read, stored))
+    if isinstance(stored, bool) or isinstance(read, bool):
+        return stored is read
+    return bool(read == stored) or (
+        isinstance(read, str) and isinstance(stored, str) and _same_time_or_id(read, stored)
+    )
+
+
+def _same_time_or_id(read: str, stored: str) -> bool:
+    for kind in (UUID, datetime.fromisoformat):
+        try:
+            return bool(kind(read) == kind(stored))
+        except ValueError:
+            continue
+    return False
+
+
+@kinds
+@given(data=st.data())
+def test_changed_bytes_are_read_as_they_stand_or_refused(value: bytes, read: Read, data: st.DataObject):
+    changed = bytearray(value)
+    for _ in range(data.draw(st.integers(1, 3))):
+        changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+
+    found = _refused_or(read, bytes(changed))
+
+    assert found is None or _holds(found, json.loads(changed))
+
+
+@kinds
+@given(data=st.data())
+def test_a_record_that_is_cut_off_is_refused(value: bytes, read: Read, data: st.DataObject):
+    with pytest.raises(PravegaError):
+        read(value[: data.draw(st.integers(0, len(value) - 1))])
+
+
+@kinds
+@given(data=st.data())
+def test_a_value_of_another_kind_is_read_as_it_stands_or_refused(value: bytes, read: Read, data: st.DataObject):
+    document = json.loads(value)
+    *path, last = data.draw(st.sampled_from(_paths(document)))
+    _at(document, path)[last] = data.draw(ANYTHING)
+
+    found = _refused_or(read, json.dumps(document).encode())
+
+    assert found is None or _holds(found, document)
+
+
+@kinds
+@given(data=st.data())
+def test_an_unknown_name_is_refused(value: bytes, read: Read, data: st.DataObject):
+    document = json.loads(value)
+    objects = [[], *(path for path in _paths(document) if isinstance(_at(document, path), dict))]
+    found = _at(document, data.draw(st.sampled_from(objects)))
+    renamed = data.draw(st.sampled_from([None, *sorted(found)]))
+    found["unknown"] = data.draw(ANYTHING) if renamed is None else found.pop(renamed)
+
+    with pytest.raises(PravegaError):
+        read(json.dumps(document).encode())
+
+
+@kinds
+@given(data=st.data())
+def test_a_name_that_stands_twice_is_refused(value: bytes, read: Read, data: st.DataObject):
+    name = data.draw(st.sampled_from(sorted(json.loads(value))))
+
+    with pytest.raises(PravegaError):
+        read(b"{" + json.dumps(name).encode() + b": null, " + value[1:])
+
+
+@kinds
+@pytest.mark.parametrize("version", [0, -1, 4, 99, True, 1.0, 2.0, 3.0, "1", "2", "3", None, [], {}])
+def test_an_unknown_version_is_refused(value: bytes, read: Read, version: object):
+    with pytest.raises(PravegaError):
+        read(json.dumps({**json.loads(value), "version": version}).encode())
+
+
+GARBAGE = [b"[" * 100_000, b'{"version":' * 50_000, b"null", b"NaN", '{"version": 2}'.encode("utf-16")]
+
+
+@kinds
+@pytest.mark.parametrize("garbage", GARBAGE, ids=["deep lists", "deep objects", "null", "no number", "UTF-16"])
+def test_garbage_is_refused(value: bytes, read: Read, garbage: bytes):
+    assert read(value)
+    with pytest.raises(PravegaError):
+        read(garbage)
+
+
+def test_a_record_that_is_kept_beyond_all_time_never_expires():
+    record = CommitRecord.from_json(json.dumps({**json.loads(COMMIT), "retain": 1e300}).encode())
+
+    assert record.expires_at is None
