@@ -113,7 +113,7 @@ async def test_a_name_that_is_left_over_from_a_deleted_stream_is_refused(client,
     await client.delete_stream(*names(stream))
     await make_stream(1)
 
-    with pytest.raises(ConfigurationError, match="left over from a stream of this name that was deleted"):
+    with pytest.raises(ConfigurationError, match="belongs to a deleted stream of this name"):
         await client.subscribe(*names(stream), "etl")
     await client.subscribe(*names(stream), "etl-2")
 

@@ -100,7 +100,7 @@ def test_a_time_behind_the_last_mark_is_not_complete_yet():
     found = answer(21, LATER, None, None)
 
     assert found == CutAt(21, Reach.NOT_YET, None, 20, 25)
-    with pytest.raises(NotYetError, match="not complete up to event time 21 yet: its last watermark is of 20"):
+    with pytest.raises(NotYetError, match="not complete up to event time 21 yet: its last watermark is at 20"):
         found.required()
 
 
@@ -108,7 +108,7 @@ def test_a_time_before_the_first_mark_is_before_the_history():
     found = answer(9, None, FIRST, None)
 
     assert found == CutAt(9, Reach.BEFORE_HISTORY, None, 10, 15)
-    with pytest.raises(BeforeHistoryError, match="time 9 is before the first watermark of the stream, which is of 10"):
+    with pytest.raises(BeforeHistoryError, match="time 9 is before the first watermark of the stream, which is at 10"):
         found.required()
 
 

@@ -40,7 +40,7 @@ def test_a_mark_that_is_cut_off_or_too_long_is_none(mark):
     data = bytes.fromhex(mark["hex"])
 
     for wrong in (*(data[:length] for length in range(len(data))), data + b"\0", b"\1" + data[1:]):
-        with pytest.raises(ProtocolError, match="marks of examples/orders is no watermark"):
+        with pytest.raises(ProtocolError, match="marks of examples/orders is not a watermark"):
             Watermark.parse(wrong, STREAM)
 
 
