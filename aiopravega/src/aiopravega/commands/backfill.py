@@ -81,7 +81,7 @@ def _time(text: str) -> datetime:
     try:
         time = datetime.fromisoformat(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time: {error}") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time: {error}") from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 

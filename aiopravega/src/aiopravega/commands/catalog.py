@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     dropped = commands.add_parser("drop", help="delete a stream with all its events, and its schemas")
     dropped.set_defaults(action=_drop)
     dropped.add_argument("--keep-schemas", action="store_true", help="leave its group in the registry")
-    dropped.add_argument("--yes", action="store_true", help="do it; without, it is only said what would be done")
+    dropped.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
     for each in (described, created, dropped):
         each.add_argument("stream", help="scope/stream")
     for each in (listed, described, created, dropped):

@@ -18,7 +18,7 @@ Code = grpc.StatusCode
     ("code", "details", "error", "words"),
     [
         (Code.UNAUTHENTICATED, "", errors.AuthenticationError, "username and password"),
-        (Code.PERMISSION_DENIED, "Authorization failed", errors.PermissionDeniedError, "may not do this"),
+        (Code.PERMISSION_DENIED, "Authorization failed", errors.PermissionDeniedError, "do not allow this"),
         (Code.NOT_FOUND, "get entry: …", errors.StreamNotFoundError, "does not exist"),
         (Code.ALREADY_EXISTS, "", errors.AlreadyExistsError, "exists already"),
         (Code.INVALID_ARGUMENT, "no", errors.ConfigurationError, "an argument"),
