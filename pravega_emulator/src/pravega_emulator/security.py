@@ -25,7 +25,7 @@ class Security:
 
     @classmethod
     def make(cls, folder: Path, *, tls: bool, auth: bool, accounts: Sequence[Account]) -> "Security":
-        """Write certificates and accounts into `folder`, as far as they are asked for.
+        """Write the requested certificates and accounts into `folder`.
 
         Without an account named `admin` among `accounts`, one with a random password is added.
 

@@ -148,7 +148,7 @@ async def test_bad_events_are_told_as_what_they_are(registry, group):
         (b"\x02" + event[1:], MalformedEventError, "its first byte is 2"),
         (b'{"id":7}', MalformedEventError, "no header of a Schema Registry"),
         (header(77) + event[5:], SchemaNotFoundError, "encoding 77"),
-        (event[:-1], MalformedEventError, "no datum of its Avro schema"),
+        (event[:-1], MalformedEventError, "not a datum of its Avro schema"),
         (event + b"more", MalformedEventError, "bytes follow the end"),
         (packing.serialize(ALICE)[:-3], MalformedEventError, "cut off"),
         (packing.serialize(ALICE)[:5] + packed, MalformedEventError, "more than the limit of 1000 bytes"),

@@ -23,10 +23,10 @@ SOON = 0.1
 class Announced(PravegaStreamCutSensor):
     """A sensor that says when it looks for the first time."""
 
-    looked = threading.Event()
+    checked = threading.Event()
 
     def poke(self, context):
-        self.looked.set()
+        self.checked.set()
         return super().poke(context)
 
 
@@ -57,10 +57,10 @@ def test_a_run_waits_for_the_one_before_it_to_be_processed(
     write(b"a")
     first = run_task(sensor, FIRST).result()
     write(b"b")
-    Announced.looked.clear()
+    Announced.checked.clear()
 
     def process() -> None:
-        until(Announced.looked.is_set)
+        until(Announced.checked.is_set)
         finish(first)
 
     with meanwhile(process):

@@ -224,18 +224,18 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
         resources={"pravega": pravega, "pravega_spark": PravegaSparkIOManager(pravega=pravega)},
     )
 
-    def look(cursor: str | None) -> Any:
+    def check(cursor: str | None) -> Any:
         with dg.build_sensor_context(cursor=cursor, resources={"pravega": pravega}, definitions=definitions) as context:
             return sensor.evaluate_tick(context)
 
-    first = look(None)
+    first = check(None)
     # The first mark tells the last day of 2012 to be complete, and nothing of the day before.
     assert [request.partition_key for request in first.run_requests] == ["2012-12-31", key(1), key(2), key(3)]
-    nothing = look(first.cursor)
+    nothing = check(first.cursor)
     assert "not complete up to the end of another partition" in str(nothing.skip_message)
     client.note_time(timed.scope, timed.stream, "writer", at(5))
     next(mark for mark in client.watermarks(timed.scope, timed.stream, follow=True) if mark.lower == at(5))
-    assert [request.partition_key for request in look(first.cursor).run_requests] == [key(4)]
+    assert [request.partition_key for request in check(first.cursor).run_requests] == [key(4)]
 
     assert client.create_stream(scope, "silent", ScalingPolicy.fixed(1))
     silent = complete_partitions_sensor("silent", stream=f"{scope}/silent", partitions_def=DAYS, target=[day])

@@ -77,7 +77,7 @@ async def test_an_event_that_does_not_decode_is_told_with_its_place_and_why(
 
     assert (report.passed, report.events, report.failed) == (False, 4, 3)
     reasons = {failure.encoding_id: failure.reason for failure in report.failures}
-    assert "no datum of its Avro schema" in reasons[0]
+    assert "not a datum of its Avro schema" in reasons[0]
     assert "no header" in reasons[None]
     assert "encoding 77" in reasons[77]
     for failure in report.failures:

@@ -51,7 +51,7 @@ from aiopravega.schema.policy.findings import ABSENT, Finding
 # A logical type that is no other view of every value of its type: not every text is a UUID, nor every number a time of
 # day.
 _DEMANDING: Final = frozenset({"uuid", DECIMAL, "big-decimal", "time-millis", "time-micros"})
-_BINARY: Final = frozenset({DECIMAL, "big-decimal"})  # whose bytes are no text
+_BINARY: Final = frozenset({DECIMAL, "big-decimal"})  # their bytes are not text
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,8 +72,10 @@ class CompatibilityReport:
         ]
         count = f"{len(rows)} violation{'s' if len(rows) > 1 else ''}"
         head, rule, *lines = _table(_HEADER, rows)
-        told = [f"{line}\n{_INDENT}remedy: {each.remedy}" for line, each in zip(lines, self.violations, strict=True)]
-        return "\n".join([head, rule, *told]) + f"\n\nnot compatible: {count} ({summary})"
+        violations = [
+            f"{line}\n{_INDENT}remedy: {each.remedy}" for line, each in zip(lines, self.violations, strict=True)
+        ]
+        return "\n".join([head, rule, *violations]) + f"\n\nnot compatible: {count} ({summary})"
 
 
 def _short(text: str) -> str:

@@ -88,10 +88,10 @@ def test_a_policy_can_be_typed():
         ("Advanced", "needs backwardPolicy, forwardPolicy or both"),
         ("BackwardTill=7", "the versions are: 0, 1, 2"),
         ("BackwardTill", "no compatibility policy 'BackwardTill'"),
-        ("Backward+BackwardTransitive", "is no policy"),
-        ("Backward=1", "is no policy"),
-        ("BackwardTill+Forward", "is no policy"),
-        ("Backward+Sideways", "is no policy"),
+        ("Backward+BackwardTransitive", "is not a policy"),
+        ("Backward=1", "is not a policy"),
+        ("BackwardTill+Forward", "is not a policy"),
+        ("Backward+Sideways", "is not a policy"),
     ],
 )
 def test_what_is_no_policy_is_refused(text, message):

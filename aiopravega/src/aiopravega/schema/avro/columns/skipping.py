@@ -1,4 +1,4 @@
-"""Readers that pass over what the reader's schema does not have, without looking at more than where it ends."""
+"""Readers that skip what the reader's schema does not have: they read only where it ends."""
 
 from dataclasses import dataclass
 from typing import Final

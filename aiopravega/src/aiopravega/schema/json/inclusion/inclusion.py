@@ -49,7 +49,7 @@ class _Known:
     schemas: tuple[object, ...]
 
     def at(self, path: str) -> list[Finding]:
-        """The same from another path; the first stands for all, which have been told."""
+        """The same from another path, for differences that are reported already."""
         return [replace(found, path=path + found.path.removeprefix(self.path)) for found in self.findings[:1]]
 
 

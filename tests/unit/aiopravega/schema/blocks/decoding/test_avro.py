@@ -219,13 +219,16 @@ def test_a_schema_that_cannot_be_columns_is_refused(schema, said):
     ("schema", "said"),
     [
         ("{", "is not JSON"),
-        ('{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":NaN}]}', "NaN is no number of JSON"),
+        (
+            '{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":NaN}]}',
+            "NaN is not a number of JSON",
+        ),
         ('{"type":"record","name":"R","fields":[{"name":"a","type":"Nope"}]}', "at a: unknown type 'Nope'"),
-        ('{"type":"record","name":"R","fields":[{"name":"a"}]}', "is no field"),
+        ('{"type":"record","name":"R","fields":[{"name":"a"}]}', "is not a field"),
         ('{"type":"bytes","logicalType":"decimal"}', "a decimal of precision None"),
         ('{"type":"bytes","logicalType":"decimal","precision":0}', "a decimal of precision 0"),
         ('[["int"]]', "a union directly inside a union"),
-        ("3", "3 is no Avro type"),
+        ("3", "3 is not an Avro type"),
     ],
 )
 def test_what_is_no_schema_is_refused(schema, said):

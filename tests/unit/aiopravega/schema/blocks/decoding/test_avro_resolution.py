@@ -157,5 +157,5 @@ def test_a_field_without_default_that_the_writer_lacks_is_told(encode, payloads)
 def test_a_default_that_does_not_fit_its_type_is_told(encode, payloads):
     reader = record(field("a", "int"), field("b", ["null", "int"], default="x"))
 
-    with pytest.raises(InvalidSchemaError, match=r"at b: the default x is no \["):
+    with pytest.raises(InvalidSchemaError, match=r"at b: the default x does not fit the type \["):
         read_as(encode, payloads, record(field("a", "int")), reader, {"a": 1})
