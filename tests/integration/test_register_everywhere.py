@@ -14,7 +14,7 @@ import dagster as dg
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
 from tests.integration.registering.cases import CASES, FOREIGN, TEXT_ID, Case
-from tests.integration.registering.ways import WAYS, Finding, Surroundings, Way, by_the_door, findings_in, told
+from tests.integration.registering.ways import WAYS, Finding, Surroundings, Way, by_the_door, error_of, findings_in
 
 from aiopravega import StreamName
 from aiopravega.blocking.registry import SchemaRegistry
@@ -44,7 +44,7 @@ def outcome_of(way: Way, around: Surroundings, stream: StreamName, case: Case, p
         way(around, stream, case, policy)
     except (PravegaError, AirflowFailException, dg.Failure) as raised:
         text = raised.description or "" if isinstance(raised, dg.Failure) else str(raised)
-        error = raised if isinstance(raised, PravegaError) else told(text)
+        error = raised if isinstance(raised, PravegaError) else error_of(text)
         return type(error).__name__, findings_in(str(error))
     return "registered", frozenset()
 
@@ -52,7 +52,7 @@ def outcome_of(way: Way, around: Surroundings, stream: StreamName, case: Case, p
 def outcomes_of(
     way: Way, around: Surroundings, form: SchemaFormat, policy: str | None, exists: bool
 ) -> tuple[dict[str, Outcome], Any]:
-    """What becomes of each schema, one after the other, and of the group."""
+    """The result for each schema, one after the other, and the group."""
     stream = StreamName(f"test-{uuid.uuid4().hex}", "orders")
     asked = policy
     if exists:

@@ -49,7 +49,7 @@ class Security:
 
     @property
     def host(self) -> str:
-        """How the server names itself: its certificate bears a name, and plain clients need no look-up."""
+        """How the server names itself: its certificate contains a name, and plain clients need no name resolution."""
         return HOST if self.certificates else _LOOPBACK
 
     @property

@@ -233,7 +233,7 @@ async def test_a_range_that_was_given_back_is_the_next_ones(ledger, stream, take
     await ledger.record(monday, taken(0, 5), after=None)
     stale = await ledger.last(tuesday)
     await ledger.give_back(monday, "tuesday has it", by="tuesday")
-    with pytest.raises(TableConflictError):  # whoever looked before does not start behind it
+    with pytest.raises(TableConflictError):  # a run that asked earlier does not start after it
         await ledger.record(tuesday, taken(5, 9), after=stale, chained=True)
     last = await ledger.last(tuesday)
     assert last.end == taken(0, 5).start

@@ -1,4 +1,4 @@
-"""Serializers and a real registry: what it is asked, what it is told, and what becomes of bad input."""
+"""Serializers and a real registry: their requests, and the errors for bad input."""
 
 import asyncio
 import zlib
@@ -88,7 +88,7 @@ async def test_a_group_that_is_made_again_is_noticed(registry, group):
     await registry.delete_group(group)
     again = await open_serializer(registry, group, OTHER)
 
-    assert again.encoding_id == first.encoding_id  # so the event alone would not tell
+    assert again.encoding_id == first.encoding_id  # so the event alone would not show it
     assert await deserializer.refresh()
     assert await deserializer.deserialize(again.serialize({"id": "seven"})) == {"id": "seven"}
 

@@ -101,7 +101,7 @@ async def test_a_subscriber_that_ended_before_its_first_report_begins_when_it_co
 
     await client.subscribe(*names(stream), "etl")
 
-    # The head was told for it: to tell what lies before is to go back.
+    # The head was reported for it: a report of an earlier cut goes back.
     await client.report(*names(stream), "etl", tail)
     with pytest.raises(InvalidStreamCutError, match="before the last one"):
         await client.controller.update_subscriber(group, stream, await client.controller.head_segments(stream))

@@ -19,7 +19,7 @@ from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 FIRST, SECOND, THIRD = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3))
 # Bytes of an event's header, which count as the stream's.
 HEADER = 8
-# A trigger that is on its way does not look again for so long: tests do not wait for a usual interval.
+# A trigger that is on its way does not check again for so long: tests do not wait for a usual interval.
 SOON = 0.1
 
 
@@ -68,7 +68,7 @@ def test_it_defers_until_enough_is_written(run_task, stream, write, read, meanwh
 
 def test_it_pokes_where_it_may_not_defer(run_task, client, stream, write, read, meanwhile):
     def later() -> None:
-        until(lambda: has_cut_ledger(client, stream.scope))  # the sensor makes it with its first look
+        until(lambda: has_cut_ledger(client, stream.scope))  # the sensor makes it with its first check
         write(b"new")
 
     sensor = partial(PravegaStreamCutSensor, stream=str(stream), deferrable=False, poke_interval=SOON, timeout=60)

@@ -191,9 +191,9 @@ def test_a_record_of_a_deleted_stream_or_of_another_release_is_told(timed, day_a
         [failure] = [event for event in result.all_events if event.is_step_failure]
         return str(failure.step_failure_data.error)
 
-    told = failure()
-    assert f"stream {timed} was deleted and made again on" in told
-    assert f"; the range of interval '{interval_of(2)}' of 'dagster/day'" in told
+    text = failure()
+    assert f"stream {timed} was deleted and made again on" in text
+    assert f"; the range of interval '{interval_of(2)}' of 'dagster/day'" in text
     client.table(timed.scope, CUT_TABLE).put(Interval("dagster/day", timed, interval_of(2)).key, b'{"version": 4}')
     assert "LedgerError: a record of version 4 of a cut ledger" in failure()
 
@@ -229,7 +229,7 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
             return sensor.evaluate_tick(context)
 
     first = check(None)
-    # The first mark tells the last day of 2012 to be complete, and nothing of the day before.
+    # The first mark declares the last day of 2012 complete, but not the day before.
     assert [request.partition_key for request in first.run_requests] == ["2012-12-31", key(1), key(2), key(3)]
     nothing = check(first.cursor)
     assert "not complete up to the end of another partition" in str(nothing.skip_message)

@@ -41,13 +41,13 @@ def test_one_client_serves_a_run_and_is_closed_with_it(resource, make_stream, in
     used = []
 
     @dg.asset
-    def looks(pravega: PravegaResource) -> None:
+    def asks(pravega: PravegaResource) -> None:
         pravega.head("stream")
         used.append((pravega, pravega.client))
         pravega.tail("stream")
         assert pravega.client is used[0][1]
 
-    assert dg.materialize([looks], resources={"pravega": resource}, instance=instance).success
+    assert dg.materialize([asks], resources={"pravega": resource}, instance=instance).success
 
     [(during, _)] = used
     assert during._opened is None

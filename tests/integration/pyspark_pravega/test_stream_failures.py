@@ -7,7 +7,7 @@ from aiopravega import StreamName
 
 
 def failure(query) -> str:
-    """What the user is told when the query has ended."""
+    """The error that the user sees when the query has ended."""
     with pytest.raises(StreamingQueryException) as caught:
         query.processAllAvailable()
     query.stop()

@@ -35,7 +35,7 @@ def fake_java(path: Path, version: str) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A fresh checkout, as far as `make setup` looks before it knows that it can work."""
+    """A fresh checkout: the files that `make setup` checks before it starts to work."""
     folder = tmp_path / "checkout"
     folder.mkdir()
     for name in ("Makefile", "requirements.lock", "tools"):
@@ -44,7 +44,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def setup(checkout: Path, commands: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run `make setup` as far as it gets with these commands only."""
+    """Run `make setup` with these commands only."""
     return subprocess.run(
         ["make", "setup"],
         cwd=checkout,

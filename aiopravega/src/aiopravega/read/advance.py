@@ -1,9 +1,9 @@
 """The cut that is a given number of bytes after another cut: the end of a bounded step through a stream.
 
-All segments of a cut advance by the same number of bytes, as far as each of them goes, so that none falls behind. Where
-a scaling replaced segments, their successors enter the cut together, as soon as all segments that they replace are read
-to their ends: so a cut covers every routing key once, and no event comes before an older one of its key. Only segments
-that the step reaches are asked for, however long the stream is.
+All segments of a cut advance by the same number of bytes, or to their ends, so that none falls behind. Where a scaling
+replaced segments, their successors enter the cut together, as soon as all segments that they replace are read to their
+ends: so a cut covers every routing key once, and no event comes before an older one of its key. Only segments that the
+step reaches are asked for, however long the stream is.
 """
 
 import asyncio

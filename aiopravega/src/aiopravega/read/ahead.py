@@ -47,7 +47,7 @@ class BulkConnections:
         self.retry_policy = RetryPolicy(total=config.retry_timeout)
 
     def connect(self, segment: SegmentId, *, again: bool) -> tuple[BulkConnection, str]:
-        """A connection to the owner of `segment` without open requests, and a token; `again` asks for both anew.
+        """A connection to the owner of `segment` without open requests, and a token; `again` asks for both again.
 
         Raises:
             PravegaError: the owner cannot be found or reached.

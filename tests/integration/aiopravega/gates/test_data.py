@@ -1,4 +1,4 @@
-"""The gate for data on a real stream and registry: what decodes, and what is told of events that do not."""
+"""The gate for data on a real stream and registry: what decodes, and what is reported about events that do not."""
 
 import json
 from io import BytesIO

@@ -27,7 +27,7 @@ async def ledger(client, stream):
 
 @pytest.fixture
 def run(client, stream, ledger):
-    """Ten events are written, and the next run takes them; it is done if it is told to be."""
+    """Ten events are written, and the next run takes them; `done` says whether it finishes its interval."""
 
     async def run(name: str, on_truncated=OnTruncated.FAIL, *, done: bool = True):
         await written(client, stream)

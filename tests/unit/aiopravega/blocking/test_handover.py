@@ -1,4 +1,4 @@
-"""Single events cross to the loop's thread in batches: in order, within a bound, and what fails is told."""
+"""Single events cross to the loop's thread in batches: in order, within a bound, and failures are raised."""
 
 import asyncio
 import threading

@@ -20,7 +20,7 @@ async def pool():
 
 
 class Store:
-    """A part to play that counts its connections and ends them when told."""
+    """A part to play that counts its connections and ends them on request."""
 
     def __init__(self):
         self.connections = 0

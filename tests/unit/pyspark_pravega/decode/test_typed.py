@@ -1,4 +1,4 @@
-"""Decoding as a read sees it: headers and codecs of Java's serializers, and what becomes of malformed events."""
+"""Decoding as a read sees it: headers and codecs of Java's serializers, and what it does with malformed events."""
 
 import json
 import logging

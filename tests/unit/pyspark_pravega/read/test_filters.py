@@ -1,4 +1,4 @@
-"""Filters: what they leave of segments and pieces, and what Spark still has to look at."""
+"""Filters: what they leave of segments and pieces, and what Spark still has to filter."""
 
 import pytest
 from pyspark.sql.datasource import (

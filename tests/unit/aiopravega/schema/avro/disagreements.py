@@ -29,7 +29,7 @@ DISAGREEMENTS = (
         "a logical type became another one",
         java=YES,
         ours=(NO,),
-        why="Java's check does not look at logical types; readers get another value, or fail",
+        why="Java's check ignores logical types; readers get another value, or fail",
         rule=lambda rules, _: rules == {"logical-type-changed"},
     ),
     Disagreement(

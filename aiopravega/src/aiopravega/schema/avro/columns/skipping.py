@@ -67,7 +67,7 @@ class SkipParts:
 
 
 def skipping(schema: AvroType) -> Node:
-    """The node that passes over a value; the schema has no limits of columns."""
+    """The node that skips a value; the schema has no limits of columns."""
     match schema:
         case Primitive(kind) if kind in _WIDTHS:
             return SkipWidth(_WIDTHS[kind])

@@ -1,7 +1,7 @@
 """Numbers and names that must not be used again: what a newer message or enum has to keep of an older one.
 
 An event that was written long ago may hold any number that was ever in use; reserving it keeps later schemas from
-giving it another meaning. This is a matter of which schema is newer, not of who reads.
+giving it another meaning. It matters which schema is newer, not which one reads.
 """
 
 from collections.abc import Iterable
