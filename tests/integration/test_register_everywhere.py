@@ -62,7 +62,7 @@ def outcomes_of(
     found = {f"{number} {case.name}": outcome_of(way, around, stream, case, asked) for number, case in enumerate(cases)}
     with suppress(GroupNotFoundError):
         group = around.registry.group(stream.stream, stream.scope)
-        kept = [each.schema_info.schema_data for each in around.registry.versions(stream.stream, stream.scope)]
+        kept = [version.schema_info.schema_data for version in around.registry.versions(stream.stream, stream.scope)]
         return found, (group.format, group.compatibility, kept)
     return found, None
 

@@ -52,12 +52,12 @@ async def test_a_race_makes_one_group_with_one_policy_which_all_schemas_in_it_fu
         assert len(outputs) == len(POLICIES)
         group = await registry.group(stream.stream, stream.scope)
         assert group.compatibility.policy in POLICIES
-        assert {each["policy"] for each in outputs} == {group.compatibility.policy}
+        assert {output["policy"] for output in outputs} == {group.compatibility.policy}
         kept = await registry.versions(stream.stream, stream.scope)
         assert len(kept) >= 1
         for number, version in enumerate(kept):
             assert check(version.schema_info, kept[:number], group.compatibility).compatible
-        passed = sorted(each["version"] for each in outputs if each["passed"])
+        passed = sorted(output["version"] for output in outputs if output["passed"])
         assert passed == [version.version_info.version for version in kept]
 
 

@@ -144,7 +144,9 @@ def by_airflow_s_gate(around: Surroundings, stream: StreamName, case: Case, poli
 
         def xcom_push(self, key: str, value: dict[str, Any]) -> None:
             violations = value["violations"]
-            raise SchemaRefusedError("\n".join(" ".join(str(each[k]) for k in Finding._fields) for each in violations))
+            raise SchemaRefusedError(
+                "\n".join(" ".join(str(violation[k]) for k in Finding._fields) for violation in violations)
+            )
 
     PravegaSchemaGateOperator(
         task_id="gate", stream=str(stream), candidate=around.file(case), register=True, new_policy=policy

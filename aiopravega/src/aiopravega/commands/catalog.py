@@ -95,7 +95,7 @@ def _schema(found: StreamTable) -> str:
     if found.group is None:
         return ""
     versions = [each.version_info for each in found.group.latest]
-    types = ", ".join(f"{each.type} v{each.version}" for each in versions) or "no schema yet"
+    types = ", ".join(f"{version.type} v{version.version}" for version in versions) or "no schema yet"
     return f"{found.group.properties.format} {types}"
 
 
@@ -123,7 +123,8 @@ def _show(found: StreamTable, options: argparse.Namespace) -> None:
     print(table(rows[0], [row for row in rows[1:] if row[1]]))
     if found.columns:
         columns = [
-            (each.name, each.type, "yes" if each.nullable else "no", each.description or "") for each in found.columns
+            (column.name, column.type, "yes" if column.nullable else "no", column.description or "")
+            for column in found.columns
         ]
         print(f"\n{table(('column', 'type', 'nullable', 'description'), columns)}")
 

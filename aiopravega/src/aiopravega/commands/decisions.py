@@ -80,7 +80,7 @@ async def _forget(client: PravegaClient, options: argparse.Namespace) -> int:
 async def _text_of_forgotten(
     client: PravegaClient, stream: StreamName, consumer: str, records: Sequence[CutRecord]
 ) -> str:
-    counts = ", ".join(f"{count} {state.value}" for state, count in Counter(each.state for each in records).items())
+    counts = ", ".join(f"{count} {state.value}" for state, count in Counter(record.state for record in records).items())
     text = f"{consumer!r} on {stream}: {len(records)} intervals ({counts}) are forgotten, with their processing times"
     try:
         head, tail = await client.head(stream.scope, stream.stream), await client.tail(stream.scope, stream.stream)

@@ -89,7 +89,7 @@ class DataReport:
                 {**asdict(claim), "events": events, "failed": failed} for claim, (events, failed) in self.counts.items()
             ],
             "failures": [
-                {"pointer": str(each.pointer), "encoding_id": each.encoding_id, "reason": each.reason}
-                for each in self.failures
+                {"pointer": str(failure.pointer), "encoding_id": failure.encoding_id, "reason": failure.reason}
+                for failure in self.failures
             ],
         }

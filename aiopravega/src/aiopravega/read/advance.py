@@ -195,7 +195,7 @@ class Step:
         If not, it has been left already: a cut of Java's readers has no position for a segment that they have read,
         while its successors wait for another segment.
         """
-        waiting = [each for each in self._positions if each not in self._end]
+        waiting = [position for position in self._positions if position not in self._end]
         seen = set(waiting)
         while waiting:
             for successor in await self._successors_of(waiting.pop()):

@@ -191,7 +191,9 @@ class _Parser:
         return tuple(fields.values())
 
     def _list_of_names(self, values: Any, at: str) -> list[str]:
-        if not isinstance(values, list) or not all(isinstance(each, str) and _NAME.fullmatch(each) for each in values):
+        if not isinstance(values, list) or not all(
+            isinstance(value, str) and _NAME.fullmatch(value) for value in values
+        ):
             raise self.complaint(at, f"{_short(values)} is not a list of names")
         return values
 

@@ -77,7 +77,9 @@ class _Resolver:
 
     def step(self, reader: AvroType, writer: AvroType, path: str) -> Step:
         if isinstance(writer, Union):
-            return ReadBranches(reader, tuple(self._written(reader, writer, each, path) for each in writer.branches))
+            return ReadBranches(
+                reader, tuple(self._written(reader, writer, branch, path) for branch in writer.branches)
+            )
         if isinstance(reader, Union):
             return self._into_union(reader, writer, path)
         if kind_of(reader) == kind_of(writer):

@@ -131,7 +131,7 @@ class _Shapes:
                 if id(schema) in self._passed:
                     return self._passed[id(schema)]
                 self._passed[id(schema)] = name = self._name()
-                return _shape_of_record(name, [(f"f{at}", self.passed(each.type)) for at, each in enumerate(fields)])
+                return _shape_of_record(name, [(f"f{at}", self.passed(field.type)) for at, field in enumerate(fields)])
 
     def _name(self) -> str:
         self._count += 1

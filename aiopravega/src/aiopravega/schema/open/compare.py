@@ -79,7 +79,7 @@ class Comparison:
     @property
     def of_the_type(self) -> list[SchemaVersion]:
         """The versions of the candidate's type, oldest first."""
-        return [each for each in self.versions if each.schema_info.type == self.report.candidate.type]
+        return [version for version in self.versions if version.schema_info.type == self.report.candidate.type]
 
 
 async def compare(

@@ -75,7 +75,7 @@ def explanation(report: CompatibilityReport, verdict: dict[str, Any]) -> str | N
     ours = YES if report.compatible else NO
     if java == ours:
         return None
-    rules = {each.rule for each in report.violations}
+    rules = {violation.rule for violation in report.violations}
     for each in DISAGREEMENTS:
         if each.java == java and ours in each.ours and each.rule(rules, verdict["problem"]):
             return each.what

@@ -69,7 +69,7 @@ def test_a_schema_that_cannot_be_parsed_is_refused_as_new_and_as_old(kind, data:
 def json_rules(old: object, new: object, **more: bool) -> list[tuple[str, str]]:
     schemas = [SchemaInfo.of(SchemaFormat.JSON, USER, json.dumps(each)) for each in (old, new)]
     report = check(schemas[1], [version(schemas[0])], Compatibility(policy="Backward"), **more)
-    return [(each.path, each.rule) for each in report.violations]
+    return [(violation.path, violation.rule) for violation in report.violations]
 
 
 def test_a_schema_with_too_many_combinations_is_not_decided():

@@ -31,7 +31,9 @@ EXISTING = versions(b"a", b"b", b"c")
 
 def compared(policy: Compatibility) -> list[tuple[int | None, str]]:
     """Which versions are compared in which direction: a custom schema that differs is never decided."""
-    return [(each.version, each.direction) for each in check(schema(b"new"), EXISTING, policy).violations]
+    return [
+        (violation.version, violation.direction) for violation in check(schema(b"new"), EXISTING, policy).violations
+    ]
 
 
 def test_each_plain_policy_asks_for_its_versions_in_its_directions():

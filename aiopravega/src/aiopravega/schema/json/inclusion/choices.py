@@ -7,7 +7,7 @@ from referencing.exceptions import Unresolvable
 from aiopravega.schema.json.document import Node, same
 from aiopravega.schema.json.inclusion.cases import Case, cases_of
 from aiopravega.schema.json.inclusion.objects import Objects
-from aiopravega.schema.json.inclusion.telling import case_says, narrowed, said
+from aiopravega.schema.json.inclusion.wording import case_says, narrowed, said
 from aiopravega.schema.policy.findings import Finding, undecided
 
 CoversCase = Callable[[Node, Case, str], list[Finding]]

@@ -11,7 +11,7 @@ from aiopravega.schema.json.inclusion import choices, scalars
 from aiopravega.schema.json.inclusion.arrays import arrays
 from aiopravega.schema.json.inclusion.cases import Case, TooManyCasesError, cases_of
 from aiopravega.schema.json.inclusion.objects import objects
-from aiopravega.schema.json.inclusion.telling import (
+from aiopravega.schema.json.inclusion.wording import (
     ANYTHING,
     narrowed,
     nothing_admitted,

@@ -9,7 +9,7 @@ from itertools import product
 from aiopravega.schema.json.document import Node
 from aiopravega.schema.json.inclusion.cases import Case, TooManyCasesError
 from aiopravega.schema.json.inclusion.scalars import sizes
-from aiopravega.schema.json.inclusion.telling import (
+from aiopravega.schema.json.inclusion.wording import (
     ANYTHING,
     OPTIONAL,
     case_says,
@@ -81,7 +81,7 @@ class Objects:
         if self._is_taken_as_closed() and not any(self.case.values("patternProperties")):
             return []
         options = [list(_others(node, pattern)) for node in self.case.nodes]
-        if math.prod(len(each) for each in options) > _MOST_OPTIONS:
+        if math.prod(len(option) for option in options) > _MOST_OPTIONS:
             raise TooManyCasesError
         return [tuple(node for node in chosen if node is not None) for chosen in product(*options)]
 
