@@ -42,6 +42,7 @@ async def register_schema(
     namespace: str | None = None,
     new_policy: str | None = None,
     declared_only: bool = False,
+    as_columns: bool = False,
 ) -> SchemaReport:
     """Put a schema into the group of a stream, which is made if there is none.
 
@@ -53,6 +54,7 @@ async def register_schema(
         namespace: of the group; by default where it is, and for a new one the scope's name.
         new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
         declared_only: see `Question`.
+        as_columns: see `Question`.
 
     Raises:
         SchemaRefusedError: the group does not take it; the message lists the violations.
@@ -61,7 +63,7 @@ async def register_schema(
         PravegaError: the registry cannot be asked.
     """
     address = GroupAddress.of_stream(stream, group, namespace)
-    new, question = NewGroup(new_policy), Question(declared_only=declared_only)
+    new, question = NewGroup(new_policy), Question(declared_only=declared_only, as_columns=as_columns)
     return (await offer_schema(registry, address, candidate, new, question)).require()
 
 
