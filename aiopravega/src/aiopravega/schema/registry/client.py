@@ -1,5 +1,5 @@
-# long because: one class with all calls of the registry, a request each; most lines are docstrings.
-"""The Schema Registry's client: groups, schemas, codecs, encodings.
+# long because: one class with all requests to the registry; most lines are docstrings.
+"""The requests to a Schema Registry: groups, schemas, codecs, encodings. What users call is `SchemaRegistry`.
 
 Each call returns the registry's answer as a value and raises errors that name the group. Calls remember nothing; what
 encoding ids stand for, `encodings` does.
@@ -29,12 +29,8 @@ from aiopravega.schema.registry.model import (
 )
 
 
-class SchemaRegistry:
-    """An asynchronous client of a Schema Registry; use it with `async with`.
-
-    A stream's group is named after the stream. `namespace` is the registry's own division; "" is the one that
-    serializers use by default.
-    """
+class RegistryClient:
+    """Requests as the server knows them. `SchemaRegistry` adds those that are compared on this side first."""
 
     def __init__(self, config: RegistryConfig) -> None:
         self.config = config
@@ -52,44 +48,6 @@ class SchemaRegistry:
     async def close(self) -> None:
         """Close all connections."""
         await self._calls.close()
-
-    async def create_group(self, group: str, properties: GroupProperties, namespace: str = "") -> bool:
-        """Make a group; returns False if it exists already, whatever its properties.
-
-        The registry takes most policies of formats other than Avro in a second request only, which is sent here: see
-        `aiopravega.schema.open.groups`.
-
-        Raises:
-            ConfigurationError: there is no such policy.
-            PravegaError: the registry refuses; no group is left.
-        """
-        from aiopravega.schema.open.groups import make_group
-
-        return (await make_group(self, group, properties, namespace)).made
-
-    async def add_schema(
-        self, group: str, schema: SchemaInfo, namespace: str = "", *, declared_only: bool = False
-    ) -> VersionInfo:
-        """Add a schema to a group whose policy allows it; one that is there already keeps its version.
-
-        The schema is compared here, since the server compares Avro only: see `aiopravega.schema.open.register`, which
-        also makes groups. `declared_only` is for JSON: see `aiopravega.schema.open.Question`.
-
-        Raises:
-            GroupNotFoundError: there is no such group.
-            SchemaRefusedError: the group's policy, format or type does not allow it; the message lists the violations.
-            InvalidSchemaError: it cannot be parsed.
-            ConfigurationError: the extra of the schema's format is not installed.
-        """
-        from aiopravega.schema.open.compare import Question
-        from aiopravega.schema.open.groups import GroupAddress
-        from aiopravega.schema.open.register import offer_schema
-
-        question = Question(declared_only=declared_only)
-        address = GroupAddress(group, (namespace,))
-        report = (await offer_schema(self, address, schema, question=question)).require()
-        assert report.registered is not None
-        return report.registered
 
     async def ping(self) -> None:
         """Ask whether the registry is there, with these credentials.
