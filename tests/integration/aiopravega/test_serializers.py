@@ -107,7 +107,7 @@ async def test_a_schema_may_be_looked_for_only(registry, group):
     assert await (await open_deserializer(registry, group)).deserialize(serializer.serialize(ALICE)) == ALICE
 
 
-async def test_of_what_is_refused_nothing_is_registered(registry, group):
+async def test_nothing_of_a_refused_schema_is_registered(registry, group):
     with pytest.raises(GroupNotFoundError):
         await open_serializer(registry, group, USER, register=False)
     with pytest.raises(InvalidSchemaError):
@@ -135,7 +135,7 @@ async def test_of_what_is_refused_nothing_is_registered(registry, group):
     assert (len(await registry.versions(group)), await registry.codecs(group)) == (1, [])
 
 
-async def test_bad_events_are_told_as_what_they_are(registry, group):
+async def test_bad_events_are_reported_with_their_faults(registry, group):
     serializer = await open_serializer(registry, group, USER)
     packing = await open_serializer(registry, group, USER, codec=GZIP)
     deserializer = await open_deserializer(registry, group, limit=1000)
@@ -209,7 +209,7 @@ async def test_who_may_only_read_cannot_open_a_serializer(pravega_emulator_secur
             await open_serializer(registry, group, USER)
 
 
-async def test_a_registry_that_is_not_there_is_told_within_the_time_limit(unused_tcp_port):
+async def test_a_missing_registry_is_reported_within_the_time_limit(unused_tcp_port):
     config = RegistryConfig(uri=f"http://127.0.0.1:{unused_tcp_port}", retry_timeout=0.2)
     async with SchemaRegistry(config) as registry:
         with pytest.raises(PravegaConnectionError, match="is it running there"):

@@ -93,7 +93,7 @@ async def test_a_cut_inside_an_event_is_refused(client, make_stream):
     await client.report(*names(stream), "etl", between)
 
 
-async def test_a_subscriber_that_ended_before_its_first_report_begins_when_it_comes_back(client, make_stream):
+async def test_a_subscriber_that_ended_before_its_first_report_begins_when_it_restarts(client, make_stream):
     stream = await make_stream(1)
     tail = await write(client, stream)
     group = await client.controller.create_reader_group(stream.scope, "etl.stream", stream)

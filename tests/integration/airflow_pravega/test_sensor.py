@@ -94,7 +94,7 @@ def test_it_waits_across_a_scaling(run_task, client, stream, write, read, meanwh
     assert read(run.result()) == [b"after", b"after", b"before"]
 
 
-def test_a_repeated_run_gets_the_same_range_and_the_next_one_goes_on(run_task, stream, write, read, finish):
+def test_a_repeated_run_gets_the_same_range_and_the_next_one_continues(run_task, stream, write, read, finish):
     sensor = partial(PravegaStreamCutSensor, stream=str(stream))
     write(b"a")
     first = run_task(sensor, FIRST).result()

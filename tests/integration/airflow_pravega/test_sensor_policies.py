@@ -145,7 +145,7 @@ def test_a_first_run_can_start_at_the_tail(run_task, stream, write, read, finish
     assert read(run_task(sensor, SECOND).result()) == [b"next"]
 
 
-def test_what_was_truncated_is_log_or_passed_over(run_task, client, stream, write, read, finish, shown):
+def test_what_was_truncated_is_reported_or_skipped(run_task, client, stream, write, read, finish, shown):
     sensor = partial(PravegaStreamCutSensor, stream=str(stream))
     write(b"a")
     finish(run_task(sensor, FIRST).result())
@@ -157,9 +157,7 @@ def test_what_was_truncated_is_log_or_passed_over(run_task, client, stream, writ
     assert read(run_task(partial(sensor, on_truncated="skip"), SECOND).result()) == [b"b"]
 
 
-def test_a_stream_that_was_made_again_is_log_in_plain_words_or_begun_anew(
-    run_task, client, stream, write, read, finish, shown
-):
+def test_a_stream_that_was_made_again_is_reported_or_begun_again(run_task, client, stream, write, read, finish, shown):
     sensor = partial(PravegaStreamCutSensor, stream=str(stream))
     write(b"a")
     finish(run_task(sensor, FIRST).result())

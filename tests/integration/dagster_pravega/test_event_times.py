@@ -150,7 +150,7 @@ def test_a_frame_that_is_written_on_is_done(timed, client, materialize):
     assert [(record.since.day, record.is_done) for record in records] == [(1, True), (2, True)]
 
 
-def test_what_cannot_work_is_told_and_tried_again_only_if_it_can_pass(timed, materialize):
+def test_what_cannot_work_is_reported_and_tried_again_only_if_it_can_pass(timed, materialize):
     def failure_of(partition: str, **options: str) -> tuple[str, bool]:
         spec = pravega_stream_spec(str(timed), options=OPTIONS | options)
 
@@ -178,7 +178,7 @@ def test_what_cannot_work_is_told_and_tried_again_only_if_it_can_pass(timed, mat
         assert again is tried_again
 
 
-def test_a_record_of_a_deleted_stream_or_of_another_release_is_told(timed, day_asset, client, materialize):
+def test_a_record_of_a_deleted_stream_or_of_another_release_is_reported(timed, day_asset, client, materialize):
     assets, _ = day_asset
     assert materialize(assets, key(1)).success
     cuts = client.cut_ledger(timed.scope).records("dagster/day", timed)[0].range

@@ -108,7 +108,7 @@ def test_a_sensor_and_a_backfill_of_a_partition_read_the_same_range(read, client
     assert "pravega cuts forget" in read(colours, "green", cuts={"start": start}, fails=True)
 
 
-def test_a_partition_of_a_stream_that_was_made_again_is_told_and_can_be_forgotten(
+def test_a_partition_of_a_stream_that_was_made_again_is_reported_and_can_be_forgotten(
     read, client, stream, append, whole, make_stream
 ):
     read(STATIC, "red", cuts=whole)

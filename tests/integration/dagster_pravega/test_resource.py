@@ -15,7 +15,7 @@ def resource(pravega_config, scope):
     made.close()
 
 
-def test_a_range_goes_from_the_head_to_the_tail_unless_it_says_else(resource, make_stream, append, client):
+def test_a_range_goes_by_default_from_the_head_to_the_tail(resource, make_stream, append, client):
     stream = make_stream()
     append(stream, ["a", "b"])
     middle = resource.tail("stream")

@@ -47,7 +47,7 @@ async def content(client: PravegaClient, stream: StreamName) -> list[bytes]:
     return [found.data async for found in client.read(StreamCutRange(UNBOUNDED, UNBOUNDED), stream)]
 
 
-async def test_a_read_goes_on_behind_the_kill(cluster, client):
+async def test_a_read_continues_after_the_kill(cluster, client):
     stream = await make(client, "read")
     await fill(client, stream)
     found = []
@@ -60,7 +60,7 @@ async def test_a_read_goes_on_behind_the_kill(cluster, client):
     assert found == [event(number) for number in range(EVENTS)]
 
 
-async def test_a_bulk_read_goes_on_behind_the_kill(cluster, client):
+async def test_a_bulk_read_continues_after_the_kill(cluster, client):
     stream = await make(client, "bulk")
     await fill(client, stream)
 
@@ -81,7 +81,7 @@ async def test_a_bulk_read_goes_on_behind_the_kill(cluster, client):
     assert await asyncio.to_thread(read) == [event(number) for number in range(EVENTS)]
 
 
-async def test_appends_go_on_behind_the_kill_each_event_once(cluster, client):
+async def test_appends_continue_after_the_kill_each_event_once(cluster, client):
     stream = await make(client, "append")
 
     async with client.writer(stream.scope, stream.stream) as writer:

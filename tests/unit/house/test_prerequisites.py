@@ -74,7 +74,7 @@ def test_without_python_make_says_which_python_to_install(checkout: Path, comman
     assert not (checkout / ".venv").exists()
 
 
-def test_an_old_python_is_passed_over(checkout: Path, commands: Path) -> None:
+def test_an_old_python_is_skipped(checkout: Path, commands: Path) -> None:
     fake_java(commands / "java", "17.0.15")
     command(commands / "python3", "exit 1")  # what an old one answers when asked whether it is new enough
     assert_one_clear_line(setup(checkout, commands), "no Python 3.11 or newer")

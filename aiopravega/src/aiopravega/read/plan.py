@@ -84,7 +84,7 @@ class Planner:
         """
         named = stream or wanted.stream
         if named is None:
-            raise ConfigurationError("an unbounded range names no stream: give the stream")
+            raise ConfigurationError("an unbounded range has no stream: name the stream")
         if wanted.stream not in (None, named):
             raise InvalidStreamCutError(f"the StreamCuts belong to {wanted.stream}, but {named} is to be read")
         start = await self.head(named) if wanted.start.is_unbounded else wanted.start

@@ -57,7 +57,7 @@ async def test_the_parts_of_a_block_arrive_as_one(connect, size):
         assert (await arrived.get()).last_event_number == number
 
 
-async def test_acknowledgements_reach_the_writer_whose_id_they_bear(connect):
+async def test_acknowledgements_reach_the_writer_whose_id_they_have(connect):
     async def play(peer):
         ends = [await anext(blocks_of(peer)) for _ in range(2)]
         for end in reversed(ends):
@@ -118,7 +118,7 @@ async def test_the_answer_to_a_set_up_belongs_to_its_request(connect):
     assert writer.answers.empty()
 
 
-async def test_a_writer_that_has_gone_is_told_nothing(connect):
+async def test_a_writer_that_has_gone_gets_nothing(connect):
     async def play(peer):
         gone = await anext(blocks_of(peer))
         peer.send(wire.DataAppended(gone.writer_id, 1), wire.SegmentIsSealed(gone.request_id, "s"))
@@ -150,7 +150,7 @@ async def test_all_writers_learn_that_the_connection_is_lost(connect):
         assert writer.answers.empty()
 
 
-async def test_a_writer_that_comes_too_late_learns_it_at_once(connect):
+async def test_a_writer_that_comes_too_late_gets_the_error_at_once(connect):
     async def play(peer):
         await peer.closed()
 

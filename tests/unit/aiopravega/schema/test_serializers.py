@@ -141,7 +141,7 @@ def test_a_payload_that_does_not_fit_is_malformed(form, payload, said):
         (lambda: ProtobufFormat.of_descriptors(b""), "has the messages none"),
     ],
 )
-def test_a_schema_that_is_none_is_refused(make, said):
+def test_a_schema_that_is_not_valid_is_refused(make, said):
     with pytest.raises((ConfigurationError, InvalidSchemaError), match=said):
         make()
 

@@ -146,7 +146,7 @@ def test_a_first_schema_that_cannot_be_columns_is_found_too():
     ]
 
 
-def test_what_columns_cannot_pass_over_is_found_in_the_schema_of_the_writer():
+def test_what_columns_cannot_skip_is_found_in_the_schema_of_the_writer():
     writer = record(A, {"name": "b", "type": ["null", "R"], "default": None})
     assert [violation.rule for violation in report_of(writer, record(A), as_columns=True).violations] == [
         "column-recursion"

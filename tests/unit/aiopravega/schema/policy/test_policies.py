@@ -96,7 +96,7 @@ def test_a_policy_can_be_typed():
         ("Backward+Sideways", "is not a policy"),
     ],
 )
-def test_what_is_no_policy_is_refused(text, message):
+def test_what_is_not_a_policy_is_refused(text, message):
     with pytest.raises(ConfigurationError, match=message):
         parse_policy(text, EXISTING)
 
@@ -129,7 +129,7 @@ def test_a_schema_of_another_format_is_a_violation():
     assert (found.rule, found.old, found.new) == ("format-changed", "my.format", "your.format")
 
 
-def test_the_report_tells_all_of_it_as_json_and_as_a_table():
+def test_the_report_has_all_of_it_as_json_and_as_a_table():
     report = check(schema(b"new"), EXISTING, Compatibility(policy="Backward"))
     assert report.to_json() == {
         "format": "my.format",
