@@ -175,10 +175,10 @@ def _typed_if_possible(
             try:
                 make({**options, _DECODE: "auto"})
             except PySparkException as error:
-                found = _ours(error)
-                if not isinstance(found, (GroupNotFoundError, ConfigurationError)):
+                ours = _ours(error)
+                if not isinstance(ours, (GroupNotFoundError, ConfigurationError)):
                     raise
-                logger.info("%s is registered with the bytes of its events: %s", stream, found)
+                logger.info("%s is registered with the bytes of its events: %s", stream, ours)
             else:
                 return True
         make(raw)
