@@ -22,8 +22,8 @@ from tests.integration.registering.ways import (
     Surroundings,
     Way,
     by_the_door,
+    error_of,
     findings_in,
-    told,
 )
 
 from aiopravega import StreamName
@@ -56,7 +56,7 @@ def outcome_of(way: Way, around: Surroundings, stream: StreamName, case: Case, p
         way(around, stream, case, policy)
     except (PravegaError, AirflowFailException, dg.Failure) as raised:
         text = raised.description or "" if isinstance(raised, dg.Failure) else str(raised)
-        error = raised if isinstance(raised, PravegaError) else told(text)
+        error = raised if isinstance(raised, PravegaError) else error_of(text)
         return type(error).__name__, findings_in(str(error))
     return "registered", frozenset()
 
@@ -64,7 +64,7 @@ def outcome_of(way: Way, around: Surroundings, stream: StreamName, case: Case, p
 def outcomes_of(
     way: Way, around: Surroundings, form: SchemaFormat, policy: str | None, exists: bool
 ) -> tuple[dict[str, Outcome], Any]:
-    """What becomes of each schema, one after the other, and of the group."""
+    """The result for each schema, one after the other, and the group."""
     stream = StreamName(f"test-{uuid.uuid4().hex}", "orders")
     asked = policy
     if exists:
@@ -74,7 +74,7 @@ def outcomes_of(
     found = {f"{number} {case.name}": outcome_of(way, around, stream, case, asked) for number, case in enumerate(cases)}
     with suppress(GroupNotFoundError):
         group = around.registry.group(stream.stream, stream.scope)
-        kept = [each.schema_info.schema_data for each in around.registry.versions(stream.stream, stream.scope)]
+        kept = [version.schema_info.schema_data for version in around.registry.versions(stream.stream, stream.scope)]
         return found, (group.format, group.compatibility, kept)
     return found, None
 

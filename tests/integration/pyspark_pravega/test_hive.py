@@ -1,4 +1,4 @@
-"""A table of a stream in Hive's metastore, in a process of its own: a session has one catalog for good."""
+"""A table of a stream in Hive's metastore, in a process of its own: a session never changes its catalog."""
 
 import subprocess
 import sys
