@@ -35,6 +35,7 @@ from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat
 
 pytestmark = pytest.mark.xdist_group("pyspark_pravega")
 
+POLICIES = [None, *(pytest.param(policy, marks=pytest.mark.slow) for policy in ("Forward", "AllowAny"))]
 Outcome = tuple[str, frozenset[Finding]]
 
 
@@ -79,17 +80,19 @@ def outcomes_of(
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    "policy", [None, *(pytest.param(each, marks=pytest.mark.slow) for each in ("Forward", "AllowAny"))]
+)
 @pytest.mark.parametrize("exists", [False, True], ids=["new group", "existing group"])
 @pytest.mark.parametrize("form", CASES)
-def test_what_one_way_refuses_all_ways_refuse_with_the_same_findings(around, form, exists):
-    for policy in (None, "Forward", "AllowAny"):
-        expected = outcomes_of(by_the_door, around, form, policy, exists)
-        assert expected[1][1].policy == (policy or "BackwardTransitive")
-        refused = {name for name, (what, _) in expected[0].items() if what != "registered"}
-        assert any("foreign" in name for name in refused)
-        assert (len(refused) == 1) == (policy == "AllowAny")
-        for way in WAYS:
-            assert outcomes_of(way, around, form, policy, exists) == expected, (way.__name__, policy)
+def test_what_one_way_refuses_all_ways_refuse_with_the_same_findings(around, form, exists, policy):
+    expected = outcomes_of(by_the_door, around, form, policy, exists)
+    assert expected[1][1].policy == (policy or "BackwardTransitive")
+    refused = {name for name, (what, _) in expected[0].items() if what != "registered"}
+    assert any("foreign" in name for name in refused)
+    assert (len(refused) == 1) == (policy == "AllowAny")
+    for way in WAYS:
+        assert outcomes_of(way, around, form, policy, exists) == expected, way.__name__
 
 
 @pytest.mark.parametrize("way", WAYS_FOR_COLUMNS)
