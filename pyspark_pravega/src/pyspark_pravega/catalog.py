@@ -75,7 +75,7 @@ def register_scope(
 
     Raises:
         ConfigurationError: an option cannot work, or two streams would have one name.
-        AlreadyExistsError: a table has the name of a stream, and is none.
+        AlreadyExistsError: a table that is not a stream's has the name of a stream.
         ScopeNotFoundError: there is no such scope.
         PravegaError: the cluster or the registry cannot be reached, or refuses.
     """

@@ -153,7 +153,7 @@ class RunRange:
         return cut
 
     async def _fits(self, client: PravegaClient, recorded: StreamCutRange) -> bool:
-        """Whether a recorded range is what is asked for: somebody may have given the run another start meanwhile."""
+        """Whether a recorded range is the requested one: the run may have been given another start meanwhile."""
         if self._arguments.since in (*CHAINED, EARLIEST):
             return True
         return recorded.start == await self._named(client)
