@@ -9,7 +9,7 @@ from aiopravega.names import StreamName
 
 
 def object_in(value: bytes) -> dict[str, Any] | None:
-    """The JSON object that a value spells; None: it spells none, or has a name twice, or a number that is none."""
+    """The JSON object that a value spells; None: it spells none, or has a name twice, or a number that is not one."""
     try:
         found = json.loads(value.decode(), object_pairs_hook=_unique, parse_constant=_refused)
     except (ValueError, RecursionError):
@@ -41,4 +41,4 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refused(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")

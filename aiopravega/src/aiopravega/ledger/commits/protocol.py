@@ -114,7 +114,7 @@ class CommitProtocol:
         Raises:
             WriteSupersededError: another attempt was first; these transactions are aborted.
             TransactionAbortedError: leases ran out before all was committed, or the stream was deleted and made again
-                since `begin`. To run the job again is safe: it begins anew if nothing is visible, or writes what is
+                since `begin`. To run the job again is safe: it starts again if nothing is visible, or writes what is
                 missing.
             PartialCommitError: an earlier attempt is in the stream in part, and these events do not complete it.
             PravegaTimeoutError: all is decided, but not visible in time.
