@@ -230,10 +230,11 @@ class CommitProtocol:
             except TransactionError as error:
                 logger.info("%s: %s", record.name, error)
                 states = await transactions.states()
-        if judge(states.values()) in (Verdict.LOST, Verdict.FORGOTTEN) and (
-            missing := await self._lost(record, transactions)
-        ):
-            return missing
+        if judge(states.values()) in (Verdict.LOST, Verdict.FORGOTTEN):
+            missing = await self._lost(record, transactions)
+            if len(missing) == len(record.partitions):
+                return missing
+            # Its own driver lives, and has committed a part meanwhile: it may die before it commits the rest.
         return await self._commit_all(stored, transactions)
 
     async def _commit_all(self, stored: StoredCommit, transactions: TransactionSet) -> CommitRecord | frozenset[int]:

@@ -103,6 +103,21 @@ def _leaves_the_rest_of_a_lost_write_open(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(CommitProtocol, "_lost", lost)
 
 
+def _leaves_the_rest_of_a_part_uncommitted(patch: pytest.MonkeyPatch) -> None:
+    """As the protocol did until the search found this."""
+    real = CommitProtocol._finish_other
+
+    async def finish_other(self: CommitProtocol, stored: StoredCommit) -> Any:
+        transactions = self._transactions(stored.record.sink, stored.record.partitions)
+        if verdict.judge((await transactions.states()).values()) is verdict.Verdict.LOST:
+            missing = await self._lost(stored.record, transactions)
+            if missing:
+                return missing
+        return await real(self, stored)
+
+    patch.setattr(CommitProtocol, "_finish_other", finish_other)
+
+
 def _is_done_before_it_commits(patch: pytest.MonkeyPatch) -> None:
     real = CommitProtocol._commit_all
 
@@ -285,6 +300,12 @@ PLANTED = [
 ]
 # What takes longer to find.
 PLANTED_DEEP = [
+    Planted(
+        "the rest of a part is not committed",
+        _leaves_the_rest_of_a_part_uncommitted,
+        Writes("a decided write of three tasks, a fault", rows=3, faults=1, decided=True, in_turn=True),
+        "says that it is done",
+    ),
     Planted(
         "a range is given back in two steps",
         _gives_back_in_two_steps,

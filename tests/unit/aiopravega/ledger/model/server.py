@@ -91,8 +91,12 @@ class Server:
         self.transactions = {txn: held for txn, held in self.transactions.items() if held.state not in UNDER_WAY}
 
     def make_stream_again(self) -> None:
-        """Delete the stream, and make one of its name: numbers of segments continue, transactions are gone."""
-        self.first, self.length, self.transactions, self.visible = self.first + 1, 0, {}, ()
+        """Delete the stream, and make one of its name: numbers of segments continue.
+
+        A controller remembers how transactions of the deleted one have ended.
+        """
+        self.transactions = {txn: held for txn, held in self.transactions.items() if held.state in UNDER_WAY}
+        self.first, self.length, self.visible = self.first + 1, 0, ()
 
     # --- the controller -----------------------------------------------------------------------------------------
 

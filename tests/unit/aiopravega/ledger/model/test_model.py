@@ -30,6 +30,7 @@ LARGE = [
     Writes("two drivers, three tasks, a fault", rows=3, faults=1, in_turn=True),
     Writes("two drivers, one task, two faults", rows=1, faults=2),
     Writes("two drivers, of which one has decided, two tasks, two faults", rows=2, faults=2, decided=True),
+    Writes("two drivers, of which one has decided, three tasks, a fault", rows=3, decided=True, in_turn=True),
     Writes("three drivers, one task, a fault", drivers=3, rows=1, faults=1),
     Writes("two drivers, one task, a fault, the stream is made again", rows=1, faults=1, again=True),
     Writes("two drivers, two tasks that deal rows differently, a fault", rows=2, faults=1, dealt=True),
