@@ -1,11 +1,11 @@
 """Mistakes in the real code that the search must find: each changes one rule, and names it."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import pytest
+from tests.unit.aiopravega.ledger.model import planted_cuts
 from tests.unit.aiopravega.ledger.model.intervals import Intervals, Role
 from tests.unit.aiopravega.ledger.model.machine import Clock
 from tests.unit.aiopravega.ledger.model.retention import check_all
@@ -14,14 +14,12 @@ from tests.unit.aiopravega.ledger.model.writes import Writes
 
 from aiopravega.control import TransactionState
 from aiopravega.errors import TableConflictError, WriteSupersededError
-from aiopravega.ledger import CommitRecord, CommitState, CutLedger, CutRecord, IntervalState, StoredCommit, WriteJob
+from aiopravega.ledger import CommitRecord, CommitState, StoredCommit, WriteJob
 from aiopravega.ledger.commits import completion, expiry, protocol, verdict
 from aiopravega.ledger.commits.commit_ledger import CommitLedger
 from aiopravega.ledger.commits.commit_record import record_key
 from aiopravega.ledger.commits.protocol import CommitProtocol
 from aiopravega.ledger.commits.transactions import TransactionSet
-from aiopravega.ledger.intervals.cut_entries import CutEntries
-from aiopravega.ledger.intervals.cut_ledger import _waiting_to
 from aiopravega.tables import KeyValueTable
 
 
@@ -188,64 +186,6 @@ def _expires_by_the_stores_clock(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, "certain_time", lambda witnessed_at: witnessed_at)
 
 
-# --- the cut ledger ---------------------------------------------------------------------------------------------
-
-
-def _records_a_range_without_a_condition(patch: pytest.MonkeyPatch) -> None:
-    async def replace(self: KeyValueTable, key: bytes, value: bytes, _: int) -> int:
-        return await self.put(key, value)
-
-    patch.setattr(KeyValueTable, "replace", replace)
-    patch.setattr(KeyValueTable, "put_if_absent", KeyValueTable.put)
-
-
-def _claims_without_reading_again(patch: pytest.MonkeyPatch) -> None:
-    real = CutLedger.claim
-
-    async def claim(self: CutLedger, interval: Any, taken: Any, **more: Any) -> Any:
-        with suppress(TableConflictError):
-            await self._table.put_if_absent(
-                interval.key, (made := CutRecord.new(interval, taken, by="nobody", number=0)).to_json()
-            )
-            return made
-        found = await real(self, interval, taken, **more)
-        return found.model_copy(update={"start": taken.start.to_text(), "end": taken.end.to_text()})
-
-    patch.setattr(CutLedger, "claim", claim)
-
-
-def _finishes_whatever_has_become_of_the_range(patch: pytest.MonkeyPatch) -> None:
-    real = CutEntries._change
-
-    async def change(self: CutEntries, interval: Any, how: Callable[[Any], Any]) -> Any:
-        def anyhow(record: Any) -> Any:
-            try:
-                return how(record)
-            except Exception:  # noqa: BLE001 - the mistake is that nothing is refused
-                return record.changed(IntervalState.DONE, "nobody")
-
-        return await real(self, interval, anyhow)
-
-    patch.setattr(CutEntries, "_change", change)
-
-
-def _gives_back_in_two_steps(patch: pytest.MonkeyPatch) -> None:
-    """As the ledger did until the search found this."""
-
-    async def give_back(self: CutLedger, interval: Any, reason: str, *, by: str | None = None) -> Any:
-        last = await self._deciding(interval)
-        assert last is not None
-        given = await self._change(interval, _waiting_to(IntervalState.GIVEN_BACK, interval, reason, by))
-        try:
-            await self._table.replace(interval.last_key, given.to_json(), last.version)
-        except TableConflictError:
-            await self._change(interval, lambda record: record.changed(IntervalState.OPEN, by, "not given back"))
-            raise
-        return given
-
-    patch.setattr(CutLedger, "give_back", give_back)
-
-
 _TWO = Writes("two drivers", rows=2, faults=0)
 _TWO_AND_A_FAULT = Writes("two drivers, a fault", rows=2, faults=1)
 _TAKES_OVER = Intervals(
@@ -287,15 +227,18 @@ PLANTED = [
     Planted("after a conflict the new version is replaced", _replaces_what_it_does_not_read_again, _TWO, "doubled"),
     Planted("a record expires by the machine's clock", _expires_by_the_machines_clock, check_all, "before its time"),
     Planted("a record expires by the store's clock", _expires_by_the_stores_clock, check_all, "before its time"),
-    Planted("ranges are put without a condition", _records_a_range_without_a_condition, _CHAIN, "doubled"),
+    Planted("ranges are put without a condition", planted_cuts.records_a_range_without_a_condition, _CHAIN, "doubled"),
     Planted(
         "a claim that met another one is not read again",
-        _claims_without_reading_again,
+        planted_cuts.claims_without_reading_again,
         Intervals("two claims", (("mon", Role.CLAIM), ("mon", Role.CLAIM)), faults=0),
         "mon cannot be completed",
     ),
     Planted(
-        "a range that was given back can be done", _finishes_whatever_has_become_of_the_range, _TAKES_OVER, "doubled"
+        "a range that was given back can be done",
+        planted_cuts.finishes_whatever_has_become_of_the_range,
+        _TAKES_OVER,
+        "doubled",
     ),
 ]
 # What takes longer to find.
@@ -308,7 +251,7 @@ PLANTED_DEEP = [
     ),
     Planted(
         "a range is given back in two steps",
-        _gives_back_in_two_steps,
+        planted_cuts.gives_back_in_two_steps,
         Intervals(
             "taken over while another run continues",
             (("tue", Role.TAKE_OVER), ("wed", Role.CONTINUE)),
