@@ -83,9 +83,10 @@ def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJ
 
     Raises:
         PartialCommitError: an earlier attempt is in the stream in part, and the rest of it is lost.
+        GenerationError: the generation cannot follow: the one before it is not done, or not known.
         WriteIdReusedError: it is done, and the options take no write id a second time.
     """
-    found = _protocol(client, options).begin(options.stream, options.write_id, attempt)
+    found = _protocol(client, options).begin(options.stream, options.write_id, attempt, options.rebuild)
     if isinstance(found, CommitRecord) and options.on_written is OnWritten.FAIL:
         raise refuse_used(found)
     return found

@@ -37,7 +37,8 @@ async def test_writes_are_listed(driver, command):
     code, text, _ = await command("show")
     assert code == 0
     header, first, second = text.splitlines()
-    assert header.split() == ["stream", "write", "id", "state", "prepared", "done", "partitions", "events", "bytes"]
+    heads = ["stream", "write", "id", "generation", "state", "prepared", "done", "partitions", "events", "bytes"]
+    assert header.split() == heads
     assert (str(driver.sink) in first, "first" in first, "done" in first) == (True, True, True)
     assert first.split()[-3:] == ["2", "2", "19"]
     assert "prepared" in second

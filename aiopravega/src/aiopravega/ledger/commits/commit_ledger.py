@@ -4,13 +4,21 @@ It stores and finds records. What they mean, and the transactions in them, is th
 `aiopravega.ledger.commits.protocol`.
 """
 
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 from aiopravega.control import Controller
-from aiopravega.errors import ConfigurationError, LedgerError, TableConflictError, WriteSupersededError
-from aiopravega.ledger.commits.commit_record import KEY_LENGTH, CommitRecord, StoredCommit, record_key
+from aiopravega.cuts import StreamCut
+from aiopravega.errors import (
+    ConfigurationError,
+    LedgerError,
+    PermissionDeniedError,
+    TableConflictError,
+    WriteSupersededError,
+)
+from aiopravega.ledger.commits.commit_record import KEY_LENGTH, LONGEST_CUT, CommitRecord, StoredCommit, record_key
 from aiopravega.ledger.commits.keeper import Keepers, LeaseKeeper
 from aiopravega.ledger.commits.mark import mark
 from aiopravega.ledger.commits.notes import IDENTITY_KEY, LeaseNotes, is_record
@@ -19,6 +27,9 @@ from aiopravega.ledger.commits.sweeper import Sweeper
 from aiopravega.names import StreamName, check_name
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
+
+logger = logging.getLogger(__name__)
+Tail = Callable[[StreamName], Awaitable[StreamCut]]
 
 # Pravega's table names have letters, digits, dots and hyphens.
 DEFAULT_TABLE = "commit-ledger"
@@ -41,12 +52,16 @@ def ledger_name(text: str | None, scope: str) -> tuple[str, str]:
 
 
 class CommitLedger:
-    """The records of writes in the table `scope/table`; made by `PravegaClient.commit_ledger`."""
+    """The records of writes in the table `scope/table`; made by `PravegaClient.commit_ledger`.
+
+    `tail` finds the cut after the last event of a stream.
+    """
 
     def __init__(
         self,
         controller: Controller,
         store: SegmentStore,
+        tail: Tail,
         scope: str,
         table: str = DEFAULT_TABLE,
         keepers: Keepers | None = None,
@@ -54,6 +69,7 @@ class CommitLedger:
         self.scope = scope
         self.table = table
         self._controller = controller
+        self._tail = tail
         self._keepers = keepers or Keepers()
         self._table = KeyValueTable(controller, store, scope, table)
 
@@ -94,6 +110,15 @@ class CommitLedger:
                 f"the identity of the commit ledger {self.scope}/{self.table} is {found.value[:40]!r}, which this "
                 "release does not understand: use the release that made the ledger, or another table"
             ) from None
+
+    async def tail(self, sink: StreamName) -> str | None:
+        """Where a stream ends, for a record; None: an account that may write may not ask, or the text is too long."""
+        try:
+            text = (await self._tail(sink)).to_text()
+        except PermissionDeniedError as error:
+            logger.warning("where in %s a write is will not be recorded: %s", sink, error)
+            return None
+        return text if len(text) <= LONGEST_CUT else None
 
     @property
     def sweeper(self) -> Sweeper:
@@ -168,21 +193,34 @@ class CommitLedger:
         key = record_key(record.sink, record.write_id)
         return StoredCommit(record, await self._table.replace(key, record.to_json(), stored.version))
 
+    async def forget_newest(self, stored: StoredCommit) -> None:
+        """Forget the newest generation of a write, which must not have changed; it can then be written again.
+
+        Raises:
+            TableConflictError: it has changed.
+        """
+        if stored.record.earlier:
+            await self.amend(stored, stored.record.generations[-2])
+        else:
+            await self.forget(stored)
+
     async def forget(self, stored: StoredCommit) -> None:
-        """Remove a record, which must not have changed: the write can then happen again.
+        """Remove a record with all generations, which must not have changed: the write can then happen again.
 
         Raises:
             TableConflictError: it has changed.
         """
         await self._table.remove(record_key(stored.record.sink, stored.record.write_id), stored.version)
 
-    async def finish(self, stored: StoredCommit) -> StoredCommit:
+    async def finish(self, stored: StoredCommit, end: str | None = None) -> StoredCommit:
         """Mark a record done, after all its transactions are committed; harmless if somebody else has done it.
+
+        `end` is the text of the cut where the stream ends, if all is visible.
 
         Raises:
             WriteSupersededError: another attempt has replaced the record meanwhile.
         """
-        record = stored.record.done(datetime.now(UTC))
+        record = stored.record.done(datetime.now(UTC), end)
         try:
             return await self.amend(stored, record)
         except TableConflictError:
