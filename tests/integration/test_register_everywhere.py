@@ -8,16 +8,27 @@ import json
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import dagster as dg
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
-from tests.integration.registering.cases import CASES, FOREIGN, TEXT_ID, Case
-from tests.integration.registering.ways import WAYS, Finding, Surroundings, Way, by_the_door, findings_in, told
+from tests.integration.registering.cases import CASES, FOREIGN, RECURSIVE, TEXT_ID, Case
+from tests.integration.registering.ways import (
+    WAYS,
+    WAYS_FOR_COLUMNS,
+    Finding,
+    Surroundings,
+    Way,
+    by_the_door,
+    findings_in,
+    told,
+)
 
 from aiopravega import StreamName
 from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega.commands.main import main
 from aiopravega.errors import GroupNotFoundError, PravegaError, SchemaRefusedError
 from aiopravega.jobs.retries import error_in
 from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat
@@ -79,6 +90,26 @@ def test_what_one_way_refuses_all_ways_refuse_with_the_same_findings(around, for
         assert (len(refused) == 1) == (policy == "AllowAny")
         for way in WAYS:
             assert outcomes_of(way, around, form, policy, exists) == expected, (way.__name__, policy)
+
+
+@pytest.mark.parametrize("way", WAYS_FOR_COLUMNS)
+def test_a_schema_that_columns_cannot_hold_is_refused_where_columns_are_asked_for(around, way):
+    stream = StreamName(f"test-{uuid.uuid4().hex}", "orders")
+
+    with pytest.raises((SchemaRefusedError, AirflowFailException), match="column-recursion"):
+        way(replace(around, as_columns=True), stream, RECURSIVE, None)
+    assert outcome_of(way, around, stream, RECURSIVE, None)[0] == "registered"
+
+
+def test_the_command_checks_a_schema_of_a_group_for_columns(around):
+    stream = StreamName(f"test-{uuid.uuid4().hex}", "orders")
+    by_the_door(around, stream, CASES[SchemaFormat.AVRO][0], None)
+    words = ["schema", "check", "--group", stream.stream, "--namespace", stream.scope, "--registry", around.uri]
+    words += ["--new", around.file(RECURSIVE)]
+
+    assert main(words) == 0
+    assert main([*words, "--as-columns"]) == 1
+    assert "column-recursion" in around.capsys.readouterr().out
 
 
 @pytest.mark.parametrize("form", CASES)

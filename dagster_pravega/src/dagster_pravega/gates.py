@@ -48,6 +48,7 @@ def build_schema_gate(
     policy: str | None = None,
     against: str | int = POLICY,
     declared_only: bool = False,
+    as_columns: bool = False,
     register: bool = False,
     new_policy: str | None = None,
     blocking: bool = True,
@@ -72,6 +73,7 @@ def build_schema_gate(
         against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version.
         declared_only: of JSON, assume that nobody writes properties that a schema does not declare; then a property
             may be added with a type of its own.
+        as_columns: of Avro, refuse what column readers such as Spark cannot hold, too.
         register: whether a schema that passes is added to the group, which is made if there is none.
         new_policy: of a group that is made to register; by default `BackwardTransitive`.
         blocking: whether a refused schema holds back what follows.
@@ -97,6 +99,7 @@ def build_schema_gate(
                     policy=policy,
                     against=against,
                     declared_only=declared_only,
+                    as_columns=as_columns,
                     register=register,
                     new_policy=new_policy,
                 )

@@ -20,6 +20,7 @@ _FAILED, _INTERRUPTED = 2, 130
 _FORMATS = ("avro", "json", "protobuf")
 _SOURCE = ".proto"  # whatever is said of its format, it is to be compiled
 _OF_FILES = "Backward"
+_AS_COLUMNS_HELP = "Avro: refuse what column readers such as Spark cannot hold, too"
 _FILES = "Avro (.avsc), JSON Schema (.json), Protobuf (.proto, or a descriptor set)."
 
 
@@ -59,10 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         each.add_argument("--format", choices=_FORMATS, help="default: by the files' endings")
         each.add_argument("--type", metavar="NAME", help="of the schema: in a group of several types, or a .proto file")
         each.add_argument("--declared-only", action="store_true", help=DECLARED_ONLY_HELP)
+        each.add_argument("--as-columns", action="store_true", help=_AS_COLUMNS_HELP)
         each.add_argument("--json", action="store_true", help="print JSON, with the whole texts")
-    checked.add_argument(
-        "--as-columns", action="store_true", help="Avro: refuse what column readers such as Spark cannot hold, too"
-    )
     options = parser.parse_args(arguments)
     try:
         code: int = asyncio.run(options.action(options))
@@ -85,6 +84,7 @@ async def _check(options: argparse.Namespace) -> int:
                 namespace=options.namespace,
                 policy=options.policy,
                 declared_only=options.declared_only,
+                as_columns=options.as_columns,
             )
         found = report.compatibility
     else:
@@ -96,7 +96,7 @@ async def _check(options: argparse.Namespace) -> int:
 
 async def _register(options: argparse.Namespace) -> int:
     address = GroupAddress.of_stream(StreamName.parse(options.stream), options.group, options.namespace)
-    question = Question(declared_only=options.declared_only)
+    question = Question(declared_only=options.declared_only, as_columns=options.as_columns)
     async with SchemaRegistry(RegistryConfig(uri=options.registry)) as registry:
         new = _read(options.new, options)
         report = await offer_schema(registry, address, new, NewGroup(options.new_policy), question)

@@ -74,6 +74,7 @@ async def check_candidate(
     policy: str | None = None,
     against: str | int = POLICY,
     declared_only: bool = False,
+    as_columns: bool = False,
     register: bool = False,
     new_policy: str | None = None,
 ) -> SchemaReport:
@@ -90,6 +91,7 @@ async def check_candidate(
         policy: see `check_schema`, as all that follow.
         against: see `check_schema`.
         declared_only: see `check_schema`.
+        as_columns: see `check_schema`.
         register: see `check_schema`.
         new_policy: see `check_schema`.
 
@@ -99,7 +101,8 @@ async def check_candidate(
     address = GroupAddress.of_stream(stream, group, namespace)
     found = await (find_group if register else need_group)(registry, address)
     candidate = await resolve(registry, source, stream, type_name, schema_format, found)
-    return await _check(registry, address, candidate, Question(policy, against, declared_only), register, new_policy)
+    question = Question(policy, against, declared_only, as_columns)
+    return await _check(registry, address, candidate, question, register, new_policy)
 
 
 async def _check(

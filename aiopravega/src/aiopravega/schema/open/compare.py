@@ -24,7 +24,7 @@ from aiopravega.schema.registry.model import (
 )
 
 if TYPE_CHECKING:
-    from aiopravega.schema.registry.client import SchemaRegistry
+    from aiopravega.schema.registry.client import RegistryClient
 
 POLICY: Final = "policy"
 LATEST: Final = "latest"
@@ -85,7 +85,7 @@ class Comparison:
 
 
 async def compare(
-    registry: "SchemaRegistry", group: Group, candidate: SchemaInfo, question: Question | None = None
+    registry: "RegistryClient", group: Group, candidate: SchemaInfo, question: Question | None = None
 ) -> Comparison:
     """Compare a candidate with a group's schemas of its type; nothing is added.
 
@@ -119,7 +119,7 @@ async def compare(
     return Comparison(report, tuple(everything), asked)
 
 
-async def known_version(registry: "SchemaRegistry", group: Group, schema: SchemaInfo) -> VersionInfo | None:
+async def known_version(registry: "RegistryClient", group: Group, schema: SchemaInfo) -> VersionInfo | None:
     """The version under which a group has a schema; None if it does not have it.
 
     Raises:

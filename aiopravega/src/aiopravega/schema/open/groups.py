@@ -22,7 +22,7 @@ from aiopravega.schema.registry.model import ALLOW_ANY, Compatibility, FormatNam
 
 if TYPE_CHECKING:
     from aiopravega.names import StreamName
-    from aiopravega.schema.registry.client import SchemaRegistry
+    from aiopravega.schema.registry.client import RegistryClient
 
 _MADE_FOR: Final = "aiopravega.policy"  # the property; its value is the JSON of a `Compatibility`
 # Policies that the registry lets every new group have; others only those of Avro, until they are changed.
@@ -89,7 +89,7 @@ class NewGroup:
         return made if self.policy is None else made.model_copy(update={"compatibility": parse_policy(self.policy)})
 
 
-async def find_group(registry: "SchemaRegistry", address: GroupAddress) -> Group | None:
+async def find_group(registry: "RegistryClient", address: GroupAddress) -> Group | None:
     """The group at an address; None if there is none.
 
     Raises:
@@ -101,7 +101,7 @@ async def find_group(registry: "SchemaRegistry", address: GroupAddress) -> Group
     return None
 
 
-async def need_group(registry: "SchemaRegistry", address: GroupAddress) -> Group:
+async def need_group(registry: "RegistryClient", address: GroupAddress) -> Group:
     """The group at an address.
 
     Raises:
@@ -117,7 +117,7 @@ async def need_group(registry: "SchemaRegistry", address: GroupAddress) -> Group
     return found
 
 
-async def make_group(registry: "SchemaRegistry", name: str, properties: GroupProperties, namespace: str = "") -> Group:
+async def make_group(registry: "RegistryClient", name: str, properties: GroupProperties, namespace: str = "") -> Group:
     """Make a group with any policy; one that exists, or that another program makes at the same time, is returned.
 
     Raises:
@@ -149,7 +149,7 @@ def _closed(properties: GroupProperties) -> GroupProperties:
     )
 
 
-async def with_policy(registry: "SchemaRegistry", group: Group, ours: Compatibility | None = None) -> Group:
+async def with_policy(registry: "RegistryClient", group: Group, ours: Compatibility | None = None) -> Group:
     """A group with the policy that it was made for, which is set here if its maker has not done so yet.
 
     Args:
@@ -183,7 +183,7 @@ async def with_policy(registry: "SchemaRegistry", group: Group, ours: Compatibil
 
 @asynccontextmanager
 async def removed_if_refused(
-    registry: "SchemaRegistry", group: str, namespace: str, *, made: bool
+    registry: "RegistryClient", group: str, namespace: str, *, made: bool
 ) -> AsyncIterator[None]:
     """Run a block that adds the first schema to a group; if it fails, remove the group, if it was `made` for that.
 

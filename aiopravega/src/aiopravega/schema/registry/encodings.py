@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from aiopravega.schema.registry.model import Encoding, HistoryRecord
 
 if TYPE_CHECKING:
-    from aiopravega.schema.registry.client import SchemaRegistry
+    from aiopravega.schema.registry.client import RegistryClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class GroupId:
 class EncodingCache:
     """Remembers the encodings of one registry; belongs to one event loop."""
 
-    def __init__(self, registry: "SchemaRegistry") -> None:
+    def __init__(self, registry: "RegistryClient") -> None:
         self._registry = registry
         self._known: dict[tuple[GroupId, int], Encoding] = {}
         self._asking: dict[tuple[GroupId, int], asyncio.Lock] = {}

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from aiopravega.errors import MalformedEventError, SchemaNotFoundError
 from aiopravega.schema.events.format import EventFormat, Read, ReadAll, all_by
-from aiopravega.schema.registry.client import SchemaRegistry
+from aiopravega.schema.open.client import SchemaRegistry
 from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD, NONE, codec_named
 from aiopravega.schema.registry.encodings import GroupId
 from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL, split_header

@@ -5,10 +5,10 @@ from typing import Any
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.events.format import EventFormat, Write, WriteAll, all_by
+from aiopravega.schema.open.client import SchemaRegistry
 from aiopravega.schema.open.compare import Question
 from aiopravega.schema.open.groups import GroupAddress, NewGroup
 from aiopravega.schema.open.registration import Registration, Terms, settle
-from aiopravega.schema.registry.client import SchemaRegistry
 from aiopravega.schema.registry.codecs import NONE, codec_named
 from aiopravega.schema.registry.model import SchemaFormat
 
