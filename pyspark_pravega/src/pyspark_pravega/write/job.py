@@ -64,8 +64,11 @@ def check_open(client: PravegaClient, options: WriteOptions) -> None:
         raise StreamSealedError(f"{stream} is sealed: it takes no more events. Write to another stream.")
 
 
-def prepare(client: PravegaClient, options: WriteOptions) -> None:
+def prepare(client: PravegaClient, options: WriteOptions) -> str | None:
     """Make what a write needs and may make: scope, stream and, if it is to happen once, the ledger.
+
+    Returns:
+        What the user is to be warned of, once for each job: the stream cannot be marked with its ledger.
 
     Raises:
         NotFoundError: something is missing and may not be made.
@@ -75,7 +78,8 @@ def prepare(client: PravegaClient, options: WriteOptions) -> None:
     if options.exactly_once:
         ledger = client.commit_ledger(options.ledger_scope, options.ledger_table)
         ledger.create()
-        ledger.mark(options.stream)
+        return ledger.mark(options.stream)
+    return None
 
 
 def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJob | CommitRecord:

@@ -196,6 +196,13 @@ class WriteOptions:
             raise ConfigurationError(
                 "option 'write_id' is for spark.write: the writes of a streaming query are named by its checkpoint"
             )
+        on_written = choice(given, ON_WRITTEN_OPTION, OnWritten, OnWritten.VERIFY)
+        if on_written is OnWritten.FAIL and streaming:
+            raise ConfigurationError(
+                f"option {ON_WRITTEN_OPTION!r} is 'fail', but Spark repeats the last micro-batch of a query that was "
+                "ended at the wrong moment, which would then never start again: use 'verify', which fails if the rows "
+                "differ"
+            )
         if given.text(REBUILD_OPTION) is not None and streaming:
             raise ConfigurationError(
                 f"option {REBUILD_OPTION!r} is for spark.write: a streaming query has no interval to write anew. Write "
@@ -223,7 +230,7 @@ class WriteOptions:
             wait_visible=given.flag("read_after_write_consistency", True),
             poll=(given.number("transaction_status_poll_interval_ms") or _DEFAULT_POLL_MS) / _MILLISECONDS,
             write_id=given.text(WRITE_ID_OPTION) or str(uuid4()),
-            on_written=choice(given, ON_WRITTEN_OPTION, OnWritten, OnWritten.VERIFY),
+            on_written=on_written,
             rebuild=given.number(REBUILD_OPTION) or 1,
             ledger_scope=ledger_scope,
             ledger_table=ledger_table,

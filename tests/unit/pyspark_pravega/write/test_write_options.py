@@ -157,3 +157,9 @@ def test_a_generation_that_cannot_be_is_refused(options: dict[str, str], complai
 def test_a_streaming_query_has_no_generations_and_is_told_what_to_do() -> None:
     with pytest.raises(ConfigurationError, match="'rebuild' is for spark.write: .*foreachBatch.*new checkpoint"):
         WriteOptions.parse(NEEDED | {"rebuild": "2"}, streaming=True)
+
+
+def test_a_streaming_query_cannot_refuse_what_spark_repeats() -> None:
+    assert parse(on_written="fail").on_written == "fail"
+    with pytest.raises(ConfigurationError, match="'on_written' is 'fail', but Spark repeats .* use 'verify'"):
+        WriteOptions.parse(NEEDED | {"on_written": "fail"}, streaming=True)

@@ -81,8 +81,11 @@ class CommitLedger:
         """
         return await self._controller.create_table(self.scope, self.table, _PARTITIONS, KEY_LENGTH)
 
-    async def mark(self, stream: StreamName, *, adopt: bool = False) -> None:
+    async def mark(self, stream: StreamName, *, adopt: bool = False) -> str | None:
         """Mark a stream as one whose writes this ledger remembers, or check the mark; `adopt` replaces another one.
+
+        Returns:
+            Why the stream could not be marked, for a warning; None: it is marked.
 
         Raises:
             WrongLedgerError: another ledger remembers its writes, or this one was emptied since.
@@ -91,7 +94,7 @@ class CommitLedger:
             LedgerError: the ledger's identity is not one that this release makes.
         """
         name = f"{self.scope}/{self.table}"
-        await mark(self._controller, stream, await self._identity(), name, adopt=adopt)
+        return await mark(self._controller, stream, await self._identity(), name, adopt=adopt)
 
     async def _identity(self) -> UUID:
         """What tells this ledger from all others, also from earlier ones of its name."""
