@@ -15,7 +15,7 @@ import hypothesis
 import pytest
 from example_dags import small_spark
 
-# Spark takes whatever `python3` is on the path, unless it is told.
+# By default Spark takes the first `python3` on the path.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 small_spark.use()
 

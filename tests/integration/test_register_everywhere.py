@@ -22,8 +22,8 @@ from tests.integration.registering.ways import (
     Surroundings,
     Way,
     by_the_door,
+    error_of,
     findings_in,
-    told,
 )
 
 from aiopravega import StreamName
@@ -35,6 +35,7 @@ from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat
 
 pytestmark = pytest.mark.xdist_group("pyspark_pravega")
 
+POLICIES = [None, *(pytest.param(policy, marks=pytest.mark.slow) for policy in ("Forward", "AllowAny"))]
 Outcome = tuple[str, frozenset[Finding]]
 
 
@@ -55,7 +56,7 @@ def outcome_of(way: Way, around: Surroundings, stream: StreamName, case: Case, p
         way(around, stream, case, policy)
     except (PravegaError, AirflowFailException, dg.Failure) as raised:
         text = raised.description or "" if isinstance(raised, dg.Failure) else str(raised)
-        error = raised if isinstance(raised, PravegaError) else told(text)
+        error = raised if isinstance(raised, PravegaError) else error_of(text)
         return type(error).__name__, findings_in(str(error))
     return "registered", frozenset()
 
@@ -63,7 +64,7 @@ def outcome_of(way: Way, around: Surroundings, stream: StreamName, case: Case, p
 def outcomes_of(
     way: Way, around: Surroundings, form: SchemaFormat, policy: str | None, exists: bool
 ) -> tuple[dict[str, Outcome], Any]:
-    """What becomes of each schema, one after the other, and of the group."""
+    """The result for each schema, one after the other, and the group."""
     stream = StreamName(f"test-{uuid.uuid4().hex}", "orders")
     asked = policy
     if exists:
@@ -73,23 +74,25 @@ def outcomes_of(
     found = {f"{number} {case.name}": outcome_of(way, around, stream, case, asked) for number, case in enumerate(cases)}
     with suppress(GroupNotFoundError):
         group = around.registry.group(stream.stream, stream.scope)
-        kept = [each.schema_info.schema_data for each in around.registry.versions(stream.stream, stream.scope)]
+        kept = [version.schema_info.schema_data for version in around.registry.versions(stream.stream, stream.scope)]
         return found, (group.format, group.compatibility, kept)
     return found, None
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    "policy", [None, *(pytest.param(each, marks=pytest.mark.slow) for each in ("Forward", "AllowAny"))]
+)
 @pytest.mark.parametrize("exists", [False, True], ids=["new group", "existing group"])
 @pytest.mark.parametrize("form", CASES)
-def test_what_one_way_refuses_all_ways_refuse_with_the_same_findings(around, form, exists):
-    for policy in (None, "Forward", "AllowAny"):
-        expected = outcomes_of(by_the_door, around, form, policy, exists)
-        assert expected[1][1].policy == (policy or "BackwardTransitive")
-        refused = {name for name, (what, _) in expected[0].items() if what != "registered"}
-        assert any("foreign" in name for name in refused)
-        assert (len(refused) == 1) == (policy == "AllowAny")
-        for way in WAYS:
-            assert outcomes_of(way, around, form, policy, exists) == expected, (way.__name__, policy)
+def test_what_one_way_refuses_all_ways_refuse_with_the_same_findings(around, form, exists, policy):
+    expected = outcomes_of(by_the_door, around, form, policy, exists)
+    assert expected[1][1].policy == (policy or "BackwardTransitive")
+    refused = {name for name, (what, _) in expected[0].items() if what != "registered"}
+    assert any("foreign" in name for name in refused)
+    assert (len(refused) == 1) == (policy == "AllowAny")
+    for way in WAYS:
+        assert outcomes_of(way, around, form, policy, exists) == expected, way.__name__
 
 
 @pytest.mark.parametrize("way", WAYS_FOR_COLUMNS)

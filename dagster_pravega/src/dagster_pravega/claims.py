@@ -1,4 +1,4 @@
-"""Partitions that are not event times: each has the range that a run was given for it first, for good.
+"""Partitions that are not event times: each keeps the range that its first run got.
 
 A sensor names the range of a partition in the run config, and a backfill of the same partition names none: both read
 what the cut ledger has under the asset's name and the partition's key. Spark is not known here.

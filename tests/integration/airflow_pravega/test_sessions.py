@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from aiopravega.jobs.spark_session import LOCAL, session_for_block
 
 
-def test_a_session_of_another_thread_is_used_and_goes_on(spark: SparkSession):
+def test_a_session_of_another_thread_is_used_and_continues(spark: SparkSession):
     def task() -> tuple[str, bool]:
         with session_for_block("task", LOCAL, {}, package="airflow-provider-pravega") as session:
             found = SparkSession.getActiveSession()

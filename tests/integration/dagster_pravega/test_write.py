@@ -257,7 +257,7 @@ def test_a_new_instance_reads_a_partition_where_the_ledger_says_that_it_is(make_
     assert sorted(found) == events("a", 20)
 
 
-def test_a_write_whose_place_nobody_knows_is_not_read_by_guess(make_stream, rows, manager, instance):
+def test_a_write_whose_range_nobody_knows_is_not_read_by_guess(make_stream, rows, manager, instance):
     partitions = dg.StaticPartitionsDefinition(["a"])
     asset = writer(make_stream(), lambda key: rows(key, 20), partitions)
 

@@ -30,7 +30,7 @@ async def content(cluster: DurablePravega, stream: str) -> list[bytes]:
 
 
 # The segment store is killed in `test_faults`, amid reads and writes.
-async def test_a_bookie_that_was_killed_comes_back_with_all_data(cluster):
+async def test_a_bookie_that_was_killed_restarts_with_all_data(cluster):
     await append(cluster, "bookie", b"before")
 
     cluster.kill("bookie")

@@ -43,7 +43,7 @@ class Finding(NamedTuple):
 _LINE = re.compile(r"^(\d+) +(backward|forward) +(\S+) +(\S+)", re.MULTILINE)
 
 
-def told(text: str) -> PravegaError:
+def error_of(text: str) -> PravegaError:
     """An error out of its text."""
     name, _, message = text.partition(": ")
     return error_named(name, message)
@@ -130,7 +130,7 @@ def by_the_command_line(around: Surroundings, stream: StreamName, case: Case, po
     if code == 1:
         raise SchemaRefusedError(said.out)
     if code:
-        raise told(said.err.removeprefix("error: "))
+        raise error_of(said.err.removeprefix("error: "))
 
 
 def by_spark_s_plan(around: Surroundings, stream: StreamName, case: Case, policy: str | None) -> None:
@@ -160,7 +160,9 @@ def by_airflow_s_gate(around: Surroundings, stream: StreamName, case: Case, poli
 
         def xcom_push(self, key: str, value: dict[str, Any]) -> None:
             violations = value["violations"]
-            raise SchemaRefusedError("\n".join(" ".join(str(each[k]) for k in Finding._fields) for each in violations))
+            raise SchemaRefusedError(
+                "\n".join(" ".join(str(violation[k]) for k in Finding._fields) for violation in violations)
+            )
 
     PravegaSchemaGateOperator(
         task_id="gate",

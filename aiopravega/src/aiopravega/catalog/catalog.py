@@ -99,14 +99,14 @@ class PravegaCatalog:
     ) -> StreamTable:
         """Make a stream, with the group and the schema of its events; or none of them, if one cannot be made.
 
-        A group that is there already, because the stream had a life before or another serializer made it, keeps its
-        policy, and takes the schema only if that allows it.
+        A group that exists already, from an earlier stream or another serializer, keeps its policy, and takes the
+        schema only if that allows it.
 
         Args:
             stream: `scope/stream`; the scope must be there.
             schema: of its events. It needs a registry.
             scaling: how many segments it has; by default one.
-            retention: how long its data stays; by default for ever.
+            retention: how long its data stays; by default forever.
             tags: to find it by.
             new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
             declared_only: of JSON, for a group that is there; see `aiopravega.schema.open.Question`.

@@ -1,4 +1,4 @@
-"""What the commands share: which cluster, which ledger, how errors are told, tables of text."""
+"""What the commands share: which cluster, which ledger, how errors are reported, tables of text."""
 
 import argparse
 import asyncio
@@ -28,7 +28,7 @@ def add_controller(parser: argparse.ArgumentParser) -> None:
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where to look."""
+    """Add the options that name the cluster and the ledger."""
     add_controller(parser)
     parser.add_argument(
         "--ledger", metavar="SCOPE/TABLE", help=f"cut ledger; default: {CUT_TABLE} of the stream's scope"

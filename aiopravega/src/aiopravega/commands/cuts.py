@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shown = commands.add_parser("list", help="show consumers, or the intervals of one")
     shown.set_defaults(action=_list)
     checked = commands.add_parser(
-        "verify", help="look for gaps, overlaps, intervals that are not done, and those that cannot be read"
+        "verify", help="find gaps, overlaps, intervals that are not done, and those that cannot be read"
     )
     checked.add_argument(
         "--allow-open",

@@ -1,4 +1,4 @@
-"""The command `pravega schema`: does a schema go with others, of files or of a group? If so, it can be registered."""
+"""The command `pravega schema`: is a schema compatible with others, of files or of a group? If so, register it."""
 
 import argparse
 import asyncio
@@ -124,7 +124,7 @@ def _read(path: Path, options: argparse.Namespace) -> SchemaInfo:
         else:
             found = text_schema(data, options.type, str(path), avro=True)
     if found.format is SchemaFormat.PROTOBUF and not found.type:
-        raise ConfigurationError(f"{path} has several messages: say by --type which is that of the events")
+        raise ConfigurationError(f"{path} has several messages: name that of the events by --type")
     return found
 
 

@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     described.set_defaults(action=_describe)
     deleted = commands.add_parser("delete", help="delete a table with all its entries")
     deleted.set_defaults(action=_delete)
-    deleted.add_argument("--yes", action="store_true", help="do it; without, it is only said what would be done")
+    deleted.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
     for each in (described, deleted):
         each.add_argument("table", metavar="SCOPE/TABLE")
     for each in (listed, described, deleted):

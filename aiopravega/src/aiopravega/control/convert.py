@@ -23,7 +23,7 @@ _SIGN = 1 << (_HALF - 1)
 
 
 def stream_info(stream: StreamName, access: str = "NONE") -> pb.StreamInfo:
-    """A stream's name; `access` NONE asks for no token, so that a reader that may only read is let in."""
+    """A stream's name; `access` NONE asks for no token, so that an account with the right to read only is accepted."""
     return pb.StreamInfo(scope=stream.scope, stream=stream.stream, accessOperation=access)
 
 

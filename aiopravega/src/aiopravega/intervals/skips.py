@@ -1,4 +1,4 @@
-"""What a person passes over: intervals whose ranges are gone, and what is gone after the last range of a chain."""
+"""What a person skips: intervals whose ranges are gone, and what is gone after the last range of a chain."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from aiopravega.names import StreamName
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """An interval that cannot be processed as a whole, or is not to be; `readable` is in bytes, None: not known."""
+    """An interval that cannot, or should not, be processed as a whole; `readable` is in bytes, None: not known."""
 
     record: CutRecord
     left: Left
@@ -28,7 +28,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Skips:
-    """What would be passed over: intervals, and what is gone after the last range."""
+    """What would be skipped: intervals, and what is gone after the last range."""
 
     losses: list[Loss]
     last: StoredRange | None = None
@@ -49,7 +49,7 @@ class Skips:
 async def find_skips(
     client: PravegaClient, ledger: CutLedger, consumer: str, stream: StreamName, interval: str | None = None
 ) -> Skips:
-    """What a consumer of a stream cannot read any more; with `interval`, that one alone, gone or not.
+    """What a consumer of a stream cannot read any more; with `interval`, only that interval, gone or not.
 
     Raises:
         ConfigurationError: the consumer has no such interval, or it is done.
@@ -73,7 +73,7 @@ async def skip(ledger: CutLedger, skips: Skips, *, by: str | None = None) -> Non
     """Record what `find_skips` has found: nobody processes these intervals; the next one starts after what is gone.
 
     Raises:
-        TableConflictError: another run has taken a range meanwhile: look again.
+        TableConflictError: another run has taken a range meanwhile: call `find_skips` again.
         PravegaError: the ledger cannot be reached.
     """
     for loss in skips.losses:

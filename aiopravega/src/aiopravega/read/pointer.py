@@ -1,4 +1,4 @@
-"""Pointers to single events, and how one is fetched.
+"""Pointers to single events, and how to fetch an event by its pointer.
 
 The text form is that of the Java client's `EventPointer.toString()` (`EventPointerImpl` in Pravega), which its
 `fromString` reads: `scope/stream/0.#epoch.0:4096-108`, the segment, the offset of the event's frame and the frame's
@@ -23,9 +23,9 @@ _TEXT: Final = re.compile(
     r":(?P<offset>\d{1,19})-(?P<length>\d{1,10})",
     re.ASCII,
 )
-# How much of a text that is no pointer an error message quotes.
+# Error messages quote this many characters of a text that is not a pointer.
 _LONGEST_SHOWN: Final = 80
-# Read at once; the rest of a longer event only if an event begins there.
+# Read first; the rest of a longer event is read only if an event begins there.
 _GLANCE: Final = 1024 * 1024
 
 
@@ -59,7 +59,7 @@ class EventPointer:
         stream = StreamName.parse(f"{found['scope']}/{found['stream']}")
         length = int(found["length"])
         if not wire.EVENT_HEADER <= length <= wire.EVENT_HEADER + wire.LARGEST_EVENT:
-            raise ConfigurationError(f"event pointer {shown!r} is of {length} bytes, which no event's frame has")
+            raise ConfigurationError(f"event pointer {shown!r} has the length {length}, which no event's frame has")
         return cls(SegmentId(stream, int(found["number"]), int(found["epoch"])), int(found["offset"]), length)
 
     def to_text(self) -> str:
@@ -93,7 +93,7 @@ async def fetch_event(controller: Controller, store: SegmentStore, pointer: Even
             )
         if end > info.write_offset:
             raise _no_event(pointer, f"the segment ends at offset {info.write_offset}")
-        # Whether there is an event is known before all of a long one is read.
+        # Checked before all of a long event is read.
         glance = min(end, start + _GLANCE)
         beginning = b"".join(await read_bytes(store, segment, start, glance))
         header = beginning[: wire.EVENT_HEADER]
@@ -108,14 +108,14 @@ async def fetch_event(controller: Controller, store: SegmentStore, pointer: Even
 def _no_event(pointer: EventPointer, found: str) -> MalformedEventError:
     return MalformedEventError(
         f"{pointer} points to no event: no frame of {pointer.length} bytes starts at offset {pointer.offset} of "
-        f"{pointer.segment}, {found}. Use pointers as they were given, of this stream and not of an earlier one of "
-        "its name",
+        f"{pointer.segment}, {found}. Use unchanged pointers of this stream, not of a deleted stream of "
+        "the same name",
         at=pointer.offset,
     )
 
 
 async def _missing(controller: Controller, store: SegmentStore, pointer: EventPointer) -> Exception:
-    """The error for a pointer into a segment that is not there; a stream that was deleted raises of itself."""
+    """The error for a pointer into a missing segment; for a deleted stream, `why_absent` raises."""
     absence = await why_absent(controller, store, pointer.segment)
     kind = SegmentNotFoundError if absence.reason is Reason.NEVER_WAS else StreamTruncatedError
     return kind(f"{pointer} cannot be fetched: {absence.text}")

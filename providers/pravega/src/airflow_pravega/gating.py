@@ -63,7 +63,7 @@ class GateOperator(BaseOperator, BranchMixIn):
         self.pravega_conn_id = pravega_conn_id
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Look, and let the DAG continue or not.
+        """Check, and let the DAG continue or not.
 
         Raises:
             AirflowFailException: the gate is closed, or what is asked for cannot work.
@@ -73,7 +73,7 @@ class GateOperator(BaseOperator, BranchMixIn):
         with failing_for_good():
             branches = self._branches()
             hook = PravegaHook(self.pravega_conn_id)
-            report = LoopThread.shared().run(self.look(hook.get_config(), hook.get_registry_config()))
+            report = LoopThread.shared().run(self.check(hook.get_config(), hook.get_registry_config()))
         found = report.to_json()
         (self.log.info if report.passed else self.log.warning)("The gate says:\n%s", report.table())
         if report.passed and not branches:
@@ -101,5 +101,5 @@ class GateOperator(BaseOperator, BranchMixIn):
         return branches
 
     @abstractmethod
-    async def look(self, config: PravegaConfig, registry: RegistryConfig) -> Report:
+    async def check(self, config: PravegaConfig, registry: RegistryConfig) -> Report:
         """What the gate finds."""

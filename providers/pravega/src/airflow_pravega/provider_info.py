@@ -1,4 +1,4 @@
-"""What this distribution tells Airflow about itself: the connection form, the asset URIs, the modules.
+"""What Airflow gets to know about this distribution: the connection form, the asset URIs, the modules.
 
 Airflow checks it against `airflow/provider_info.schema.json`, and a mapping that does not fit breaks `import airflow`
 in every process. The fields of the connection are read in `airflow_pravega.connection`.

@@ -46,7 +46,7 @@ def _told(
     """Errors with what matters for a query that runs on, and without the traceback that Spark shows before them."""
 
     @wraps(method)
-    def told(self: "PravegaStreamReader", /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def reporting(self: "PravegaStreamReader", /, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(self, *args, **kwargs)
         except StreamTruncatedError as error:
@@ -56,7 +56,7 @@ def _told(
         except PravegaError as error:
             raise error.with_traceback(None) from None
 
-    return told
+    return reporting
 
 
 class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -56,7 +56,7 @@ Serve = Callable[..., Awaitable[Endpoint]]
 
 @pytest.fixture
 async def serve() -> AsyncIterator[Serve]:
-    """Starts servers that play a part for each connection, after the Hello if not told otherwise, and then close it.
+    """Starts servers that play a part for each connection, by default after the Hello, and then close it.
 
     What fails in a part fails the test.
     """

@@ -51,7 +51,7 @@ from aiopravega.schema.policy.findings import ABSENT, Finding
 # A logical type that is no other view of every value of its type: not every text is a UUID, nor every number a time of
 # day.
 _DEMANDING: Final = frozenset({"uuid", DECIMAL, "big-decimal", "time-millis", "time-micros"})
-_BINARY: Final = frozenset({DECIMAL, "big-decimal"})  # whose bytes are no text
+_BINARY: Final = frozenset({DECIMAL, "big-decimal"})  # their bytes are not text
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,9 @@ class _Resolver:
 
     def step(self, reader: AvroType, writer: AvroType, path: str) -> Step:
         if isinstance(writer, Union):
-            return ReadBranches(reader, tuple(self._written(reader, writer, each, path) for each in writer.branches))
+            return ReadBranches(
+                reader, tuple(self._written(reader, writer, branch, path) for branch in writer.branches)
+            )
         if isinstance(reader, Union):
             return self._into_union(reader, writer, path)
         if kind_of(reader) == kind_of(writer):

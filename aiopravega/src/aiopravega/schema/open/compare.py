@@ -1,6 +1,6 @@
 """A candidate beside the schemas of a group: its type, whether the group has it, and what speaks against it.
 
-Fetches the versions; the comparison of two schemas is `aiopravega.schema.policy`, which talks to nobody.
+Fetches the versions; the comparison of two schemas is in `aiopravega.schema.policy`, which sends no requests.
 """
 
 import json
@@ -40,13 +40,11 @@ _BASES: Final = {
 class Question:
     """With what a candidate is compared, and how.
 
-    Attributes:
-        policy: the policy to compare by; by default the group's, which a schema that the group has passes as it is.
-        against: `policy`, the versions that the policy names; `latest`, `all`, or the number of a version: those, in
-            the directions of the policy.
-        declared_only: of JSON, whose schemas admit undeclared properties unless they say otherwise: assume that nobody
-            writes such. Then a property may be added with a type of its own.
-        as_columns: of Avro: refuse what column readers such as Spark cannot hold, too.
+    Attributes: policy: the policy to compare by; by default the group's, which a schema that the group has passes as it
+    is. against: `policy`, the versions that the policy names; `latest`, `all`, or the number of a version: those, in
+    the directions of the policy. declared_only: of JSON, whose schemas admit undeclared properties unless they say
+    otherwise: assume that no writer uses undeclared properties. Then a property may be added with a type of its own.
+    as_columns: of Avro: refuse what column readers such as Spark cannot hold, too.
     """
 
     policy: str | Compatibility | None = None
@@ -81,7 +79,7 @@ class Comparison:
     @property
     def of_the_type(self) -> list[SchemaVersion]:
         """The versions of the candidate's type, oldest first."""
-        return [each for each in self.versions if each.schema_info.type == self.report.candidate.type]
+        return [version for version in self.versions if version.schema_info.type == self.report.candidate.type]
 
 
 async def compare(

@@ -1,12 +1,12 @@
-"""The groups of a registry: which one a stream has, and how one is made, with one policy, whoever else makes it too.
+"""The groups of a registry: which one a stream has, and how one is made with one policy, also by several at once.
 
 The registry 0.6.0 makes a group in several steps. Of several programs that make a group at the same time, one or none
-is told that it made it, the others get status 500, and the policy may be that of any of them: so nobody's own policy
+gets the answer that it made it, the others get status 500, and the policy may be that of any caller: so no own policy
 counts, only the one that the group has afterwards.
 
 A new group of a format other than Avro may have the policies `AllowAny` and `DenyAll` only; the registry takes others
-later. Until then the group is closed (`DenyAll`), and its property `aiopravega.policy`, which nobody can change, holds
-the policy that it was made for. Whoever finds a closed and empty group with this property sets that policy.
+later. Until then the group is closed (`DenyAll`), and its property `aiopravega.policy`, which cannot change, holds the
+policy that it was made for. Any caller that finds a closed and empty group with this property sets that policy.
 """
 
 import json
@@ -163,8 +163,8 @@ async def with_policy(registry: "RegistryClient", group: Group, ours: Compatibil
     closed = group.properties.compatibility
     if group.properties.format is SchemaFormat.AVRO or closed.policy != DENY_ALL:
         return group
-    told = group.properties.properties.get(_MADE_FOR)
-    wanted = ours if told is None else Compatibility.model_validate_json(told)
+    recorded = group.properties.properties.get(_MADE_FOR)
+    wanted = ours if recorded is None else Compatibility.model_validate_json(recorded)
     if wanted in (None, closed):
         return group
     assert wanted is not None

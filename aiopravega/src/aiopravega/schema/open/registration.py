@@ -45,7 +45,7 @@ class Terms:
 async def settle(registry: "RegistryClient", address: GroupAddress, schema: SchemaInfo, terms: Terms) -> Registration:
     """Make a schema and a codec known to the registry, or find them there.
 
-    First comes what needs nobody, then what may be refused, then what may not: so of what is refused nothing stays.
+    First come steps without requests, then those that may be refused, then the others: so a refusal leaves nothing.
 
     Raises:
         ConfigurationError: header, codec and format do not go together; or as by `offer_schema`.

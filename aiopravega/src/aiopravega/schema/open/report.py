@@ -1,4 +1,4 @@
-"""The result of a comparison with a group: the violations, and what became of the candidate."""
+"""The result of a comparison with a group: the violations, and what was done with the candidate."""
 
 from dataclasses import dataclass
 from typing import Any, Self

@@ -57,17 +57,17 @@ class Calls:
             raise no_group(group, namespace, error) from None
 
     async def find(self, method: str, group: str, namespace: str, rest: str, what: str, body: Any = None) -> "Answer":
-        """Look for something in a group; it or the group may be missing, which the registry does not tell apart."""
+        """Get something of a group; the registry does not say whether it or the whole group is missing."""
         try:
             return await self.ask(method, path(group, rest), what, namespace, body=body)
         except NotFoundError as error:
             raise SchemaNotFoundError(
-                f"{error}: group {group!r} does not exist{where(namespace)}, or has no such thing"
+                f"{error}: group {group!r} does not exist{where(namespace)}, or does not have it"
             ) from None
 
 
 def no_group(group: str, namespace: str, error: PravegaError) -> GroupNotFoundError:
-    """What a group that is not there is told as."""
+    """The error for a group that does not exist."""
     return GroupNotFoundError(f"{error}: there is no group {group!r}{where(namespace)}")
 
 

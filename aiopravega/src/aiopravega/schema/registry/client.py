@@ -197,7 +197,7 @@ class RegistryClient:
         found = parsed(
             SchemaInfo, (await self._calls.find("GET", group, namespace, _of(kind, type_name, version), what)).json()
         )
-        if found.name_of_format != kind:  # a registry that keeps its schemas in Pravega does not look at the format
+        if found.name_of_format != kind:  # a registry that keeps its schemas in Pravega ignores the format
             raise SchemaNotFoundError(f"{what}: it is in format {found.name_of_format}, not {kind}")
         return found
 

@@ -31,10 +31,10 @@ class PravegaSchemaGateOperator(GateOperator):
         type_name: of the schema, if the candidate and the group leave it open. (templated)
         schema_format: what columns of Spark or Arrow become, `Avro` or `Json`; by default the group's format.
         group: name of the registry's group; by default the stream's. (templated)
-        namespace: of the group; by default the scope's name is looked in first, then the default one. (templated)
+        namespace: of the group; by default the scope's name, or else the default namespace. (templated)
         policy: what to ask for, such as `BackwardTransitive`; by default what the group asks for. (templated)
         against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version. (templated)
-        declared_only: of JSON, assume that nobody writes properties that a schema does not declare; then a property
+        declared_only: of JSON, assume that no writer uses properties that a schema does not declare; then a property
             may be added with a type of its own.
         as_columns: of Avro, refuse what column readers such as Spark cannot hold, too.
         register: whether a schema that passes is added to the group, which is made if there is none.
@@ -85,7 +85,7 @@ class PravegaSchemaGateOperator(GateOperator):
         self.register = register
         self.new_policy = new_policy
 
-    async def look(self, config: PravegaConfig, registry: RegistryConfig) -> SchemaReport:
+    async def check(self, config: PravegaConfig, registry: RegistryConfig) -> SchemaReport:
         """Compare the candidate, and register it if that is wanted."""
         async with SchemaRegistry(registry) as client:
             return await check_candidate(

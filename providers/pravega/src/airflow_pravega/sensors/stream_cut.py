@@ -51,7 +51,7 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         record: whether ranges are recorded. Without, an account that may only read is enough, but a second try of a
             run gets a range that ends at the then tail, and `since` cannot be `"last"` or `"latest"`.
         pravega_conn_id: id of the connection.
-        poll_interval: seconds between two looks while deferred; `poke_interval` counts while not.
+        poll_interval: seconds between two checks while deferred; otherwise `poke_interval` counts.
     """
 
     template_fields: Sequence[str] = (
@@ -140,7 +140,7 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         )
 
     def _waiting_since(self, context: Context) -> datetime:
-        """When this run has first looked: a sensor that is rescheduled is another process at each found."""
+        """When this run checked first: a sensor that is rescheduled is a new process at each check."""
         if self._waits_since is None:
             first = context["ti"].get_first_reschedule_date(context) if self.reschedule else None
             self._waits_since = first or datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""What the client makes of answers, and of none: over real sockets, with a server that says what it is told."""
+"""How the client handles answers, and missing ones: over real sockets, with a server whose answers a test gives."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

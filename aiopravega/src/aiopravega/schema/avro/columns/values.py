@@ -129,7 +129,7 @@ class Symbols:
         unknown = [symbol for symbol in found if symbol not in known]
         if unknown:
             raise ConfigurationError(
-                f"{where} is {unknown[0]!r} in some rows, which is no symbol of {self.name}: it has "
+                f"{where} is {unknown[0]!r} in some rows, which is not a symbol of {self.name}: it has "
                 f"{', '.join(self.symbols)}"
             )
         codes = varints(zigzag(np.array([known[symbol] for symbol in found], np.int64))).to_pylist()

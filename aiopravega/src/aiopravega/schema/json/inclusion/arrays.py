@@ -7,7 +7,7 @@ from typing import Any
 from aiopravega.schema.json.document import Node
 from aiopravega.schema.json.inclusion.cases import Case, cases_of
 from aiopravega.schema.json.inclusion.scalars import sizes
-from aiopravega.schema.json.inclusion.telling import narrowed, nothing_admitted
+from aiopravega.schema.json.inclusion.wording import narrowed, nothing_admitted
 from aiopravega.schema.policy.findings import Finding
 
 Covers = Callable[[Node, tuple[Node, ...], str], list[Finding]]

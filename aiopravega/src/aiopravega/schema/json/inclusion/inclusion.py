@@ -11,7 +11,7 @@ from aiopravega.schema.json.inclusion import choices, scalars
 from aiopravega.schema.json.inclusion.arrays import arrays
 from aiopravega.schema.json.inclusion.cases import Case, TooManyCasesError, cases_of
 from aiopravega.schema.json.inclusion.objects import objects
-from aiopravega.schema.json.inclusion.telling import (
+from aiopravega.schema.json.inclusion.wording import (
     ANYTHING,
     narrowed,
     nothing_admitted,
@@ -49,7 +49,7 @@ class _Known:
     schemas: tuple[object, ...]
 
     def at(self, path: str) -> list[Finding]:
-        """The same from another path; the first stands for all, which have been told."""
+        """The same from another path, for differences that are reported already."""
         return [replace(found, path=path + found.path.removeprefix(self.path)) for found in self.findings[:1]]
 
 

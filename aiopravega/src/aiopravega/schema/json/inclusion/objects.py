@@ -9,7 +9,7 @@ from itertools import product
 from aiopravega.schema.json.document import Node
 from aiopravega.schema.json.inclusion.cases import Case, TooManyCasesError
 from aiopravega.schema.json.inclusion.scalars import sizes
-from aiopravega.schema.json.inclusion.telling import (
+from aiopravega.schema.json.inclusion.wording import (
     ANYTHING,
     OPTIONAL,
     case_says,
@@ -33,7 +33,7 @@ class Objects:
 
     @property
     def names(self) -> list[str]:
-        """The properties that are told of by name, in order."""
+        """The properties that are named, in order."""
         return list(dict.fromkeys(name for group in self.case.values("properties") for name in group))
 
     @property
@@ -51,7 +51,7 @@ class Objects:
 
     @property
     def is_closed(self) -> bool:
-        """Whether there are no properties but those told of by name."""
+        """Whether only named properties are allowed."""
         if self._is_taken_as_closed():
             return True
         return any(
@@ -62,26 +62,26 @@ class Objects:
     def schemas(self, name: str) -> tuple[Node, ...]:
         """The schemas of a property; one of them is false if there is no such property."""
         found = []
-        told = False
+        declared = False
         for node in self.case.nodes:
             here = [*_named(node, name), *_matching(node, name)]
-            told = told or bool(here)
+            declared = declared or bool(here)
             if not here and "additionalProperties" in node.keywords:
                 here = [node.at(node.keywords["additionalProperties"])]
             found += here
-        if not told and self._is_taken_as_closed():
+        if not declared and self._is_taken_as_closed():
             found.append(self.case.nodes[0].at(False))
         return tuple(found)
 
     def others(self, pattern: str | None = None) -> list[tuple[Node, ...]]:
-        """The schemas that a property may have which is not told of by name, each a possibility.
+        """The schemas that a property without a name of its own may have, each a possibility.
 
         With `pattern`, of properties that match it; without, of those that match whatever pattern or none.
         """
         if self._is_taken_as_closed() and not any(self.case.values("patternProperties")):
             return []
         options = [list(_others(node, pattern)) for node in self.case.nodes]
-        if math.prod(len(each) for each in options) > _MOST_OPTIONS:
+        if math.prod(len(option) for option in options) > _MOST_OPTIONS:
             raise TooManyCasesError
         return [tuple(node for node in chosen if node is not None) for chosen in product(*options)]
 
@@ -118,7 +118,7 @@ def matches(pattern: str, name: str) -> bool:
     """Whether a pattern matches somewhere in a name.
 
     Raises:
-        TooManyCasesError: Python does not know this pattern, so that which names it matches cannot be told.
+        TooManyCasesError: Python does not know this pattern, so the names that it matches are not known.
     """
     try:
         return re.search(pattern, name) is not None
@@ -184,7 +184,7 @@ def _additional(reader: Node, written: Objects, path: str, covers: Covers) -> li
             ours, no_more = said(keyword, value), f"do not write {name}: the old schema refuses it"
             findings = [Finding(f"{path}.{name}", rule_of(keyword), ours, theirs, f"declare {name} as it was", no_more)]
         found += findings
-    # What matches a pattern that both have is no business of this keyword.
+    # This keyword does not apply to names that match a pattern of both.
     options = [
         option
         for option in written.others()

@@ -7,7 +7,7 @@ from typing import Any, Final
 from aiopravega.schema.json.document import Node
 from aiopravega.schema.json.inclusion.cases import Bound, Case, bounds_of, exact, type_set
 from aiopravega.schema.json.inclusion.patterns import includes
-from aiopravega.schema.json.inclusion.telling import narrowed
+from aiopravega.schema.json.inclusion.wording import narrowed
 from aiopravega.schema.policy.findings import Finding, undecided
 
 _NUMBERS: Final = frozenset({"integer", "fraction"})

@@ -47,7 +47,7 @@ async def open_block_serializer(
         namespace: in which the group is.
         codec: how payloads are compressed.
         header: begin each event with its encoding id.
-        register: make the group, add the schema, and allow the codec, as far as they are missing.
+        register: make the group, add the schema and allow the codec, if they are missing.
         new_policy: of a new group; by default `BackwardTransitive`.
         declared_only: as of `open_serializer`.
 

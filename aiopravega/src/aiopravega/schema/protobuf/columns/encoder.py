@@ -197,7 +197,7 @@ def _symbols(known: dict[str, int], array: pa.Array, where: str) -> pa.BinaryArr
     unknown = [symbol for symbol in found if symbol not in known]
     if unknown:
         raise ConfigurationError(
-            f"{where} is {unknown[0]!r} in some rows, which is no value of the enumeration: it has {', '.join(known)}"
+            f"{where} is {unknown[0]!r} in some rows, not a value of the enumeration: it has {', '.join(known)}"
         )
     codes = varints(np.array([known[symbol] for symbol in found], np.int64).view(np.uint64)).to_pylist()
     return pick(
@@ -220,7 +220,7 @@ def _timestamps(array: pa.Array) -> pa.BinaryArray:
 
 def _whole(items: pa.BinaryArray, where: str) -> pa.BinaryArray:
     if items.null_count:
-        raise ConfigurationError(f"{where} has a list with a null in it, and Protobuf has no such thing: take it out")
+        raise ConfigurationError(f"{where} has a null in a list, which Protobuf does not allow: remove it")
     return items
 
 

@@ -1,7 +1,7 @@
 """Numbers and names that must not be used again: what a newer message or enum has to keep of an older one.
 
 An event that was written long ago may hold any number that was ever in use; reserving it keeps later schemas from
-giving it another meaning. This is a matter of which schema is newer, not of who reads.
+giving it another meaning. It matters which schema is newer, not which one reads.
 """
 
 from collections.abc import Iterable
@@ -21,14 +21,14 @@ class Reserved:
             descriptor.CopyToProto(enum)
             self.ranges = [(each.start, each.end) for each in enum.reserved_range]
             self.names = set(enum.reserved_name)
-            self.used = {each.number: each.name for each in descriptor.values}
+            self.used = {value.number: value.name for value in descriptor.values}
         else:
             message = descriptor_pb2.DescriptorProto()
             descriptor.CopyToProto(message)
             # Of messages the end is not in the range, of enums it is.
             self.ranges = [(each.start, each.end - 1) for each in message.reserved_range]
             self.names = set(message.reserved_name)
-            self.used = {each.number: each.name for each in descriptor.fields}
+            self.used = {field.number: field.name for field in descriptor.fields}
 
     def has(self, number: int) -> bool:
         """Whether a number is reserved."""
