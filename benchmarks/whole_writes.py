@@ -41,6 +41,8 @@ from pyspark_pravega.write.row_hashes import RowTally
 
 _TASKS: Final = 4
 _SEGMENTS: Final = 4
+# Rounds that nobody counts.
+_WARM_UP: Final = 2
 _MICROSECONDS: Final = 1e6
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 HASHES, CRC, NOTHING = "hashes", "CRC-32, as before", "nothing"
@@ -176,11 +178,11 @@ def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--megabytes", type=int, default=100, help="of each write")
+    parser.add_argument("--megabytes", type=int, default=200, help="of each write")
     given = parser.parse_args()
     loads: Mapping[int, int] = {size: given.megabytes * 1_000_000 // size for size in (1000, 100)}
     with _field() as field:
-        for _ in range(3):
+        for _ in range(_WARM_UP):
             for size, events in loads.items():
                 field.round(size, events)
         rounds = {size: [field.round(size, events) for _ in range(given.rounds)] for size, events in loads.items()}

@@ -47,6 +47,24 @@ async def test_writes_are_listed(driver, command):
     assert [record["write_id"] for record in json.loads(text)] == ["second"]
 
 
+async def test_generations_are_listed_with_their_cuts(driver, command):
+    done = []
+    for generation in (1, 2):
+        job = await driver.start(generation=generation)
+        done.append(await driver.protocol.commit(job, await driver.write(b"a")))
+
+    _, text, _ = await command("show", "--write-id", "daily")
+    assert [line.split()[2:4] for line in text.splitlines()[1:3]] == [["1", "done"], ["2", "done"]]
+    assert [line for line in text.splitlines() if line.startswith(("start:", "end:"))] == [
+        f"{which}: {cut}" for record in done for which, cut in (("start", record.start), ("end", record.end))
+    ]
+
+    _, text, _ = await command("show", "--json")
+    found = json.loads(text)
+    assert [(record["generation"], record["start"]) for record in found] == [(1, done[0].start), (2, done[1].start)]
+    assert all("earlier" not in record for record in found)
+
+
 async def test_one_write_is_shown_with_its_transactions(driver, command):
     parts = await driver.write(b"a", b"bb")
     await driver.protocol.commit(await driver.start(), parts)
