@@ -11,6 +11,7 @@ import argparse
 import os
 import random
 import statistics
+import sys
 import uuid
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -143,6 +144,7 @@ class Field:
                 sink.save()
             used = cpu_seconds() - before
             found[name] = (used / events * _MICROSECONDS, watch.seconds / events * _MICROSECONDS)
+            print(f"{size} B, {name}: CPU, clock: {found[name]}", file=sys.stderr, flush=True)
             self._client.seal_stream(self._scope, stream)
             self._client.delete_stream(self._scope, stream)
         return found

@@ -55,6 +55,15 @@ async def test_every_generation_has_cuts_of_its_own(client, sink, write, between
     assert await events_in() == [b"A", b"B", b"a", b"after", b"b", b"before", b"x"]
 
 
+async def test_cuts_hold_what_is_committed_after_the_stream_has_scaled(driver, client, sink, between):
+    job, parts = await driver.start(), await driver.write(b"a", b"b")
+    await client.scale_stream(sink.scope, sink.stream, 3)
+
+    record = await driver.protocol.commit(job, parts)
+
+    assert await between(record) == [b"a", b"b"]
+
+
 async def test_a_generation_that_is_done_is_not_written_again_whatever_is_newer(driver, write, events_in):
     first, second = await write(1, b"a"), await write(2, b"A")
 
