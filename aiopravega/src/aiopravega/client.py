@@ -159,8 +159,8 @@ class PravegaClient(RangeCalls, TimeCalls, LedgerCalls):
             SegmentNotFoundError: the stream has no such segment.
             MalformedEventError: no such event is there.
         """
-        found = EventPointer.from_text(pointer) if isinstance(pointer, str) else pointer
-        return await fetch_event(self.controller, self.store, found)
+        parsed = EventPointer.from_text(pointer) if isinstance(pointer, str) else pointer
+        return await fetch_event(self.controller, self.store, parsed)
 
     # --- subscribers: see aiopravega.read.subscribers -------------------------------------------------------
 

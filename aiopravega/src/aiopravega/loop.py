@@ -84,8 +84,8 @@ class LoopThread:
         """Give the items of an asynchronous iterator to this thread, all that are ready at a time."""
         crossing = _Crossing(items)
         try:
-            while taken := self.run(crossing.take()):
-                yield from taken
+            while items_ready := self.run(crossing.take()):
+                yield from items_ready
         finally:
             self.run(crossing.close())
 
@@ -105,13 +105,13 @@ class _Crossing(Generic[T]):
         if self._fetching is None:
             self._fetching = asyncio.create_task(self._fetch())
         await self._filled.wait()
-        taken, self._waiting = self._waiting, []
-        if not taken:
+        items, self._waiting = self._waiting, []
+        if not items:
             await self._fetching  # raises the error that ended it, if any
         if not self._ended:
             self._filled.clear()
         self._emptied.set()
-        return taken
+        return items
 
     async def _fetch(self) -> None:
         try:

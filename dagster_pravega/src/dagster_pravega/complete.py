@@ -74,11 +74,11 @@ def _look(
     cursor = context.cursor
     for key in keys[:_MOST]:
         end = partitions_def.time_window_for_partition_key(key).end
-        found = resource.client.cut_at(stream.scope, stream.stream, end, unit=unit)
-        if found.reach is Reach.NOT_YET:
+        cut = resource.client.cut_at(stream.scope, stream.stream, end, unit=unit)
+        if cut.reach is Reach.NOT_YET:
             break
         cursor = key
-        if found.reach is Reach.BEFORE_HISTORY:
+        if cut.reach is Reach.BEFORE_HISTORY:
             context.log.warning("Partition %s ends before the first watermark of %s: skipped", key, stream)
             continue
         requests.append(dg.RunRequest(run_key=f"{stream} {key}", partition_key=key))

@@ -75,7 +75,7 @@ def register_scope(
 
     Raises:
         ConfigurationError: an option cannot work, or two streams would have one name.
-        AlreadyExistsError: a table has the name of a stream, and is none.
+        AlreadyExistsError: a table that is not a stream's has the name of a stream.
         ScopeNotFoundError: there is no such scope.
         PravegaError: the cluster or the registry cannot be reached, or refuses.
     """
@@ -175,10 +175,10 @@ def _typed_if_possible(
             try:
                 make({**options, _DECODE: "auto"})
             except PySparkException as error:
-                found = _ours(error)
-                if not isinstance(found, (GroupNotFoundError, ConfigurationError)):
+                ours = _ours(error)
+                if not isinstance(ours, (GroupNotFoundError, ConfigurationError)):
                     raise
-                logger.info("%s is registered with the bytes of its events: %s", stream, found)
+                logger.info("%s is registered with the bytes of its events: %s", stream, ours)
             else:
                 return True
         make(raw)

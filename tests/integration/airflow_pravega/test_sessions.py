@@ -1,4 +1,4 @@
-"""A task uses the Spark session of its process, whichever thread made that, and leaves it running."""
+"""A task uses the Spark session of its process, made by any thread, and leaves it running."""
 
 from concurrent.futures import ThreadPoolExecutor
 

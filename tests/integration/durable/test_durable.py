@@ -29,7 +29,7 @@ async def content(cluster: DurablePravega, stream: str) -> list[bytes]:
         return [event.data async for event in client.read(everything)]
 
 
-# The segment store is killed in `test_faults`, amid reads and writes.
+# The segment store is killed in `test_faults`, during reads and writes.
 async def test_a_bookie_that_was_killed_restarts_with_all_data(cluster):
     await append(cluster, "bookie", b"before")
 

@@ -1,4 +1,4 @@
-"""A segment store is killed and restarts, tokens run out, amid reads and writes: nothing is lost or doubled."""
+"""A segment store is killed and restarts, tokens expire, during reads and writes: nothing is lost or duplicated."""
 
 import asyncio
 

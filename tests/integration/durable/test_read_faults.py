@@ -26,7 +26,7 @@ def stream(cluster):
 
 @pytest.fixture
 def held(spark, cluster, stream, tmp_path):
-    """Reads the stream, and stops amid the read until `go` has been called."""
+    """Reads the stream, and stops during the read until `go` has been called."""
     config = cluster.config
     began, goes_on = tmp_path / "began", tmp_path / "goes-on"
     deadline = time.monotonic() + WAIT_SECONDS

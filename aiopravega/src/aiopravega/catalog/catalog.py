@@ -49,8 +49,8 @@ class PravegaCatalog:
             except StreamNotFoundError:  # deleted since it was listed
                 return None
 
-        found = await each(described, await self._client.list_streams(scope, tag), _AT_ONCE)
-        return [table for table in found if table is not None]
+        tables = await each(described, await self._client.list_streams(scope, tag), _AT_ONCE)
+        return [table for table in tables if table is not None]
 
     async def describe(self, stream: StreamName | str) -> StreamTable:
         """All about a stream.
@@ -80,11 +80,11 @@ class PravegaCatalog:
             return None
         from aiopravega.schema.open import GroupAddress, find_group
 
-        found = await find_group(self._registry, GroupAddress.of_stream(stream))
-        if found is None:
+        group = await find_group(self._registry, GroupAddress.of_stream(stream))
+        if group is None:
             return None
-        latest = await self._registry.latest(found.name, found.namespace)
-        return StreamGroup(found.name, found.namespace, found.properties, tuple(latest))
+        latest = await self._registry.latest(group.name, group.namespace)
+        return StreamGroup(group.name, group.namespace, group.properties, tuple(latest))
 
     async def create(
         self,

@@ -88,8 +88,8 @@ def _json(document: Any) -> tuple[Column, ...]:
 
 
 def _said(field: Any) -> str | None:
-    found = field.get("description") if isinstance(field, dict) else None
-    return found if isinstance(found, str) else None
+    description = field.get("description") if isinstance(field, dict) else None
+    return description if isinstance(description, str) else None
 
 
 def _json_type(field: Any) -> str:

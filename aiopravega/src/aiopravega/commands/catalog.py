@@ -72,9 +72,9 @@ async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
         print(json.dumps(scopes, indent=2) if options.json else "\n".join(scopes))
         return 0
     async with _catalog(client, options) as catalog:
-        found = await catalog.list_tables(options.scope, options.tag)
+        tables = await catalog.list_tables(options.scope, options.tag)
     if options.json:
-        print(json.dumps([each.to_json() for each in found], indent=2))
+        print(json.dumps([each.to_json() for each in tables], indent=2))
         return 0
     rows = [
         (
@@ -85,7 +85,7 @@ async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
             each.group.policy if each.group else "",
             ", ".join(each.tags),
         )
-        for each in found
+        for each in tables
     ]
     print(table(("stream", "segments", "bytes", "schema", "policy", "tags"), rows))
     return 0

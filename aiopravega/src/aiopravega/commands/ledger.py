@@ -76,12 +76,12 @@ def _chosen(records: Sequence[StoredCommit], client: PravegaClient, options: arg
     """The records that the options name, the oldest first."""
     scope = options.scope or client.config.scope
     stream = options.stream and (options.stream if "/" in options.stream else f"{scope}/{options.stream}")
-    found = [
+    chosen = [
         stored
         for stored in records
         if options.write_id in (None, stored.record.write_id) and stream in (None, str(stored.record.sink))
     ]
-    return sorted(found, key=lambda stored: stored.record.prepared_at)
+    return sorted(chosen, key=lambda stored: stored.record.prepared_at)
 
 
 async def _show(client: PravegaClient, options: argparse.Namespace) -> int:
@@ -120,9 +120,9 @@ async def _show(client: PravegaClient, options: argparse.Namespace) -> int:
 
 
 async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
-    found = await _inspect(client, options)
+    writes = await _inspect(client, options)
     if options.json:
-        print(json.dumps([_described(write) for write in found], indent=2))
+        print(json.dumps([_described(write) for write in writes], indent=2))
     else:
         rows = [
             (
@@ -133,10 +133,10 @@ async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
                 _counted(write),
                 ADVICE[write.standing],
             )
-            for write in found
+            for write in writes
         ]
         print(table(("stream", "write id", "generation", "stands", "transactions", "what to do"), rows))
-    return 0 if all(write.standing in _FINE for write in found) else 1
+    return 0 if all(write.standing in _FINE for write in writes) else 1
 
 
 async def _finish(client: PravegaClient, options: argparse.Namespace) -> int:
@@ -176,13 +176,13 @@ async def _expire(client: PravegaClient, options: argparse.Namespace) -> int:
 
 
 async def _resolve(client: PravegaClient, options: argparse.Namespace) -> int:
-    found = await _inspect(client, options)
-    if len(found) != 1:
+    writes = await _inspect(client, options)
+    if len(writes) != 1:
         raise ConfigurationError(
-            f"the ledger has {len(found)} writes {options.write_id!r}"
-            + (": name the stream too, by --stream" if found else "; see `pravega ledger show`")
+            f"the ledger has {len(writes)} writes {options.write_id!r}"
+            + (": name the stream too, by --stream" if writes else "; see `pravega ledger show`")
         )
-    [write] = found
+    [write] = writes
     said = f"{write.record.name} is {write.standing} ({_counted(write) or 'no transactions'})"
     if not options.yes:
         print(f"{said}. To {options.decision} it, say --yes.", file=sys.stderr)

@@ -103,29 +103,29 @@ async def _register(options: argparse.Namespace) -> int:
     return _answer(report, report.passed, options)
 
 
-def _answer(found: CompatibilityReport | SchemaReport, good: bool, options: argparse.Namespace) -> int:
+def _answer(report: CompatibilityReport | SchemaReport, good: bool, options: argparse.Namespace) -> int:
     """Print what was found; returns the exit code."""
-    print(json.dumps(found.to_json(), indent=2, ensure_ascii=False) if options.json else found.table())
+    print(json.dumps(report.to_json(), indent=2, ensure_ascii=False) if options.json else report.table())
     return 0 if good else 1
 
 
 def _read(path: Path, options: argparse.Namespace) -> SchemaInfo:
     if options.format is None or path.suffix == _SOURCE:
-        found = from_file(path, options.type)
+        schema = from_file(path, options.type)
     else:
         try:
             data = path.read_bytes()
         except OSError as error:
             raise ConfigurationError(f"cannot read the schema {path}: {error.strerror}") from None
         if options.format == "protobuf":
-            found = protobuf_schema(data, options.type, str(path))
+            schema = protobuf_schema(data, options.type, str(path))
         elif options.format == "json":
-            found = SchemaInfo.of(SchemaFormat.JSON, options.type or "", data)
+            schema = SchemaInfo.of(SchemaFormat.JSON, options.type or "", data)
         else:
-            found = text_schema(data, options.type, str(path), avro=True)
-    if found.format is SchemaFormat.PROTOBUF and not found.type:
+            schema = text_schema(data, options.type, str(path), avro=True)
+    if schema.format is SchemaFormat.PROTOBUF and not schema.type:
         raise ConfigurationError(f"{path} has several messages: name that of the events by --type")
-    return found
+    return schema
 
 
 def _version(schema: SchemaInfo, number: int) -> SchemaVersion:

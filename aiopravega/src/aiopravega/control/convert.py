@@ -39,8 +39,8 @@ def positions(cut: Mapping[SegmentId, int]) -> dict[int, int]:
 
 def key_ranges(stream: StreamName, ranges: Iterable[pb.SegmentRange]) -> list[KeyRange]:
     """Segments with their parts of the key space, in the order of these."""
-    found = [KeyRange(SegmentId.from_int(stream, r.segmentId.segmentId), r.minKey, r.maxKey) for r in ranges]
-    return sorted(found, key=lambda entry: entry.low)
+    segments = [KeyRange(SegmentId.from_int(stream, r.segmentId.segmentId), r.minKey, r.maxKey) for r in ranges]
+    return sorted(segments, key=lambda entry: entry.low)
 
 
 def stream_config(stream: StreamName, configuration: StreamConfiguration) -> pb.StreamConfig:

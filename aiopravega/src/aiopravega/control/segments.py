@@ -65,8 +65,8 @@ class SegmentCalls:
             pb.SegmentsAtTime,
             f"find the head of stream {stream}",
         )
-        found = {SegmentId.from_int(stream, entry.segmentId.segmentId): entry.offset for entry in answer.segments}
-        return dict(sorted(found.items()))
+        head = {SegmentId.from_int(stream, entry.segmentId.segmentId): entry.offset for entry in answer.segments}
+        return dict(sorted(head.items()))
 
     async def segments_between(
         self, stream: StreamName, start: Mapping[SegmentId, int], end: Mapping[SegmentId, int]
@@ -85,8 +85,8 @@ class SegmentCalls:
             pb.StreamCutRangeResponse,
             what,
         )
-        found = {SegmentId.from_int(stream, entry.segmentId) for entry in answer.segments}
-        return sorted(found, key=lambda segment: (segment.epoch, segment.number))
+        segments = {SegmentId.from_int(stream, entry.segmentId) for entry in answer.segments}
+        return sorted(segments, key=lambda segment: (segment.epoch, segment.number))
 
     async def check_cut(self, stream: StreamName, cut: Mapping[SegmentId, int]) -> None:
         """Check that the segments of a cut are those of the stream and cover its key space; offsets are not checked.
@@ -118,7 +118,7 @@ class SegmentCalls:
             f"find the successors of segment {segment}",
             missing=SegmentNotFoundError,
         )
-        found = [
+        successors = [
             Successor(
                 SegmentId.from_int(segment.stream, entry.segment.segmentId.segmentId),
                 entry.segment.minKey,
@@ -127,7 +127,7 @@ class SegmentCalls:
             )
             for entry in answer.segments
         ]
-        return sorted(found, key=lambda successor: successor.low)
+        return sorted(successors, key=lambda successor: successor.low)
 
     async def endpoint(self, segment: SegmentId) -> Endpoint:
         """The segment store that serves a segment of a stream or table. Says nothing about whether it exists."""

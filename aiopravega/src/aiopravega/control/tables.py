@@ -58,10 +58,12 @@ class TableCalls:
             TableNotFoundError: there is no such table.
         """
         what = f"read the configuration of key-value table {scope}/{table}"
-        found = await self._configuration(scope, table, what)
-        if found is None:
+        configuration = await self._configuration(scope, table, what)
+        if configuration is None:
             raise TableNotFoundError(f"cannot {what}: it does not exist")
-        return TableConfiguration(found.partitionCount, found.primaryKeyLength, found.secondaryKeyLength)
+        return TableConfiguration(
+            configuration.partitionCount, configuration.primaryKeyLength, configuration.secondaryKeyLength
+        )
 
     async def _configuration(self, scope: str, table: str, what: str) -> pb.KeyValueTableConfig | None:
         answer = await self._rpc.call(

@@ -91,9 +91,9 @@ class TimeCalls:
             StreamNotFoundError: there is no such stream.
             ConfigurationError: the time has no zone.
         """
-        wanted = unit.first_number(time)
+        number = unit.first_number(time)
         name = StreamName(scope, stream)
-        return await self._answer(name, await self._marks(name), wanted)
+        return await self._answer(name, await self._marks(name), number)
 
     async def range_for(
         self,

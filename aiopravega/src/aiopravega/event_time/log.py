@@ -90,9 +90,9 @@ class MarkLog:
         while high - low > _FEW_BYTES:
             step = (high - low) // (_OFFSETS + 1)
             offsets = [low + step * number for number in range(1, _OFFSETS + 1)]
-            found = await asyncio.gather(*(self._next_mark(offset, high) for offset in offsets))
+            marks = await asyncio.gather(*(self._next_mark(offset, high) for offset in offsets))
             before = low, high
-            for at, mark in (start for start in found if start is not None):
+            for at, mark in (start for start in marks if start is not None):
                 if not holds(mark):
                     high = at
                     break

@@ -82,11 +82,11 @@ async def check_data(
     resolved = await client.resolve(wanted, stream)
     name = resolved.start.stream
     assert name is not None  # it is resolved
-    found = await need_group(registry, GroupAddress.of_stream(name, group, namespace))
-    history = await registry.history(found.name, found.namespace)
+    known_group = await need_group(registry, GroupAddress.of_stream(name, group, namespace))
+    history = await registry.history(known_group.name, known_group.namespace)
     claims = _Claims(
         registry,
-        GroupId.of(found.name, found.namespace, history),
+        GroupId.of(known_group.name, known_group.namespace, history),
         without_header,
         {form.info.type: form for form in forms},
     )

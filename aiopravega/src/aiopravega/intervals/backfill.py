@@ -159,11 +159,11 @@ async def run_backfill(
 
     async def process(planned: PlannedInterval, record: CutRecord) -> None:
         # Somebody else may have recorded it first, and their range counts.
-        taken = PlannedInterval(planned.name, record.range, planned.size, record.since, record.until)
+        recorded = PlannedInterval(planned.name, record.range, planned.size, record.since, record.until)
         async with gate:
             try:
-                await work(taken)
-                await ledger.finish(plan.interval(planned.name), taken.range, by=by)
+                await work(recorded)
+                await ledger.finish(plan.interval(planned.name), recorded.range, by=by)
             except Exception as error:  # noqa: BLE001 - the caller's work may raise anything, and others continue
                 _LOG.warning("%s failed: %s", plan.interval(planned.name), error)
                 failures[planned.name] = error

@@ -69,16 +69,16 @@ async def plan_parts(
         intervals = await _from_records(client, [known[number].record for number in sorted(known)])
     else:
         count = total or (parts if parts is not None or max_bytes is not None else 1)
-        found = await client.split(wanted, count, stream, max_bytes=None if total else max_bytes)
-        if total and len(found) != total:
+        ranges = await client.split(wanted, count, stream, max_bytes=None if total else max_bytes)
+        if total and len(ranges) != total:
             raise LedgerError(
                 f"only {len(known)} of {total} intervals of {consumer!r} are recorded, and the others cannot be found "
                 "again: give another name of the consumer"
             )
-        sizes = await _sizes(client, found)
+        sizes = await _sizes(client, ranges)
         intervals = [
-            PlannedInterval(f"{number} of {len(found)}", part, size)
-            for number, (part, size) in enumerate(zip(found, sizes, strict=True), 1)
+            PlannedInterval(f"{number} of {len(ranges)}", part, size)
+            for number, (part, size) in enumerate(zip(ranges, sizes, strict=True), 1)
         ]
     return await _estimated(client, BackfillPlan(stream, consumer, intervals))
 
@@ -106,22 +106,22 @@ async def plan_times(
     """
     if len(times) < 2:  # noqa: PLR2004 - a start and an end
         raise ConfigurationError("a backfill of event times needs a start and an end, both with a zone")
-    wanted = {interval_name(since, until): (since, until) for since, until in pairwise(times)}
+    intervals = {interval_name(since, until): (since, until) for since, until in pairwise(times)}
     records = await _records(ledger or client.cut_ledger(stream.scope), consumer, stream)
-    recorded = await _from_records(client, [record for record in records if record.interval in wanted])
+    recorded = await _from_records(client, [record for record in records if record.interval in intervals])
     known = {interval.name: interval for interval in recorded}
     gate = asyncio.Semaphore(_AT_A_TIME)
 
     async def planned(name: str, since: datetime, until: datetime) -> PlannedInterval:
         async with gate:
-            found = await client.range_for(
+            range_ = await client.range_for(
                 stream.scope, stream.stream, (since, until), ahead=ahead, clip=clip, unit=unit
             )
-        return PlannedInterval(name, found, (await _sizes(client, [found]))[0], since, until)
+        return PlannedInterval(name, range_, (await _sizes(client, [range_]))[0], since, until)
 
-    fresh = await asyncio.gather(*(planned(name, *times) for name, times in wanted.items() if name not in known))
+    fresh = await asyncio.gather(*(planned(name, *times) for name, times in intervals.items() if name not in known))
     known |= {interval.name: interval for interval in fresh}
-    return await _estimated(client, BackfillPlan(stream, consumer, [known[name] for name in wanted]))
+    return await _estimated(client, BackfillPlan(stream, consumer, [known[name] for name in intervals]))
 
 
 async def _records(ledger: CutLedger, consumer: str, stream: StreamName) -> list[CutRecord]:
@@ -140,13 +140,13 @@ class _Part:
 
 def _by_number(records: Sequence[CutRecord]) -> dict[int, _Part]:
     """The intervals of a backfill in parts that are recorded, by their numbers."""
-    found = {}
+    parts = {}
     for record in records:
         named = _NAME.fullmatch(record.interval)
         if named is None:
             raise _other_backfill(record)
-        found[int(named[1])] = _Part(int(named[2]), record)
-    return found
+        parts[int(named[1])] = _Part(int(named[2]), record)
+    return parts
 
 
 def _fitting(known: Mapping[int, _Part], wanted: StreamCutRange) -> StreamCutRange:

@@ -37,13 +37,13 @@ class Skips:
     @property
     def texts(self) -> list[str]:
         """What is lost, one line for each."""
-        found = [loss.text for loss in self.losses]
+        texts = [loss.text for loss in self.losses]
         if self.following is not None and self.last is not None:
             gone = self.following.made_again or f"{self.following.text} after it are gone"
-            found.append(
+            texts.append(
                 f"interval {self.last.interval!r} is the last: {gone}; the next starts at {self.following.range.start}"
             )
-        return found
+        return texts
 
 
 async def find_skips(
@@ -57,11 +57,11 @@ async def find_skips(
     """
     records = await ledger.records(consumer, stream)
     if interval is not None:
-        found = [record for record in records if record.interval == interval]
-        if not found or not found[0].is_waiting:
-            what = f"is {found[0].state.value}" if found else "is not known"
+        matching = [record for record in records if record.interval == interval]
+        if not matching or not matching[0].is_waiting:
+            what = f"is {matching[0].state.value}" if matching else "is not known"
             raise ConfigurationError(f"{Interval(consumer, stream, interval)} {what}: only what waits can be skipped")
-        return Skips([await _loss(client, found[0])])
+        return Skips([await _loss(client, matching[0])])
     losses = [await _loss(client, record) for record in records if record.is_waiting]
     last = await ledger.last(Interval(consumer, stream, "any"))
     following = None if last is None else await what_is_left(client, last.end)

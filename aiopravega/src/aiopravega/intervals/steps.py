@@ -29,15 +29,15 @@ class Step:
         Raises:
             ConfigurationError: the text is not a step.
         """
-        found = _TEXT.fullmatch(text.strip().lower())
-        unit = found[2] if found else ""
-        if found is None or unit not in {*_SECONDS, _MONTH} or not int(found[1]):
+        matched = _TEXT.fullmatch(text.strip().lower())
+        unit = matched[2] if matched else ""
+        if matched is None or unit not in {*_SECONDS, _MONTH} or not int(matched[1]):
             raise ConfigurationError(
                 f"{text!r} is not a step in time: give a number and one of {', '.join(_SECONDS)}, {_MONTH}"
             )
         if unit == _MONTH:
-            return cls(months=int(found[1]))
-        return cls(timedelta(seconds=int(found[1]) * _SECONDS[unit]))
+            return cls(months=int(matched[1]))
+        return cls(timedelta(seconds=int(matched[1]) * _SECONDS[unit]))
 
     def times(self, since: datetime, until: datetime) -> list[datetime]:
         """The edges of the intervals between two times; the last interval may be a shorter one.

@@ -67,18 +67,18 @@ async def claim_times(
     if not times[0] < times[1]:
         raise ConfigurationError(f"{interval} is empty: it must start before it ends")
     ledger = ledger or client.cut_ledger(stream.scope)
-    found = await _recorded(ledger, interval)
-    if found is None:
-        taken = await client.range_for(stream.scope, stream.stream, times, ahead=ahead, clip=clip, unit=unit)
+    record = await _recorded(ledger, interval)
+    if record is None:
+        range_ = await client.range_for(stream.scope, stream.stream, times, ahead=ahead, clip=clip, unit=unit)
         await ledger.create()
-        found = await ledger.claim(interval, taken, times=times, by=by)
-    left = await left_to_process(client, found, on_truncated)
+        record = await ledger.claim(interval, range_, times=times, by=by)
+    left = await left_to_process(client, record, on_truncated)
     if left is None or left.gone is None:
-        return found
-    taken = left.range
+        return record
+    range_ = left.range
     if left.made_again is not None:
-        taken = await client.range_for(stream.scope, stream.stream, times, ahead=ahead, clip=clip, unit=unit)
-    return await ledger.replace(found, taken, left.gone, by=by)
+        range_ = await client.range_for(stream.scope, stream.stream, times, ahead=ahead, clip=clip, unit=unit)
+    return await ledger.replace(record, range_, left.gone, by=by)
 
 
 async def _recorded(ledger: CutLedger, interval: Interval) -> CutRecord | None:

@@ -86,8 +86,8 @@ def unsplit_if_need_be(read: Callable[[Mapping[str, str]], R], warn: Callable[..
     try:
         return read({})
     except Exception as error:
-        found = error_in(error)
-        if not isinstance(found, errors.SplitProofError):
+        inner = error_in(error)
+        if not isinstance(inner, errors.SplitProofError):
             raise
-        warn("A segment was split where no event starts, so the range is read again unsplit: %s", found)
+        warn("A segment was split where no event starts, so the range is read again unsplit: %s", inner)
     return read(UNSPLIT)

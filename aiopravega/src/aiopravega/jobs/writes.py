@@ -44,10 +44,10 @@ async def finished_write(
     """
     protocol = CommitProtocol(client.controller, client.commit_ledger(*ledger_name(ledger, stream.scope)))
     try:
-        found = await protocol.begin(stream, write_id, uuid4(), generation)
+        begun = await protocol.begin(stream, write_id, uuid4(), generation)
     except NotFoundError:
         return None  # no stream or no ledger yet: the write makes them
-    return found if isinstance(found, CommitRecord) else None
+    return begun if isinstance(begun, CommitRecord) else None
 
 
 def parse_generation(value: int | str) -> int:

@@ -68,11 +68,11 @@ class Advancer:
         Raises:
             MalformedEventError: no event begins where `part` does.
         """
-        (found,) = await self._splitter.boundaries(part, [target])
-        if found is None:  # the bytes before `target` do not show it; the events from a known start do
-            found = await self._splitter.follow(part.segment, part.start, target)
-        if found is not None and found > part.start:
-            return found
+        (start,) = await self._splitter.boundaries(part, [target])
+        if start is None:  # the bytes before `target` do not show it; the events from a known start do
+            start = await self._splitter.follow(part.segment, part.start, target)
+        if start is not None and start > part.start:
+            return start
         header = b"".join(await read_bytes(self._store, part.segment, part.start, part.start + wire.EVENT_HEADER))
         try:
             wire.scan_frames(header, 0, len(header))

@@ -72,28 +72,28 @@ class History:
         Raises:
             InvalidStreamCutError: the cut is inside a segment, and in one that replaced it as well.
         """
-        found = dict.fromkeys(self._before, 0)
+        passed = dict.fromkeys(self._before, 0)
         for segment, offset in cut.positions.items():
             is_end = offset in (END_OF_SEGMENT, self._lengths.get(segment))
-            found[segment] = _WHOLE if is_end else offset
+            passed[segment] = _WHOLE if is_end else offset
         waiting = [segment for segment in cut.positions if segment in self._before]
         while waiting:
             segment = waiting.pop()
             for each in self._before[segment]:
-                if each in cut.positions and found[each] != _WHOLE:
+                if each in cut.positions and passed[each] != _WHOLE:
                     raise InvalidStreamCutError(
                         f"{cut} is inside {each}, and has a position in {segment} too, which begins where {each} ends: "
                         "such a StreamCut is not valid"
                     )
-                if found[each] != _WHOLE:
-                    found[each] = _WHOLE
+                if passed[each] != _WHOLE:
+                    passed[each] = _WHOLE
                     waiting.append(each)
                 elif each in cut.positions:
                     waiting.append(each)
         for segment in self._empty:
-            if all(found[each] == _WHOLE for each in self._before[segment]):
-                found[segment] = _WHOLE  # a position in a successor means that the whole segment lies before the cut
-        return found
+            if all(passed[each] == _WHOLE for each in self._before[segment]):
+                passed[segment] = _WHOLE  # a position in a successor means that the whole segment lies before the cut
+        return passed
 
     def compare(self, one: StreamCut, other: StreamCut) -> Order:
         """The order of `one` and `other`."""

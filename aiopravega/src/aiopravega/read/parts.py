@@ -142,12 +142,12 @@ class Stages:
 
     def targets(self, share: float) -> dict[SegmentId, int]:
         """Offsets of a cut that has about this share (0 to 1) of the range's bytes before it."""
-        wanted = share * sum(self.weights)
+        weight = share * sum(self.weights)
         stage = 0
-        while stage < len(self.weights) - 1 and wanted >= self.weights[stage]:
-            wanted -= self.weights[stage]
+        while stage < len(self.weights) - 1 and weight >= self.weights[stage]:
+            weight -= self.weights[stage]
             stage += 1
-        inside = min(wanted / self.weights[stage], 1.0) if self.weights[stage] else 0.0
+        inside = min(weight / self.weights[stage], 1.0) if self.weights[stage] else 0.0
         return {
             segment: self._offset(segment, (stage - life.first + inside) / life.stages)
             for segment, life in self.lives.items()

@@ -49,18 +49,18 @@ class EventPointer:
         Raises:
             ConfigurationError: the text is not such a form.
         """
-        found = _TEXT.fullmatch(text.strip())
+        matched = _TEXT.fullmatch(text.strip())
         shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
-        if found is None:
+        if matched is None:
             raise ConfigurationError(
                 f"{shown!r} is not an event pointer: expected scope/stream/segment.#epoch.epoch:offset-length, as in "
                 "the column event_pointer, EventPointer.to_text() and Java's EventPointer.toString()"
             )
-        stream = StreamName.parse(f"{found['scope']}/{found['stream']}")
-        length = int(found["length"])
+        stream = StreamName.parse(f"{matched['scope']}/{matched['stream']}")
+        length = int(matched["length"])
         if not wire.EVENT_HEADER <= length <= wire.EVENT_HEADER + wire.LARGEST_EVENT:
             raise ConfigurationError(f"event pointer {shown!r} has the length {length}, which no event's frame has")
-        return cls(SegmentId(stream, int(found["number"]), int(found["epoch"])), int(found["offset"]), length)
+        return cls(SegmentId(stream, int(matched["number"]), int(matched["epoch"])), int(matched["offset"]), length)
 
     def to_text(self) -> str:
         """The Java client's text form."""
@@ -105,10 +105,10 @@ async def fetch_event(controller: Controller, store: SegmentStore, pointer: Even
     return Event(data, segment, start)
 
 
-def _no_event(pointer: EventPointer, found: str) -> MalformedEventError:
+def _no_event(pointer: EventPointer, reason: str) -> MalformedEventError:
     return MalformedEventError(
         f"{pointer} points to no event: no frame of {pointer.length} bytes starts at offset {pointer.offset} of "
-        f"{pointer.segment}, {found}. Use unchanged pointers of this stream, not of a deleted stream of "
+        f"{pointer.segment}, {reason}. Use unchanged pointers of this stream, not of a deleted stream of "
         "the same name",
         at=pointer.offset,
     )

@@ -53,8 +53,8 @@ class Splitter:
 
     async def _pieces(self, part: SegmentRange, count: int) -> list[SegmentRange]:
         targets = [part.start + part.size * number // count for number in range(1, count)]
-        found = await self.boundaries(part, targets)
-        edges = sorted({part.start, *(at for at in found if at is not None), part.end})
+        starts = await self.boundaries(part, targets)
+        edges = sorted({part.start, *(at for at in starts if at is not None), part.end})
         return [SegmentRange(part.segment, start, end) for start, end in pairwise(edges)]
 
     async def boundaries(self, part: SegmentRange, targets: Sequence[int]) -> list[int | None]:
@@ -74,8 +74,8 @@ class Splitter:
                 groups.append([])
             groups[-1].append(target)
             before = target
-        found = await asyncio.gather(*(self._in_turn(part, group) for group in groups))
-        return await self._settle(part, targets, [at for group in found for at in group])
+        starts = await asyncio.gather(*(self._in_turn(part, group) for group in groups))
+        return await self._settle(part, targets, [at for group in starts for at in group])
 
     async def _in_turn(self, part: SegmentRange, targets: Iterable[int]) -> list[int | None]:
         """The same for offsets so near to each other that following the events between them is fastest."""
@@ -99,12 +99,12 @@ class Splitter:
         return None if position is None else wanted.start + position
 
     async def _settle(
-        self, part: SegmentRange, targets: Sequence[int], found: Sequence[int | None]
+        self, part: SegmentRange, targets: Sequence[int], starts: Sequence[int | None]
     ) -> list[int | None]:
         """Find the starts that windows did not give, in turn, by following the events from an earlier start."""
         settled: list[int | None] = []
         walk = Walk(self._store, part.segment, part.start, self._patience)
-        for target, at in zip(targets, found, strict=True):
+        for target, at in zip(targets, starts, strict=True):
             offset = at
             if offset is None:
                 await self._approach(walk, part, target)

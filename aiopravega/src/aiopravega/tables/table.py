@@ -64,8 +64,8 @@ class KeyValueTable:
 
     async def get(self, key: bytes) -> TableEntry | None:
         """The entry of a key, or None."""
-        found = await self._read(await self._segment(key), [key])
-        return found[0] if found else None
+        entries = await self._read(await self._segment(key), [key])
+        return entries[0] if entries else None
 
     async def put(self, key: bytes, value: bytes) -> int:
         """Set a key without a condition; returns the new version."""
@@ -93,7 +93,7 @@ class KeyValueTable:
         Raises:
             TableConflictError: it has another version.
         """
-        wanted = wire.KEY_ANY_VERSION if version is None else version
+        expected = wire.KEY_ANY_VERSION if version is None else version
         segment = await self._segment(key)
 
         async def attempt() -> None:
@@ -101,7 +101,7 @@ class KeyValueTable:
                 segment,
                 Access.READ_WRITE,
                 lambda request_id, token: wire.RemoveTableKeys(
-                    request_id, str(segment), token, (wire.TableKey(key, wanted),), _ANY_OFFSET
+                    request_id, str(segment), token, (wire.TableKey(key, expected),), _ANY_OFFSET
                 ),
                 wire.TableKeysRemoved,
             )

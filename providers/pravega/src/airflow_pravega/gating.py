@@ -74,18 +74,18 @@ class GateOperator(BaseOperator, BranchMixIn):
             branches = self._branches()
             hook = PravegaHook(self.pravega_conn_id)
             report = LoopThread.shared().run(self.check(hook.get_config(), hook.get_registry_config()))
-        found = report.to_json()
+        content = report.to_json()
         (self.log.info if report.passed else self.log.warning)("The gate says:\n%s", report.table())
         if report.passed and not branches:
-            return found
-        context["ti"].xcom_push(BaseXCom.XCOM_RETURN_KEY, found)  # the next lines may leave by an exception
+            return content
+        context["ti"].xcom_push(BaseXCom.XCOM_RETURN_KEY, content)  # the next lines may leave by an exception
         if branches:
             self.do_branch(context, sorted(self.downstream_task_ids - branches) if report.passed else sorted(branches))
         elif self.on_violation == SKIP:
             raise AirflowSkipException(report.summary())
         else:
             raise AirflowFailException(report.summary())
-        return found
+        return content
 
     def _branches(self) -> set[str]:
         """The tasks that follow when the gate is closed."""

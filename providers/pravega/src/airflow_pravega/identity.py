@@ -1,6 +1,6 @@
 """The names of a task's work: the same for every try, a new one for every run.
 
-A try number never enters: whatever a second try repeats has to be recognised as the same.
+The try number is never part of a name: a second try has to be recognised as the same work.
 """
 
 from airflow.sdk import Context

@@ -24,7 +24,7 @@ _CONNECTION_FIELDS: Final[dict[str, Any]] = {
     },
     "verify_hostname": {
         "label": "Verify host name",
-        "description": "Check that the server's certificate bears its name",
+        "description": "Check that the server's certificate contains its name",
         "schema": {"type": ["boolean", "null"], "default": True},
     },
     "token": {

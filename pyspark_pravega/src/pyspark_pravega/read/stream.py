@@ -178,8 +178,8 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _look_up(self, stream: StreamName, position: Position) -> StreamCut:
         if (stream, position) not in self._named:
-            found = self._client.run(find_cut(self._client.asynchronous, stream, position))
-            self._named[stream, position] = found
+            cut = self._client.run(find_cut(self._client.asynchronous, stream, position))
+            self._named[stream, position] = cut
         return self._named[stream, position]
 
     def _target(self, client: PravegaClient, source: Source) -> StreamCut:

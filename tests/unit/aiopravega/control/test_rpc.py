@@ -205,7 +205,7 @@ async def test_a_cancelled_call_leaves_the_connection_usable(serve, connect):
 async def test_closing_ends_calls_and_says_so(silent_port, connect):
     controller = connect(silent_port, request_timeout=60, retry_timeout=60)
     call = asyncio.create_task(controller.scope_exists("s"))
-    await asyncio.sleep(0)  # let it start; whether it has is all the same
+    await asyncio.sleep(0)  # let it start; it need not have started
     await controller.close()
     await controller.close()
 

@@ -23,7 +23,7 @@ class Peer:
         self.writer = writer
 
     async def receive(self) -> Any:
-        """The next command that is no keep-alive."""
+        """The next command that is not a keep-alive."""
         while True:
             kind, length = wire.parse_header(await self.reader.readexactly(wire.FRAME_HEADER))
             command = wire.decode(kind, await self.reader.readexactly(length))

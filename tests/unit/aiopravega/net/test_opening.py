@@ -110,7 +110,7 @@ async def test_an_unknown_authority_asks_for_the_ca_file(serve, open_any, server
 
 async def test_a_certificate_for_another_name(serve, open_any, server_tls, client_tls):
     endpoint = await serve(stay, tls=server_tls)
-    # All of 127/8 is this machine, and the certificate bears 127.0.0.1 only.
+    # All of 127/8 is this machine, and the certificate contains 127.0.0.1 only.
     listener = Endpoint("127.0.0.2", endpoint.port)
     forwarding = await asyncio.start_server(lambda *ends: forward(endpoint, *ends), listener.host, listener.port)
 

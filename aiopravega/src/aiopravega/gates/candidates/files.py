@@ -110,9 +110,9 @@ def _compiled(file: Path) -> bytes:
 
 
 def _compiler() -> list[str]:
-    found = shutil.which("protoc")
-    if found is not None:
-        return [found]
+    protoc = shutil.which("protoc")
+    if protoc is not None:
+        return [protoc]
     if importlib.util.find_spec("grpc_tools") is not None:
         return [sys.executable, "-m", "grpc_tools.protoc"]
     raise ConfigurationError(

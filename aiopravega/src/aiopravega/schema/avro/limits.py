@@ -62,8 +62,8 @@ def written_limits(step: Step, path: str) -> Iterator[Limit]:
 def column_findings(reader: AvroType, step: Step) -> list[Finding]:
     """The limits of a reader's schema, and of a plan that reads with it, as the compatibility check reports them."""
     path = label_of(reader)
-    found = [_finding(limit, source_of(limit.type), ABSENT) for limit in limits_of(reader, path)]
-    return found + [_finding(limit, ABSENT, source_of(limit.type)) for limit in written_limits(step, path)]
+    findings = [_finding(limit, source_of(limit.type), ABSENT) for limit in limits_of(reader, path)]
+    return findings + [_finding(limit, ABSENT, source_of(limit.type)) for limit in written_limits(step, path)]
 
 
 def _finding(limit: Limit, reader: str, writer: str) -> Finding:

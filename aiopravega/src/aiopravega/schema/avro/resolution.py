@@ -214,10 +214,10 @@ class _Resolver:
         """The writer's field for each of the reader's that has one, by the reader's name."""
         written = {field.name: field for field in writer.fields}
         sources = {field.name: written[field.name] for field in reader.fields if field.name in written}
-        taken = set(sources)
+        used = set(sources)
         for field in reader.fields:
             aliases = [alias for alias in dict.fromkeys(field.aliases) if alias in written and alias != field.name]
-            free = [alias for alias in aliases if alias not in taken]
+            free = [alias for alias in aliases if alias not in used]
             if len(aliases) > len(free) or len(free) > (field.name not in sources):
                 # Java's reader would rename the field, Java's check takes it twice or fails, others go by the name.
                 names = ", ".join(aliases)
@@ -228,7 +228,7 @@ class _Resolver:
                 self.findings.append(Finding(at, "alias-ambiguous", *texts, drop, keep))
             if free and field.name not in sources:
                 sources[field.name] = written[free[0]]
-                taken.add(free[0])
+                used.add(free[0])
         return sources
 
     def _logical_types(self, reader: Primitive | Fixed, writer: Primitive | Fixed, path: str) -> str:

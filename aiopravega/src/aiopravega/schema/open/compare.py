@@ -144,12 +144,12 @@ def typed(candidate: SchemaInfo, existing: Sequence[SchemaVersion], group: str) 
 
 
 def _check_format(group: Group, candidate: SchemaInfo) -> None:
-    wanted, found = group.properties.serialization_format, candidate.serialization_format
-    if wanted.serialization_format is SchemaFormat.ANY or _name(wanted) == _name(found):
+    expected, actual = group.properties.serialization_format, candidate.serialization_format
+    if expected.serialization_format is SchemaFormat.ANY or _name(expected) == _name(actual):
         return
     raise SchemaRefusedError(
-        f"group {group.name} has schemas of format {_name(wanted)}, but the candidate is {_name(found)}: give one of "
-        "the group's format, or another group"
+        f"group {group.name} has schemas of format {_name(expected)}, but the candidate is {_name(actual)}: give a "
+        "schema of the group's format, or another group"
     )
 
 

@@ -108,13 +108,13 @@ async def need_group(registry: "RegistryClient", address: GroupAddress) -> Group
         GroupNotFoundError: there is none.
         PravegaError: the registry cannot be asked.
     """
-    found = await find_group(registry, address)
-    if found is None:
+    group = await find_group(registry, address)
+    if group is None:
         raise GroupNotFoundError(
             f"the Schema Registry at {registry.config.uri} has no group {address}: give the name and the namespace of "
             "the group, or register the first schema, which makes it"
         )
-    return found
+    return group
 
 
 async def make_group(registry: "RegistryClient", name: str, properties: GroupProperties, namespace: str = "") -> Group:

@@ -105,22 +105,22 @@ async def _offered(
 ) -> SchemaReport:
     group = await _group(registry, address, candidate, new)
     async with removed_if_refused(registry, group.name, group.namespace, made=group.made):
-        found = await compare(registry, group, candidate, question)
-        report, own = found.report, group.properties.compatibility
+        comparison = await compare(registry, group, candidate, question)
+        report, own = comparison.report, group.properties.compatibility
         if report.passed and report.known is None and not question.is_the_group_s:
-            own_report = question.checked(report.candidate, found.of_the_type, own)
+            own_report = question.checked(report.candidate, comparison.of_the_type, own)
             report = report if own_report.compatible else replace(report, compatibility=own_report)
         if report.passed:
-            report = await _added(registry, group, replace(found, report=report), question)
+            report = await _added(registry, group, replace(comparison, report=report), question)
     return replace(report, made_group=group.made)
 
 
 async def _group(
     registry: "RegistryClient", address: GroupAddress, candidate: SchemaInfo, new: NewGroup | None
 ) -> Group:
-    found = await (need_group if new is None else find_group)(registry, address)
-    if found is not None:
-        return await with_policy(registry, found)
+    group = await (need_group if new is None else find_group)(registry, address)
+    if group is not None:
+        return await with_policy(registry, group)
     new = new or NewGroup()
     # What cannot be parsed makes no group.
     check(typed(candidate, (), address.name), (), Compatibility(policy=ALLOW_ANY))
@@ -128,9 +128,9 @@ async def _group(
     return await make_group(registry, address.name, properties, address.namespaces[0])
 
 
-async def _added(registry: "RegistryClient", group: Group, found: Comparison, question: Question) -> SchemaReport:
+async def _added(registry: "RegistryClient", group: Group, comparison: Comparison, question: Question) -> SchemaReport:
     """Add a candidate that has passed, and compare again: others may have added theirs since the comparison."""
-    report = found.report
+    report = comparison.report
     if report.known is not None:
         return replace(report, registered=report.known)
     candidate = report.candidate
@@ -141,11 +141,11 @@ async def _added(registry: "RegistryClient", group: Group, found: Comparison, qu
         if now.passed:
             raise
         return now
-    ids = {each.version_info.id for each in found.versions}
+    ids = {each.version_info.id for each in comparison.versions}
     if version.id in ids:
         return replace(report, registered=version)
     meanwhile = _earlier(await registry.versions(group.name, group.namespace), ids, version)
-    for policy in (found.asked, group.properties.compatibility) if meanwhile else ():
+    for policy in (comparison.asked, group.properties.compatibility) if meanwhile else ():
         second = question.checked(candidate, meanwhile, policy)
         if not second.compatible:
             await registry.delete_schema(group.name, version, group.namespace)

@@ -53,12 +53,12 @@ class PravegaDataGateOperator(GateOperator):
     async def check(self, config: PravegaConfig, registry: RegistryConfig) -> DataReport:
         """Decode the events."""
         stream = StreamName.parse(self.stream, config.scope)
-        wanted = self._range()
+        range_ = self._range()
         async with PravegaClient(config) as client, SchemaRegistry(registry) as schemas:
             return await check_data(
                 client,
                 schemas,
-                wanted,
+                range_,
                 stream,
                 sample=_number(self.sample),
                 group=self.group,

@@ -110,11 +110,11 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
     ) -> dict[str, str]:
         async with PravegaClient(config) as client:
             if not self.record:
-                found = await client.range_for(
+                range_ = await client.range_for(
                     stream.scope, stream.stream, times, ahead=self.ahead, clip=self.clip, unit=unit
                 )
                 since, until = (time.isoformat() for time in times)
-                return {**found.to_json(), "since": since, "until": until}
+                return {**range_.to_json(), "since": since, "until": until}
             return to_xcom(
                 await claim_times(
                     client,

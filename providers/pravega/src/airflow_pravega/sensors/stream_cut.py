@@ -95,32 +95,37 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         """
         with failing_for_good():
             config = PravegaHook(self.pravega_conn_id).get_config()
-            found = RunRange(config, self._range_arguments(context), context, self.fired)
-            taken = LoopThread.shared().run(found.take())
+            run_range = RunRange(config, self._range_arguments(context), context, self.fired)
+            taken = LoopThread.shared().run(run_range.take())
         if taken is not None:
             return PokeReturnValue(True, taken)
         common: dict[str, Any] = {"poll_interval": self.poll_interval, "pravega_conn_id": self.pravega_conn_id}
-        if found.waits_for is not None:
-            waits_for = found.waits_for
-            until = found.deadline.isoformat(timespec="seconds")
+        if run_range.waits_for is not None:
+            waits_for = run_range.waits_for
+            until = run_range.deadline.isoformat(timespec="seconds")
             self.log.info("%s is %s: waiting for it until %s", waits_for.identity, waits_for.state.value, until)
             if self.deferrable:
                 self.wait_with(
                     PravegaIntervalTrigger(
-                        stream=str(found.stream),
+                        stream=str(run_range.stream),
                         consumer=waits_for.consumer,
                         interval=waits_for.interval,
-                        deadline=found.deadline.isoformat(),
-                        take_over=found.on_open is OnOpen.TAKE_OVER,
+                        deadline=run_range.deadline.isoformat(),
+                        take_over=run_range.on_open is OnOpen.TAKE_OVER,
                         **common,
                     )
                 )
             return PokeReturnValue(False)
-        self.log.info("%s has not moved by %s bytes since %s", found.stream, f"{found.min_bytes:,}", found.start)
+        self.log.info(
+            "%s has not moved by %s bytes since %s", run_range.stream, f"{run_range.min_bytes:,}", run_range.start
+        )
         if self.deferrable:
             self.wait_with(
                 PravegaStreamCutTrigger(
-                    stream=str(found.stream), since=found.start.to_text(), min_bytes=found.min_bytes, **common
+                    stream=str(run_range.stream),
+                    since=run_range.start.to_text(),
+                    min_bytes=run_range.min_bytes,
+                    **common,
                 )
             )
         return PokeReturnValue(False)

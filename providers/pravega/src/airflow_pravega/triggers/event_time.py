@@ -29,5 +29,5 @@ class PravegaEventTimeTrigger(PravegaWaitingTrigger):
     async def check(self, client: PravegaClient) -> dict[str, Any] | None:
         """See `PravegaWaitingTrigger`."""
         name = StreamName.parse(self.stream)
-        found = await client.cut_at(name.scope, name.stream, self.until)
-        return None if found.reach is Reach.NOT_YET else {"status": "complete"}
+        cut = await client.cut_at(name.scope, name.stream, self.until)
+        return None if cut.reach is Reach.NOT_YET else {"status": "complete"}

@@ -53,12 +53,12 @@ class PravegaIntervalTrigger(PravegaWaitingTrigger):
     async def check(self, client: PravegaClient) -> dict[str, Any] | None:
         """See `PravegaWaitingTrigger`."""
         stream = StreamName.parse(self.stream)
-        found = await client.cut_ledger(stream.scope).find(Interval(self.consumer, stream, self.interval))
-        if found is None or not found.is_waiting:
+        record = await client.cut_ledger(stream.scope).find(Interval(self.consumer, stream, self.interval))
+        if record is None or not record.is_waiting:
             status = "over"
         elif datetime.now(UTC) >= datetime.fromisoformat(self.deadline):
             status = "late"
-        elif self.take_over and found.state is IntervalState.FAILED:
+        elif self.take_over and record.state is IntervalState.FAILED:
             status = "failed"
         else:
             return None

@@ -27,7 +27,7 @@ def answer(status: int, body: bytes = b"") -> bytes:
 
 @asynccontextmanager
 async def saying(*answers: bytes | None) -> AsyncIterator[tuple[SchemaRegistry, list[bytes]]]:
-    """A registry's client, and the requests that its server got; None as an answer is none at all."""
+    """A registry's client, and the requests that its server got; None as an answer: it sends no answer."""
     got: list[bytes] = []
     script = iter(answers)
 

@@ -93,7 +93,7 @@ def condition(reader: Node, case: Case, path: str, covers: CoversCase) -> list[F
 
 def dependent_schemas(reader: Node, case: Case, path: str, covers: CoversCase) -> list[Finding]:
     """Schemas that hold if a property is there."""
-    found = []
+    findings = []
     for keyword in ("dependentSchemas", "dependencies"):
         schemas = {
             name: schema for name, schema in reader.keywords.get(keyword, {}).items() if not isinstance(schema, list)
@@ -104,8 +104,8 @@ def dependent_schemas(reader: Node, case: Case, path: str, covers: CoversCase) -
             absent = any(node.schema is False for node in Objects(case, declared_only=False).schemas(name))
             if not absent and covers(reader.at(schema), case, path):
                 texts = said(keyword, {name: schema}), case_says(case, keyword)
-                found.append(undecided(f"{path}.{name}", *texts, "what depends on a property is not compared"))
-    return found
+                findings.append(undecided(f"{path}.{name}", *texts, "what depends on a property is not compared"))
+    return findings
 
 
 def excludes(node: Node, case: Case, depth: int = 0) -> bool:

@@ -39,15 +39,15 @@ class Objects:
     @property
     def required(self) -> list[str]:
         """The properties that are always there; draft 4 knows no empty list, draft 3 none at all."""
-        found = dict.fromkeys(name for group in self.case.values("required") for name in group)
-        waiting = list(found)
+        names = dict.fromkeys(name for group in self.case.values("required") for name in group)
+        waiting = list(names)
         while waiting:  # what is always there brings with it what depends on it
             name = waiting.pop()
             for group in self.case.values("dependentRequired"):
-                new = [each for each in group.get(name, ()) if each not in found]
-                found |= dict.fromkeys(new)
+                new = [each for each in group.get(name, ()) if each not in names]
+                names |= dict.fromkeys(new)
                 waiting += new
-        return list(found)
+        return list(names)
 
     @property
     def is_closed(self) -> bool:
@@ -158,13 +158,13 @@ def _declared(reader: Node, written: Objects, path: str, covers: Covers) -> list
 
 
 def _by_pattern(reader: Node, written: Objects, path: str, covers: Covers) -> list[Finding]:
-    found = []
+    findings = []
     for pattern, schema in reader.keywords.get("patternProperties", {}).items():
         for name in filter(lambda name: matches(pattern, name), written.names):
-            found += covers(reader.at(schema), written.schemas(name), f"{path}.{name}")
+            findings += covers(reader.at(schema), written.schemas(name), f"{path}.{name}")
         for option in written.others(pattern):
-            found += covers(reader.at(schema), option, f"{path}./{pattern}/")
-    return found
+            findings += covers(reader.at(schema), option, f"{path}./{pattern}/")
+    return findings
 
 
 def _additional(reader: Node, written: Objects, path: str, covers: Covers) -> list[Finding]:
@@ -240,7 +240,7 @@ def _names(reader: Node, written: Objects, path: str, covers: Covers) -> list[Fi
 
 
 def _dependent(reader: Node, written: Objects, path: str) -> list[Finding]:
-    found = []
+    findings = []
     for keyword in ("dependentRequired", "dependencies"):
         for name, needed in reader.keywords.get(keyword, {}).items():
             if not isinstance(needed, list) or any(node.schema is False for node in written.schemas(name)):
@@ -251,7 +251,7 @@ def _dependent(reader: Node, written: Objects, path: str) -> list[Finding]:
             missing = [each for each in needed if each not in given]
             if missing:
                 theirs = case_says(written.case, keyword)
-                found.append(
+                findings.append(
                     Finding(
                         f"{path}.{name}",
                         rule_of(keyword),
@@ -261,4 +261,4 @@ def _dependent(reader: Node, written: Objects, path: str) -> list[Finding]:
                         f"keep {', '.join(missing)} wherever {name} is",
                     )
                 )
-    return found
+    return findings

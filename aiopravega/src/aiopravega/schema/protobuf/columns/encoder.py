@@ -193,13 +193,13 @@ def _number(array: pa.Array, wire: int, wanted: pa.DataType, signed: bool) -> pa
 
 def _symbols(known: dict[str, int], array: pa.Array, where: str) -> pa.BinaryArray:
     coded = array.dictionary_encode()
-    found = coded.dictionary.to_pylist()
-    unknown = [symbol for symbol in found if symbol not in known]
+    names = coded.dictionary.to_pylist()
+    unknown = [symbol for symbol in names if symbol not in known]
     if unknown:
         raise ConfigurationError(
             f"{where} is {unknown[0]!r} in some rows, not a value of the enumeration: it has {', '.join(known)}"
         )
-    codes = varints(np.array([known[symbol] for symbol in found], np.int64).view(np.uint64)).to_pylist()
+    codes = varints(np.array([known[symbol] for symbol in names], np.int64).view(np.uint64)).to_pylist()
     return pick(
         values_of(codes, pa.binary()),
         without_nulls(coded.indices, -1),

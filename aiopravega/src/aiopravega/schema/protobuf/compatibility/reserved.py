@@ -51,31 +51,35 @@ class Reserved:
 def kept(new: Any, old: Any, path: str) -> list[Finding]:
     """Where a newer message or enum makes free what the older one used or reserved."""
     after, before = Reserved(new), Reserved(old)
-    found = []
+    violations = []
     for number, name in before.used.items():
         if number not in after.used and not after.has(number):
             remedy = f"add: reserved {number};"
-            found.append(_finding(f"{path}.{name}", "number-not-reserved", str(after), f"{name} = {number}", remedy))
+            violations.append(
+                _finding(f"{path}.{name}", "number-not-reserved", str(after), f"{name} = {number}", remedy)
+            )
     for start, end in before.ranges:
         for number in (number for number in after.used if start <= number <= end):
             name = after.used[number]
             remedy = f"give {name} a number that was never in use, and add again: reserved {number};"
             texts = f"{name} = {number}", str(before)
-            found.append(_finding(f"{path}.{name}", "reserved-number-used", *texts, remedy))
+            violations.append(_finding(f"{path}.{name}", "reserved-number-used", *texts, remedy))
         if not after.covers(start, end) and not any(start <= number <= end for number in after.used):
             text = str(start) if start == end else f"{start} to {end}"
-            found.append(_finding(path, "reservation-dropped", str(after), str(before), f"add again: reserved {text};"))
-    return found + _names(after, before, path)
+            violations.append(
+                _finding(path, "reservation-dropped", str(after), str(before), f"add again: reserved {text};")
+            )
+    return violations + _names(after, before, path)
 
 
 def _names(after: Reserved, before: Reserved, path: str) -> list[Finding]:
-    found = []
+    violations = []
     for name in sorted(before.names - after.names):
         rule, at, remedy = "reservation-dropped", path, f'add again: reserved "{name}";'
         if name in set(after.used.values()):
             rule, at, remedy = "reserved-name-used", f"{path}.{name}", "take another name: this one had a meaning"
-        found.append(_finding(at, rule, str(after), str(before), remedy))
-    return found
+        violations.append(_finding(at, rule, str(after), str(before), remedy))
+    return violations
 
 
 def _finding(path: str, rule: str, reader: str, writer: str, remedy: str) -> Finding:
