@@ -43,7 +43,7 @@ def build_ledger_maintenance(
             if report.failed or fail_on_half_visible:
                 report.check()
         found = report.to_json()
-        return dg.Output(found, metadata={f"pravega/{key}": dg.MetadataValue.json(found[key]) for key in found})
+        return dg.Output(found, metadata={"pravega/maintenance": dg.MetadataValue.json(found)})
 
     @dg.job(name=name, description="Finishes the exactly-once writes that nobody has finished.")
     def maintenance() -> None:

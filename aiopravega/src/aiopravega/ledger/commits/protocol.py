@@ -21,11 +21,11 @@ from aiopravega.errors import (
     TransactionError,
 )
 from aiopravega.ledger.authors import myself
-from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit, record_key
+from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit
 from aiopravega.ledger.commits.completion import completed
-from aiopravega.ledger.commits.expiry import certain_time
 from aiopravega.ledger.commits.finishing import FINISH_WITHIN, PendingFinisher
 from aiopravega.ledger.commits.job import WriteJob
+from aiopravega.ledger.commits.settling import settle, sweep
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.commits.verdict import Verdict, describe_forgotten, judge, listed, lost, opened
 from aiopravega.names import StreamName
@@ -138,9 +138,9 @@ class CommitProtocol:
         logger.info("%s is decided: attempt %s, %d transactions", job, job.attempt, len(wanted))
         result = await self._commit_all(stored, transactions)
         surplus = [part.txn_id for part in partitions if not job.needs(part.partition)]
-        await self._settle(job.sink, job.attempt, surplus, record.transactions)
+        await settle(self._controller, self._ledger, job.sink, job.attempt, surplus, record.transactions)
         if isinstance(result, CommitRecord):
-            await self._sweep(result)
+            await sweep(self._ledger, result)
             return result
         raise TransactionAbortedError(
             f"{job}: the leases of {len(result)} of its {len(record.partitions)} transactions ran out before they were "
@@ -185,43 +185,13 @@ class CommitProtocol:
         if found is not None and found.record.attempt == job.attempt:
             logger.warning("%s is decided; whoever starts it again with this write id finishes it", job)
             return
-        await self._settle(job.sink, job.attempt, transactions)
-
-    async def _settle(
-        self,
-        sink: StreamName,
-        attempt: UUID,
-        surplus: Collection[UUID] = (),
-        kept: Collection[UUID] = (),
-    ) -> None:
-        """Abort what an attempt has in transactions and is not wanted, and drop the notes that keep them open.
-
-        Tasks that ran twice leave such transactions, and their ids only in the notes.
-        """
-        notes = self._ledger.notes(attempt)
-        try:
-            keys = await notes.keys()
-            known = {notes.key(txn_id) for txn_id in (*surplus, *kept)}
-            others = await notes.read([key for key in keys if key not in known])
-            unwanted = {*surplus, *(note.txn_id for note in others)}.difference(kept)
-            await TransactionSet(self._controller, sink, dict(enumerate(unwanted))).abort()
-            await notes.remove(keys)
-        except PravegaError as error:
-            logger.warning("transactions of attempt %s on %s are left to their leases: %s", attempt, sink, error)
-
-    async def _sweep(self, record: CommitRecord) -> None:
-        """Remove some old records; a failure of that is no failure of the write."""
-        try:
-            if record.witnessed_at is not None:
-                now = certain_time(record.witnessed_at)
-                await self._ledger.sweeper.after(record_key(record.sink, record.write_id), now)
-        except PravegaError as error:
-            logger.warning("could not remove old records from the ledger: %s", error)
+        await settle(self._controller, self._ledger, job.sink, job.attempt, transactions)
 
     async def _finish_other(self, stored: StoredCommit) -> CommitRecord | frozenset[int]:
         """Finish what an earlier attempt decided; or the partitions of it that are lost, when the rest is committed."""
+        record = stored.record
         result = await self._complete(stored)
-        await self._settle(stored.record.sink, stored.record.attempt, kept=stored.record.transactions)
+        await settle(self._controller, self._ledger, record.sink, record.attempt, kept=record.transactions)
         return result
 
     async def _complete(self, stored: StoredCommit) -> CommitRecord | frozenset[int]:
