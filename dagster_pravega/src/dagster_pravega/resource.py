@@ -31,7 +31,7 @@ class PravegaResource(SecuredResource["PravegaResource"]):
         default=None, description="PEM file of the certificate authority, for tls://; default the system's authorities"
     )
     verify_hostname: bool | None = Field(
-        default=None, description="check that the servers' certificates bear their names; default true"
+        default=None, description="check that the servers' certificates contain their names; default true"
     )
     max_event_bytes: int | None = Field(
         default=None, description="the longest event that a reader accepts, in bytes; default 2147483639"

@@ -75,7 +75,7 @@ def stream(client: PravegaClient, scope: str) -> StreamName:
 
 
 class Run:
-    """What became of a DAG run: states, results and tries of its tasks. Airflow forgets a run that is repeated."""
+    """The result of a DAG run: states, results and tries of its tasks. Airflow forgets a run that is repeated."""
 
     def __init__(self, dag_run: Any) -> None:
         tasks = dag_run.get_task_instances()
@@ -112,7 +112,7 @@ def run() -> Callable[[DAG], Run]:
 def run_task() -> Callable[..., Run]:
     """Runs one operator, given as a function from its common arguments to it, in a DAG of its own.
 
-    The task is tried twice, so that the tries tell whether a failure was for good.
+    The task is tried twice, so that the tries show whether a failure was permanent.
     """
     dag_id = f"dag-{uuid.uuid4().hex}"
 

@@ -42,7 +42,7 @@ def users() -> int:
 
 
 async def until(condition) -> None:
-    while not condition():  # noqa: ASYNC110 - nobody tells when a trigger has got so far
+    while not condition():  # noqa: ASYNC110 - nothing reports when a trigger has got so far
         await asyncio.sleep(0)
 
 

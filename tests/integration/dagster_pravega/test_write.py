@@ -237,7 +237,7 @@ def test_a_partition_is_read_as_it_was_written(make_stream, rows, manager, insta
     assert sorted(found) == events("a", 20)
 
 
-def test_a_write_whose_place_nobody_knows_any_more_is_not_read_by_guess(make_stream, rows, manager):
+def test_a_write_whose_range_is_not_known_any_more_is_not_read_by_guess(make_stream, rows, manager):
     stream = make_stream()
     spec = pravega_stream_spec(str(stream), key="written")
     partitions = dg.StaticPartitionsDefinition(["a"])

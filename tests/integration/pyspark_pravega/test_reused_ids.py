@@ -86,7 +86,7 @@ def test_other_rows_are_an_error_that_says_what_was_written_and_what_to_do(
     assert contents(sink) == numbers(1000)
 
 
-def test_rows_are_not_lost_behind_a_first_write_of_none(rows, write, contents, make_stream):
+def test_rows_are_not_lost_after_a_first_write_of_none(rows, write, contents, make_stream):
     sink = make_stream(1)
     write(rows(10).where("event = 'no such'"), sink)
     write(rows(10).where("event = 'no such'"), sink)

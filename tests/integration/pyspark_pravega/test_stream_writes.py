@@ -229,6 +229,7 @@ def test_a_write_id_is_refused_since_the_checkpoint_names_the_writes(run, follow
         run(follow(source).select("event"), source, write_id="daily")
 
 
+@pytest.mark.slow  # the fault matrix, of which make test runs a part, kills writes too
 @pytest.mark.timeout(6 * JOB_SECONDS)  # starts three JVMs on a machine that may be busy with other tests
 def test_a_query_that_is_killed_again_and_again_writes_every_event_once(
     launch, client, make_stream, events_in, pravega_config, tmp_path

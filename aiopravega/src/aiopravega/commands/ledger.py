@@ -1,4 +1,4 @@
-"""The command `pravega ledger`: which writes a ledger knows, how they stand, and what a person decides of them."""
+"""The command `pravega ledger`: which writes a ledger knows, their states, and a person's decisions about them."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ from aiopravega.ledger.commits.expiry import expired
 from aiopravega.ledger.commits.inspection import ADVICE, Inspection, Resolution, Standing, inspect, resolve
 from aiopravega.names import StreamName
 
-# Writes that are looked at together; each asks for the states of all its transactions.
+# Writes that are inspected together; each asks for the states of all its transactions.
 _AT_ONCE = 4
 _FINE = frozenset({Standing.DONE, Standing.GONE})
 
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="pravega ledger", description="The exactly-once writes that a commit ledger remembers."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    shown = commands.add_parser("show", help="list writes, or all about one")
+    shown = commands.add_parser("show", help="list writes, or show all about one")
     shown.set_defaults(action=_show)
     shown.add_argument("--state", choices=[state.value for state in CommitState], help="only writes in this state")
     checked = commands.add_parser("verify", help="look up the transactions of writes: what is in the streams?")
@@ -37,17 +37,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     removed.add_argument("--dry-run", action="store_true", help="only list what would be removed")
     adopted = commands.add_parser("adopt", help="have this ledger remember a stream's writes, instead of another one")
     adopted.set_defaults(action=_adopt)
-    decided = commands.add_parser("resolve", help="decide about a write that cannot be finished by itself")
+    decided = commands.add_parser("resolve", help="decide about a write that no run can finish")
     decided.set_defaults(action=_resolve)
     which = decided.add_mutually_exclusive_group(required=True)
     meanings = {
         Resolution.ACCEPT: "what is in the stream is the write: mark it done, without its lost partitions",
-        Resolution.DONE: "all of it is in the stream, I have looked: mark it done",
-        Resolution.FORGET: "remove the record, so that the write can run anew; remove its rows downstream first",
+        Resolution.DONE: "I have checked that all of it is in the stream: mark it done",
+        Resolution.FORGET: "remove the record, so that the write can run again; remove its rows downstream first",
     }
     for resolution, meaning in meanings.items():
         which.add_argument(f"--{resolution}", dest="decision", action="store_const", const=resolution, help=meaning)
-    decided.add_argument("--yes", action="store_true", help="do it; without, it is only said what would be done")
+    decided.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
     for command in (shown, checked, finished, removed, adopted, decided):
         add_controller(command)
         command.add_argument("--scope", help="scope of the ledger; default: PRAVEGA_SCOPE")
@@ -76,12 +76,12 @@ def _chosen(records: Sequence[StoredCommit], client: PravegaClient, options: arg
     """The records that the options name, the oldest first."""
     scope = options.scope or client.config.scope
     stream = options.stream and (options.stream if "/" in options.stream else f"{scope}/{options.stream}")
-    found = [
+    chosen = [
         stored
         for stored in records
         if options.write_id in (None, stored.record.write_id) and stream in (None, str(stored.record.sink))
     ]
-    return sorted(found, key=lambda stored: stored.record.prepared_at)
+    return sorted(chosen, key=lambda stored: stored.record.prepared_at)
 
 
 async def _show(client: PravegaClient, options: argparse.Namespace) -> int:
@@ -116,16 +116,16 @@ async def _show(client: PravegaClient, options: argparse.Namespace) -> int:
 
 
 async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
-    found = await _inspect(client, options)
+    writes = await _inspect(client, options)
     if options.json:
-        print(json.dumps([_described(write) for write in found], indent=2))
+        print(json.dumps([_described(write) for write in writes], indent=2))
     else:
         rows = [
             (write.record.sink, write.record.write_id, write.standing, _counted(write), ADVICE[write.standing])
-            for write in found
+            for write in writes
         ]
         print(table(("stream", "write id", "stands", "transactions", "what to do"), rows))
-    return 0 if all(write.standing in _FINE for write in found) else 1
+    return 0 if all(write.standing in _FINE for write in writes) else 1
 
 
 async def _finish(client: PravegaClient, options: argparse.Namespace) -> int:
@@ -165,13 +165,13 @@ async def _expire(client: PravegaClient, options: argparse.Namespace) -> int:
 
 
 async def _resolve(client: PravegaClient, options: argparse.Namespace) -> int:
-    found = await _inspect(client, options)
-    if len(found) != 1:
+    writes = await _inspect(client, options)
+    if len(writes) != 1:
         raise ConfigurationError(
-            f"the ledger has {len(found)} writes {options.write_id!r}"
-            + (": name the stream too, by --stream" if found else "; see `pravega ledger show`")
+            f"the ledger has {len(writes)} writes {options.write_id!r}"
+            + (": name the stream too, by --stream" if writes else "; see `pravega ledger show`")
         )
-    [write] = found
+    [write] = writes
     said = f"{write.record.name} is {write.standing} ({_counted(write) or 'no transactions'})"
     if not options.yes:
         print(f"{said}. To {options.decision} it, say --yes.", file=sys.stderr)

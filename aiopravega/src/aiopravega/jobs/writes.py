@@ -26,7 +26,7 @@ class Written:
 async def finished_write(
     client: PravegaClient, stream: StreamName, write_id: str, ledger: str | None = None
 ) -> CommitRecord | None:
-    """The record of a write that is done, or None; what any driver decided and did not finish is finished here.
+    """The record of a write that is done, or None; a write that any driver decided and left is finished here.
 
     Args:
         client: a connected client.
@@ -42,10 +42,10 @@ async def finished_write(
     protocol = CommitProtocol(client.controller, client.commit_ledger(*ledger_name(ledger, stream.scope)))
     await protocol.finish_unfinished(stream)
     try:
-        found = await protocol.begin(stream, write_id, uuid4())
+        begun = await protocol.begin(stream, write_id, uuid4())
     except NotFoundError:
         return None  # no stream or no ledger yet: the write makes them
-    return found if isinstance(found, CommitRecord) else None
+    return begun if isinstance(begun, CommitRecord) else None
 
 
 def write_once(
@@ -58,9 +58,9 @@ def write_once(
 ) -> Written:
     """Write, and if it is done already, have the rows compared with those that were written.
 
-    Only a further try of the same run, which follows one that may have died after its write, takes what is done as its
-    own without a look at the rows: they are the same work. A run that was cleared or is executed again is not: its code
-    or its source may have changed.
+    Only a further try of the same run accepts a finished write without comparing rows: the earlier try may have died
+    after its write, and both are the same work. A run that was cleared or is executed again compares: its code or its
+    source may have changed.
 
     Args:
         stream: that is written to.
@@ -83,7 +83,7 @@ def write_once(
     by_this_try = before is None or record is None or record.attempt != before.attempt
     if record is None:
         raise LedgerError(
-            f"Spark has written to {stream}, but the commit ledger has no record of write {write_id!r}: name the "
-            "ledger by the job's own commit_ledger too"
+            f"Spark has written to {stream}, but the commit ledger has no record of write {write_id!r}: give the "
+            "ledger as the job's own commit_ledger too"
         )
     return Written(record, by_this_try, time.monotonic() - began)

@@ -56,7 +56,7 @@ async def test_one_write_is_shown_with_its_transactions(driver, command):
 
 
 @pytest.mark.usefixtures("partial")
-async def test_verification_says_how_writes_stand_and_what_to_do(driver, command):
+async def test_verification_reports_the_states_of_writes_and_what_to_do(driver, command):
     await driver.protocol.commit(await driver.start("done"), await driver.write(b"x"))
 
     code, text, _ = await command("verify")
@@ -69,7 +69,7 @@ async def test_verification_says_how_writes_stand_and_what_to_do(driver, command
     assert [write["standing"] for write in json.loads(text)] == ["done"]
 
 
-async def test_what_a_dead_driver_had_decided_can_be_finished_by_anybody(driver, command, events_in):
+async def test_what_a_dead_driver_had_decided_can_be_finished_by_any_process(driver, command, events_in):
     partitions = await driver.write(b"a", b"b")
     await driver.prepare(await driver.start("without a name of its own"), partitions)
     await driver.end(partitions[1], commit=True)
@@ -112,7 +112,7 @@ async def test_what_need_not_be_remembered_is_removed_unless_it_is_only_asked_fo
 
 
 @pytest.mark.usefixtures("partial")
-async def test_a_write_of_a_deleted_stream_needs_nobody(driver, client, command):
+async def test_a_write_of_a_deleted_stream_needs_no_decision(driver, client, command):
     await client.delete_stream(driver.sink.scope, driver.sink.stream)
 
     code, text, _ = await command("verify", "--json")
@@ -153,7 +153,7 @@ async def test_a_forgotten_write_can_be_declared_done(driver, command):
     assert (record.state, len(record.partitions)) == (CommitState.DONE, 2)
 
 
-async def test_a_write_can_be_forgotten_and_run_anew(driver, partial, command):
+async def test_a_write_can_be_forgotten_and_run_again(driver, partial, command):
     await command("resolve", "--write-id", "daily", "--forget", "--yes")
 
     job = await driver.begin()

@@ -39,7 +39,7 @@ class Ledger:
         self.record = None if self.forgetful else RECORD
 
 
-def test_a_retry_takes_what_is_done_as_its_own():
+def test_a_retry_accepts_what_is_done():
     ledger = Ledger(RECORD)
 
     done = write_once(SINK, "monday", ledger.find, ledger.write, retried=True)
@@ -47,7 +47,7 @@ def test_a_retry_takes_what_is_done_as_its_own():
     assert (done.record, done.by_this_try, ledger.writes) == (RECORD, False, 0)
 
 
-def test_what_is_no_retry_compares_its_rows_with_what_is_done():
+def test_a_run_that_is_not_a_retry_compares_its_rows_with_what_is_done():
     ledger = Ledger(RECORD)
 
     done = write_once(SINK, "monday", ledger.find, ledger.write, retried=False)

@@ -1,4 +1,4 @@
-"""What rows are recognised by depends on the rows only, and tells other rows apart."""
+"""The checksum of rows depends on the rows only, and differs for other rows."""
 
 import struct
 from itertools import combinations

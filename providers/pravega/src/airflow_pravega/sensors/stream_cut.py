@@ -51,7 +51,7 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         record: whether ranges are recorded. Without, an account that may only read is enough, but a second try of a
             run gets a range that ends at the then tail, and `since` cannot be `"last"` or `"latest"`.
         pravega_conn_id: id of the connection.
-        poll_interval: seconds between two looks while deferred; `poke_interval` counts while not.
+        poll_interval: seconds between two checks while deferred; otherwise `poke_interval` counts.
     """
 
     template_fields: Sequence[str] = (
@@ -95,32 +95,37 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         """
         with failing_for_good():
             config = PravegaHook(self.pravega_conn_id).get_config()
-            found = RunRange(config, self._range_arguments(context), context, self.fired)
-            taken = LoopThread.shared().run(found.take())
+            run_range = RunRange(config, self._range_arguments(context), context, self.fired)
+            taken = LoopThread.shared().run(run_range.take())
         if taken is not None:
             return PokeReturnValue(True, taken)
         common: dict[str, Any] = {"poll_interval": self.poll_interval, "pravega_conn_id": self.pravega_conn_id}
-        if found.waits_for is not None:
-            waits_for = found.waits_for
-            until = found.deadline.isoformat(timespec="seconds")
+        if run_range.waits_for is not None:
+            waits_for = run_range.waits_for
+            until = run_range.deadline.isoformat(timespec="seconds")
             self.log.info("%s is %s: waiting for it until %s", waits_for.identity, waits_for.state.value, until)
             if self.deferrable:
                 self.wait_with(
                     PravegaIntervalTrigger(
-                        stream=str(found.stream),
+                        stream=str(run_range.stream),
                         consumer=waits_for.consumer,
                         interval=waits_for.interval,
-                        deadline=found.deadline.isoformat(),
-                        take_over=found.on_open is OnOpen.TAKE_OVER,
+                        deadline=run_range.deadline.isoformat(),
+                        take_over=run_range.on_open is OnOpen.TAKE_OVER,
                         **common,
                     )
                 )
             return PokeReturnValue(False)
-        self.log.info("%s has not moved by %s bytes since %s", found.stream, f"{found.min_bytes:,}", found.start)
+        self.log.info(
+            "%s has not moved by %s bytes since %s", run_range.stream, f"{run_range.min_bytes:,}", run_range.start
+        )
         if self.deferrable:
             self.wait_with(
                 PravegaStreamCutTrigger(
-                    stream=str(found.stream), since=found.start.to_text(), min_bytes=found.min_bytes, **common
+                    stream=str(run_range.stream),
+                    since=run_range.start.to_text(),
+                    min_bytes=run_range.min_bytes,
+                    **common,
                 )
             )
         return PokeReturnValue(False)
@@ -140,7 +145,7 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         )
 
     def _waiting_since(self, context: Context) -> datetime:
-        """When this run has first looked: a sensor that is rescheduled is another process at each found."""
+        """When this run checked first: a sensor that is rescheduled is a new process at each check."""
         if self._waits_since is None:
             first = context["ti"].get_first_reschedule_date(context) if self.reschedule else None
             self._waits_since = first or datetime.now(UTC)

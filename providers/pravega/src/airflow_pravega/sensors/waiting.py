@@ -12,13 +12,13 @@ from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 
 class PravegaWaitingSensor(BaseSensorOperator):
-    """Looks at a stream, and waits on the triggerer if it may.
+    """Checks a stream, and waits on the triggerer if it may.
 
     Args:
         deferrable: wait on the triggerer, without a worker slot.
         record: whether what is found is recorded in the cut ledger.
         pravega_conn_id: id of the connection.
-        poll_interval: seconds between two looks while deferred; `poke_interval` counts while not.
+        poll_interval: seconds between two checks while deferred; otherwise `poke_interval` counts.
     """
 
     ui_color = "#d6e9f8"

@@ -1,4 +1,4 @@
-"""What the triggers share: they look again and again on the triggerer's event loop, with one client for all."""
+"""What the triggers share: they check again and again on the triggerer's event loop, with one client for all."""
 
 import asyncio
 import random
@@ -21,7 +21,7 @@ class PravegaWaitingTrigger(BaseTrigger):
     Nothing that it keeps is secret: credentials are looked up where it runs.
 
     Args:
-        poll_interval: seconds between two looks.
+        poll_interval: seconds between two checks.
         pravega_conn_id: id of the connection.
     """
 
@@ -35,7 +35,7 @@ class PravegaWaitingTrigger(BaseTrigger):
         """What it was made with besides the above, as plain JSON."""
 
     @abstractmethod
-    async def look(self, client: PravegaClient) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient) -> dict[str, Any] | None:
         """The event if there is what it waits for, or None."""
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -56,7 +56,7 @@ class PravegaWaitingTrigger(BaseTrigger):
         async with shared_client(config) as client:
             # Triggers that start together, as after a restart of the triggerer, do not continue in step.
             pause = random.uniform(0.0, self.poll_interval)
-            while (event := await self.look(client)) is None:
+            while (event := await self.check(client)) is None:
                 await asyncio.sleep(pause)
                 pause = self.poll_interval
         return event

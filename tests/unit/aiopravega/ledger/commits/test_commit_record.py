@@ -100,7 +100,7 @@ def test_the_fingerprint_of_a_write_is_that_of_all_its_partitions() -> None:
         (b'{"version": 1, "state": "half"}', "damaged"),
     ],
 )
-def test_what_is_no_record_of_this_version_is_refused(value: bytes, complaint: str) -> None:
+def test_a_record_of_another_version_is_refused(value: bytes, complaint: str) -> None:
     with pytest.raises(LedgerError, match=complaint):
         CommitRecord.from_json(value)
 
@@ -122,7 +122,7 @@ def test_two_thousand_partitions_fit_and_twenty_thousand_are_refused_before_anyt
         record(parts).to_json()
 
 
-def test_keys_have_one_length_and_tell_writes_apart() -> None:
+def test_keys_have_one_length_and_differ_between_writes() -> None:
     keys = {
         record_key(SINK, "daily"),
         record_key(SINK, "daily/2"),
