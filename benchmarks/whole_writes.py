@@ -146,7 +146,7 @@ def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=25)
-    parser.add_argument("--megabytes", type=int, default=20, help="of each write")
+    parser.add_argument("--megabytes", type=int, default=200, help="of each write")
     given = parser.parse_args()
     bytes_of = np.random.default_rng(1).bytes
     batches = {
