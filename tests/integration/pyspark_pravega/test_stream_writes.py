@@ -143,29 +143,47 @@ def test_a_batch_whose_rows_are_random_cannot_be_done_again(
     assert len(events_in(sink)) == len(written)
 
 
-def test_rows_of_a_foreach_batch_under_a_used_name_are_an_error(
-    follow, fill, make_stream, events_in, pravega_config, tmp_path
-):
-    source, sink = make_stream(1), make_stream(1, "sink")
-    options = {"controller": pravega_config.controller_uri, "scope": sink.scope, "stream": sink.stream}
+@pytest.fixture
+def copy_by_foreach_batch(follow, pravega_config, tmp_path):
+    """Copies a stream by a query whose batches are written by `foreachBatch`; `name` makes their write ids."""
 
-    def save(frame: DataFrame, batch: int) -> None:
-        named = frame.select("event").write.format("pravega").mode("append").options(**options)
-        named.option("write_id", f"totals/{batch}").save()
+    def copy(source: StreamName, sink: StreamName, checkpoint: str, name: str | None) -> None:
+        options = {"controller": pravega_config.controller_uri, "scope": sink.scope, "stream": sink.stream}
 
-    def copy(checkpoint: str) -> None:
+        def save(frame: DataFrame, batch: int) -> None:
+            ids = {} if name is None else {"write_id": f"{name}/{batch}"}
+            frame.select("event").write.format("pravega").mode("append").options(**options, **ids).save()
+
         writer = follow(source, start_stream_cut="earliest").writeStream.foreachBatch(save)
         query = writer.option("checkpointLocation", str(tmp_path / checkpoint)).trigger(availableNow=True).start()
         query.awaitTermination(RUN_SECONDS)
 
+    return copy
+
+
+def test_rows_of_a_foreach_batch_under_a_used_name_are_an_error(copy_by_foreach_batch, fill, make_stream, events_in):
+    source, sink = make_stream(1), make_stream(1, "sink")
     written = fill(source, 50, "first")
-    copy("one")
+    copy_by_foreach_batch(source, sink, "one", "totals")
     fill(source, 50, "second")
 
     with pytest.raises(StreamingQueryException, match=r"WriteIdReusedError.*'totals/0'.*this run has 100 events"):
-        copy("two")  # as after a checkpoint was deleted
+        copy_by_foreach_batch(source, sink, "two", "totals")  # as after a checkpoint was deleted
 
     assert Counter(events_in(sink)) == Counter(written)
+
+
+@pytest.mark.parametrize(("name", "times"), [("totals", 1), (None, 2)])
+def test_a_foreach_batch_that_is_done_again_is_written_once_if_it_has_a_name(
+    copy_by_foreach_batch, fill, make_stream, events_in, name, times
+):
+    source, sink = make_stream(1), make_stream(1, "sink")
+    written = fill(source, 50, "first")
+
+    for checkpoint in ("one", "two"):
+        copy_by_foreach_batch(source, sink, checkpoint, name)
+
+    assert Counter(events_in(sink)) == Counter(written * times)
 
 
 @pytest.mark.parametrize(("mode", "complaint"), [("complete", "cannot be overwritten"), ("update", "Update mode")])

@@ -148,7 +148,7 @@ async def _adopt(client: PravegaClient, options: argparse.Namespace) -> int:
 async def _expire(client: PravegaClient, options: argparse.Namespace) -> int:
     ledger = _ledger(client, options)
     # All records are witnesses of the time, those that the options leave out, too.
-    chosen = _chosen(expired([stored async for stored in ledger.records()]), client, options)
+    chosen = _chosen(await expired(ledger.records()), client, options)
     if not options.dry_run:
         for stored in chosen:
             await ledger.forget(stored)
