@@ -146,10 +146,12 @@ def run_task() -> Callable[..., Run]:
     """
     dag_id = f"dag-{uuid.uuid4().hex}"
 
-    def runner(make: Callable[..., BaseOperator], logical_date: datetime | None = None) -> Run:
+    def runner(
+        make: Callable[..., BaseOperator], logical_date: datetime | None = None, conf: dict[str, Any] | None = None
+    ) -> Run:
         with DAG(dag_id, schedule=None) as dag:
             make(task_id="task", retries=1, retry_delay=0)
-        return run_dag(dag, logical_date)
+        return run_dag(dag, logical_date, conf)
 
     return runner
 
