@@ -108,5 +108,5 @@ def get_provider_info() -> dict[str, Any]:
             "operators.ledger",
         ),
         "sensors": _modules("sensors.stream_cut", "sensors.event_time"),
-        "triggers": _modules("triggers.stream_cut", "triggers.event_time", "triggers.interval"),
+        "triggers": _modules("triggers.stream_cut", "triggers.event_time", "triggers.interval", "triggers.reachable"),
     }
