@@ -19,7 +19,8 @@ from aiopravega.control import (
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError, StreamNotFoundError
 from aiopravega.event_time import TimeCalls
-from aiopravega.ledger import CUT_TABLE, DEFAULT_TABLE, CommitLedger, CutLedger, Keepers
+from aiopravega.ledger import Keepers
+from aiopravega.ledger.calls import LedgerCalls
 from aiopravega.names import StreamName, check_name
 from aiopravega.read import Event, EventPointer, fetch_event
 from aiopravega.read.calls import RangeCalls
@@ -31,7 +32,7 @@ from aiopravega.write.transaction import DEFAULT_LEASE, Transaction, Transaction
 from aiopravega.write.writer import EventWriter
 
 
-class PravegaClient(RangeCalls, TimeCalls):
+class PravegaClient(RangeCalls, TimeCalls, LedgerCalls):
     """A client of one Pravega cluster; use it with `async with`.
 
     Every call has a time limit, and repeats after failures that can pass; the configuration sets both.
@@ -48,6 +49,7 @@ class PravegaClient(RangeCalls, TimeCalls):
         self._given_cuts = GivenCuts(self.controller, self.store, self._planner, self._splitter)
         self._subscribers = Subscribers(self.controller, self._planner, self._given_cuts)
         self._keepers = Keepers()
+        self._tail_of = self._planner.tail
         # The id of all its transactions: for the stream's watermarks they are one writer.
         self._writer_id = str(uuid4())
 
@@ -256,14 +258,6 @@ class PravegaClient(RangeCalls, TimeCalls):
     def table(self, scope: str, table: str) -> KeyValueTable:
         """Access to a key-value table."""
         return KeyValueTable(self.controller, self.store, scope, table)
-
-    def commit_ledger(self, scope: str, table: str = DEFAULT_TABLE) -> CommitLedger:
-        """The commit ledger in a key-value table: what exactly-once writes have written."""
-        return CommitLedger(self.controller, self.store, scope, table, self._keepers)
-
-    def cut_ledger(self, scope: str, table: str = CUT_TABLE) -> CutLedger:
-        """The cut ledger in a key-value table: which range belongs to which interval of a consumer."""
-        return CutLedger(self.controller, self.store, scope, table)
 
 
 class OpeningTransaction:

@@ -256,6 +256,10 @@ class WriteIdReusedError(LedgerError):
     """A write id was used again with different rows; nothing was written this time."""
 
 
+class GenerationError(LedgerError):
+    """A generation of a write is asked for that cannot be written: the one before it is not done, or not known."""
+
+
 class WriteSupersededError(LedgerError):
     """Another attempt of the same write id won the race; this attempt's transactions were aborted."""
 

@@ -52,8 +52,9 @@ class Retries:
         pause = self._policy.pause(self._failures)
         if not error.retryable or time.monotonic() + pause > self._deadline:
             raise error
+        level = logging.DEBUG if self._failures else logging.INFO  # one line for one outage
         self._failures += 1
-        logger.info("%s failed, trying again in %.1f s: %s", self._what, pause, error)
+        logger.log(level, "%s failed, trying again in %.1f s: %s", self._what, pause, error)
         return pause
 
     def progressed(self) -> None:

@@ -17,6 +17,7 @@ from airflow.dag_processing.bundles.manager import DagBundlesManager
 from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
 from airflow.sdk import DAG, BaseOperator
 from airflow.utils.db import initdb
+from tests.faults.proxy import Proxy
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -65,6 +66,35 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         fields = {"conn_type": "pravega", "host": "127.0.0.1", "port": port, "extra": limits}
         monkeypatch.setenv("AIRFLOW_CONN_NOBODY", json.dumps(fields))
         yield "nobody"
+
+
+class Away:
+    """A cluster that is away until `ends`: a proxy before the controller, which resets all connections until then."""
+
+    def __init__(self, proxy: Proxy, connection: str) -> None:
+        self._proxy = proxy
+        self.connection = connection
+
+    @property
+    def refused(self) -> int:
+        """How many connections were reset."""
+        return self._proxy.refused
+
+    def ends(self) -> None:
+        self._proxy.refuse(False)
+
+
+@pytest.fixture
+def away(monkeypatch: pytest.MonkeyPatch, pravega_config: PravegaConfig) -> Iterator[Away]:
+    """A cluster that is away, and the id of a connection to it that gives up soon."""
+    host, port = pravega_config.controller_uri.removeprefix("tcp://").split(":")
+    assert host in {"localhost", "127.0.0.1"}
+    with Proxy(int(port)) as proxy:
+        proxy.refuse(True)
+        limits = {"connect_timeout": 2, "retry_timeout": 1}
+        fields = {"conn_type": "pravega", "host": "127.0.0.1", "port": proxy.port, "extra": limits}
+        monkeypatch.setenv("AIRFLOW_CONN_AWAY", json.dumps(fields))
+        yield Away(proxy, "away")
 
 
 @pytest.fixture
@@ -116,10 +146,12 @@ def run_task() -> Callable[..., Run]:
     """
     dag_id = f"dag-{uuid.uuid4().hex}"
 
-    def runner(make: Callable[..., BaseOperator], logical_date: datetime | None = None) -> Run:
+    def runner(
+        make: Callable[..., BaseOperator], logical_date: datetime | None = None, conf: dict[str, Any] | None = None
+    ) -> Run:
         with DAG(dag_id, schedule=None) as dag:
             make(task_id="task", retries=1, retry_delay=0)
-        return run_dag(dag, logical_date)
+        return run_dag(dag, logical_date, conf)
 
     return runner
 

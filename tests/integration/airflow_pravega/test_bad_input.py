@@ -130,7 +130,6 @@ def test_a_stream_that_is_not_there_is_named(fails_for_good, scope, make, name):
 @pytest.mark.parametrize(
     "make",
     [
-        PravegaStreamCutSensor,
         PravegaStreamCutOperator,
         PravegaCreateStreamOperator,
         partial(
@@ -138,7 +137,7 @@ def test_a_stream_that_is_not_there_is_named(fails_for_good, scope, make, name):
         ),
         partial(PravegaSparkWriteOperator, source="/nowhere"),
     ],
-    ids=["sensor", "cuts", "create", "read", "write"],
+    ids=["cuts", "create", "read", "write"],
 )
 def test_a_server_that_is_not_there_is_tried_again(run_task, make, nobody):
     run = run_task(partial(make, stream="scope/stream", pravega_conn_id=nobody))

@@ -23,7 +23,7 @@ HEADER = 8
 SOON = 0.1
 
 
-def until(condition, seconds: float = 30.0) -> None:
+def until(condition, seconds: float = 300.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it took too long"
@@ -172,3 +172,38 @@ def test_a_timeout_ends_the_waiting_without_a_retry(run_task, stream):
     run = run_task(partial(PravegaStreamCutSensor, stream=str(stream), poke_interval=SOON, timeout=0.2))
     assert run.state() == "failed"
     assert run.tries() == 1
+
+
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_an_outage_is_waited_out(run_task, stream, write, read, meanwhile, away, deferrable):
+    write(b"a")
+    sensor = partial(
+        PravegaStreamCutSensor,
+        stream=str(stream),
+        deferrable=deferrable,
+        poll_interval=SOON,
+        poke_interval=SOON,
+        pravega_conn_id=away.connection,
+    )
+
+    def return_later() -> None:
+        until(lambda: away.refused > 3)
+        away.ends()
+
+    with meanwhile(return_later):
+        run = run_task(sensor)
+
+    assert run.tries() == 1
+    assert read(run.result()) == [b"a"]
+
+
+def test_an_outage_is_waited_out_until_the_sensor_s_timeout(run_task, stream, away):
+    sensor = partial(
+        PravegaStreamCutSensor, stream=str(stream), poke_interval=SOON, timeout=3, pravega_conn_id=away.connection
+    )
+
+    run = run_task(sensor)
+
+    assert run.state() == "failed"
+    assert run.tries() == 1  # as Airflow has it for sensors that have timed out
+    assert away.refused > 1

@@ -36,7 +36,7 @@ def shown(capsys):
     return lambda: re.sub(r"[\s│]+", " ", capsys.readouterr().out)
 
 
-def until(condition, seconds: float = 30.0) -> None:
+def until(condition, seconds: float = 300.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it took too long"

@@ -122,4 +122,5 @@ class PravegaClient(OpenFace[aio.PravegaClient]):
     delete_table = waits(aio.PravegaClient.delete_table)
     table = calls(aio.PravegaClient.table, KeyValueTable)
     commit_ledger = calls(aio.PravegaClient.commit_ledger, CommitLedger)
+    written = waits(aio.PravegaClient.written)
     cut_ledger = calls(aio.PravegaClient.cut_ledger, CutLedger)

@@ -10,6 +10,7 @@ class CommitProtocol(Face[aio.CommitProtocol]):
     begin = waits(aio.CommitProtocol.begin)
     commit = waits(aio.CommitProtocol.commit)
     finish = waits(aio.CommitProtocol.finish)
+    finish_unfinished = waits(aio.CommitProtocol.finish_unfinished)
     abandon = waits(aio.CommitProtocol.abandon)
 
 
@@ -36,11 +37,14 @@ class CommitLedger(Face[aio.CommitLedger]):
 
     create = waits(aio.CommitLedger.create)
     mark = waits(aio.CommitLedger.mark)
+    tail = waits(aio.CommitLedger.tail)
     keeper = calls(aio.CommitLedger.keeper, LeaseKeeper)
     protocol = calls(aio.CommitLedger.protocol, CommitProtocol)
     lookup = waits(aio.CommitLedger.lookup)
+    stored = waits(aio.CommitLedger.stored)
     prepare = waits(aio.CommitLedger.prepare)
     records = iterates(aio.CommitLedger.records)
     amend = waits(aio.CommitLedger.amend)
     forget = waits(aio.CommitLedger.forget)
+    forget_newest = waits(aio.CommitLedger.forget_newest)
     finish = waits(aio.CommitLedger.finish)

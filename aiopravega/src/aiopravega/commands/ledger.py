@@ -9,7 +9,7 @@ from aiopravega.bounded import each
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_controller, run, table
 from aiopravega.errors import ConfigurationError
-from aiopravega.ledger import DEFAULT_TABLE, CommitLedger, CommitState, StoredCommit
+from aiopravega.ledger import DEFAULT_TABLE, CommitLedger, CommitRecord, CommitState, StoredCommit
 from aiopravega.ledger.commits.expiry import expired
 from aiopravega.ledger.commits.inspection import ADVICE, Inspection, Resolution, Standing, inspect, resolve
 from aiopravega.names import StreamName
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     meanings = {
         Resolution.ACCEPT: "what is in the stream is the write: mark it done, without its lost partitions",
         Resolution.DONE: "I have checked that all of it is in the stream: mark it done",
-        Resolution.FORGET: "remove the record, so that the write can run again; remove its rows downstream first",
+        Resolution.FORGET: "forget its newest generation, so that it can run anew; remove its rows downstream first",
     }
     for resolution, meaning in meanings.items():
         which.add_argument(f"--{resolution}", dest="decision", action="store_const", const=resolution, help=meaning)
@@ -85,15 +85,17 @@ def _chosen(records: Sequence[StoredCommit], client: PravegaClient, options: arg
 
 
 async def _show(client: PravegaClient, options: argparse.Namespace) -> int:
-    records = [stored.record for stored in await _found(client, options)]
+    writes = [stored.record for stored in await _found(client, options)]
+    records = [record for write in writes for record in write.generations]
     records = [record for record in records if options.state in (None, record.state.value)]
     if options.json:
-        print(json.dumps([record.model_dump(mode="json") for record in records], indent=2))
+        print(json.dumps([_dumped(record) for record in records], indent=2))
         return 0
     rows = [
         (
             record.sink,
             record.write_id,
+            record.generation,
             record.state.value,
             f"{record.prepared_at:%Y-%m-%d %H:%M:%S}",
             f"{record.done_at:%Y-%m-%d %H:%M:%S}" if record.done_at else "",
@@ -103,14 +105,16 @@ async def _show(client: PravegaClient, options: argparse.Namespace) -> int:
         )
         for record in records
     ]
-    print(table(("stream", "write id", "state", "prepared", "done", "partitions", "events", "bytes"), rows))
+    heads = ("stream", "write id", "generation", "state", "prepared", "done", "partitions", "events", "bytes")
+    print(table(heads, rows))
     if options.write_id is not None:
         for record in records:
             parts = [
                 (part.partition, part.txn_id, f"{part.events:,}", f"{part.bytes:,}", part.checksum)
                 for part in record.partitions
             ]
-            print(f"\n{record.sink}, attempt {record.attempt}")
+            print(f"\n{record.sink}, generation {record.generation}, attempt {record.attempt}")
+            print(f"start: {record.start or 'not noted'}\nend: {record.end or 'not noted'}")
             print(table(("partition", "transaction", "events", "bytes", "checksum"), parts))
     return 0
 
@@ -121,10 +125,17 @@ async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
         print(json.dumps([_described(write) for write in writes], indent=2))
     else:
         rows = [
-            (write.record.sink, write.record.write_id, write.standing, _counted(write), ADVICE[write.standing])
+            (
+                write.record.sink,
+                write.record.write_id,
+                write.record.generation,
+                write.standing,
+                _counted(write),
+                ADVICE[write.standing],
+            )
             for write in writes
         ]
-        print(table(("stream", "write id", "stands", "transactions", "what to do"), rows))
+        print(table(("stream", "write id", "generation", "stands", "transactions", "what to do"), rows))
     return 0 if all(write.standing in _FINE for write in writes) else 1
 
 
@@ -148,12 +159,12 @@ async def _adopt(client: PravegaClient, options: argparse.Namespace) -> int:
 async def _expire(client: PravegaClient, options: argparse.Namespace) -> int:
     ledger = _ledger(client, options)
     # All records are witnesses of the time, those that the options leave out, too.
-    chosen = _chosen(expired([stored async for stored in ledger.records()]), client, options)
+    chosen = _chosen(await expired(ledger.records()), client, options)
     if not options.dry_run:
         for stored in chosen:
             await ledger.forget(stored)
     if options.json:
-        print(json.dumps([stored.record.model_dump(mode="json") for stored in chosen], indent=2))
+        print(json.dumps([_dumped(stored.record) for stored in chosen], indent=2))
         return 0
     rows = [
         (record.sink, record.write_id, f"{record.done_at:%Y-%m-%d %H:%M:%S}", f"{record.expires_at:%Y-%m-%d %H:%M:%S}")
@@ -189,6 +200,11 @@ async def _inspect(client: PravegaClient, options: argparse.Namespace) -> list[I
     return await each(lambda stored: inspect(client.controller, stored), records, _AT_ONCE)
 
 
+def _dumped(record: CommitRecord) -> dict[str, object]:
+    """A generation as JSON; the earlier ones are listed beside it."""
+    return record.model_dump(mode="json", exclude={"earlier"}) | {"generation": record.generation}
+
+
 def _counted(write: Inspection) -> str:
     return ", ".join(f"{count} {state}" for state, count in sorted(write.counts.items()))
 
@@ -198,6 +214,7 @@ def _described(write: Inspection) -> dict[str, object]:
     return {
         "stream": str(record.sink),
         "write_id": record.write_id,
+        "generation": record.generation,
         "state": record.state.value,
         "standing": write.standing.value,
         "transactions": {str(partition): state.name.lower() for partition, state in sorted(write.states.items())},

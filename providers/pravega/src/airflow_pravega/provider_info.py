@@ -105,7 +105,8 @@ def get_provider_info() -> dict[str, Any]:
             "operators.spark",
             "operators.schema",
             "operators.data_gate",
+            "operators.ledger",
         ),
         "sensors": _modules("sensors.stream_cut", "sensors.event_time"),
-        "triggers": _modules("triggers.stream_cut", "triggers.event_time", "triggers.interval"),
+        "triggers": _modules("triggers.stream_cut", "triggers.event_time", "triggers.interval", "triggers.reachable"),
     }

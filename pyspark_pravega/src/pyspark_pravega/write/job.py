@@ -4,9 +4,7 @@ Spark calls these steps in processes of their own, so nothing is kept between th
 """
 
 import logging
-import os
 from collections.abc import Sequence
-from typing import Final
 from uuid import UUID
 
 from aiopravega.blocking import CommitProtocol, LeaseKeeper, PravegaClient
@@ -17,9 +15,6 @@ from pyspark_pravega.write.report import report
 from pyspark_pravega.write.write_options import OnWritten, WriteOptions
 
 logger = logging.getLogger(__name__)
-
-# Spark sets it in the environment of Python workers that get more than one task.
-_REUSED: Final = "SPARK_REUSE_WORKER"
 
 
 def prepare_stream(client: PravegaClient, options: WriteOptions) -> None:
@@ -64,8 +59,13 @@ def check_open(client: PravegaClient, options: WriteOptions) -> None:
         raise StreamSealedError(f"{stream} is sealed: it takes no more events. Write to another stream.")
 
 
-def prepare(client: PravegaClient, options: WriteOptions) -> None:
+def prepare(client: PravegaClient, options: WriteOptions) -> str | None:
     """Make what a write needs and may make: scope, stream and, if it is to happen once, the ledger.
+
+    What other jobs have decided of the stream and left is finished first.
+
+    Returns:
+        What the user is to be warned of, once for each job: the stream cannot be marked with its ledger.
 
     Raises:
         NotFoundError: something is missing and may not be made.
@@ -75,7 +75,10 @@ def prepare(client: PravegaClient, options: WriteOptions) -> None:
     if options.exactly_once:
         ledger = client.commit_ledger(options.ledger_scope, options.ledger_table)
         ledger.create()
-        ledger.mark(options.stream)
+        warning = ledger.mark(options.stream)
+        _protocol(client, options).finish_unfinished(options.stream)
+        return warning
+    return None
 
 
 def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJob | CommitRecord:
@@ -83,9 +86,10 @@ def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJ
 
     Raises:
         PartialCommitError: an earlier attempt is in the stream in part, and the rest of it is lost.
+        GenerationError: the generation cannot follow: the one before it is not done, or not known.
         WriteIdReusedError: it is done, and the options take no write id a second time.
     """
-    found = _protocol(client, options).begin(options.stream, options.write_id, attempt)
+    found = _protocol(client, options).begin(options.stream, options.write_id, attempt, options.rebuild)
     if isinstance(found, CommitRecord) and options.on_written is OnWritten.FAIL:
         raise refuse_used(found)
     return found
@@ -112,15 +116,6 @@ def already_written(options: WriteOptions, record: CommitRecord, partitions: Seq
 def keeper(client: PravegaClient, options: WriteOptions, job: WriteJob) -> LeaseKeeper:
     """What keeps the transactions of a job open; every task uses it while it runs."""
     return client.commit_ledger(options.ledger_scope, options.ledger_table).keeper(job.sink, job.attempt)
-
-
-def must_note_at_once(job: WriteJob) -> bool:
-    """Whether a task notes its transaction before it ends, because nothing may be left of its process soon.
-
-    Spark lets a Python worker wait a minute for its next task, unless `spark.python.worker.reuse` is false. In a job
-    that takes long, even the loss of an executor meanwhile would be a pity.
-    """
-    return job.runs_long or _REUSED not in os.environ
 
 
 def commit(

@@ -37,13 +37,32 @@ async def test_writes_are_listed(driver, command):
     code, text, _ = await command("show")
     assert code == 0
     header, first, second = text.splitlines()
-    assert header.split() == ["stream", "write", "id", "state", "prepared", "done", "partitions", "events", "bytes"]
+    heads = ["stream", "write", "id", "generation", "state", "prepared", "done", "partitions", "events", "bytes"]
+    assert header.split() == heads
     assert (str(driver.sink) in first, "first" in first, "done" in first) == (True, True, True)
     assert first.split()[-3:] == ["2", "2", "19"]
     assert "prepared" in second
 
     _, text, _ = await command("show", "--json", "--state", "prepared")
     assert [record["write_id"] for record in json.loads(text)] == ["second"]
+
+
+async def test_generations_are_listed_with_their_cuts(driver, command):
+    done = []
+    for generation in (1, 2):
+        job = await driver.start(generation=generation)
+        done.append(await driver.protocol.commit(job, await driver.write(b"a")))
+
+    _, text, _ = await command("show", "--write-id", "daily")
+    assert [line.split()[2:4] for line in text.splitlines()[1:3]] == [["1", "done"], ["2", "done"]]
+    assert [line for line in text.splitlines() if line.startswith(("start:", "end:"))] == [
+        f"{which}: {cut}" for record in done for which, cut in (("start", record.start), ("end", record.end))
+    ]
+
+    _, text, _ = await command("show", "--json")
+    found = json.loads(text)
+    assert [(record["generation"], record["start"]) for record in found] == [(1, done[0].start), (2, done[1].start)]
+    assert all("earlier" not in record for record in found)
 
 
 async def test_one_write_is_shown_with_its_transactions(driver, command):

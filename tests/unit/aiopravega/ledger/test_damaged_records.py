@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import PravegaError
 from aiopravega.ledger import CommitRecord, CommitState, CutRecord, Interval, PartitionCommit
-from aiopravega.ledger.commits import notes
+from aiopravega.ledger.commits import notes, pending
 from aiopravega.tables import TableEntry
 
 STREAM = StreamName("examples", "delays")
@@ -48,6 +48,15 @@ def _read_note(value: bytes) -> Any:
     return notes._read(TableEntry(b"", value, 0))
 
 
+PENDING = (
+    pending._Value(sink=STREAM, write_id="daily", record="0" * 64, noted_at=1_800_000_000.0).model_dump_json().encode()
+)
+
+
+def _read_pending(value: bytes) -> Any:
+    return pending._read(TableEntry(b"", value, 0))
+
+
 Read = Callable[[bytes], Any]
 kinds = pytest.mark.parametrize(
     ("value", "read"),
@@ -56,8 +65,9 @@ kinds = pytest.mark.parametrize(
         (json.dumps(OLD).encode(), CommitRecord.from_json),
         (CUT, CutRecord.from_json),
         (NOTE, _read_note),
+        (PENDING, _read_pending),
     ],
-    ids=["commit record", "commit record of version 1", "cut record", "note"],
+    ids=["commit record", "commit record of version 1", "cut record", "note", "pending write"],
 )
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just(10**400),

@@ -4,21 +4,35 @@ It stores and finds records. What they mean, and the transactions in them, is th
 `aiopravega.ledger.commits.protocol`.
 """
 
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 from aiopravega.control import Controller
-from aiopravega.errors import ConfigurationError, LedgerError, TableConflictError, WriteSupersededError
-from aiopravega.ledger.commits.commit_record import KEY_LENGTH, CommitRecord, StoredCommit, record_key
+from aiopravega.cuts import StreamCut
+from aiopravega.errors import (
+    ConfigurationError,
+    LedgerError,
+    PermissionDeniedError,
+    PravegaError,
+    TableConflictError,
+    WriteSupersededError,
+)
+from aiopravega.ledger.commits.commit_record import KEY_LENGTH, LONGEST_CUT, CommitRecord, StoredCommit, record_key
 from aiopravega.ledger.commits.keeper import Keepers, LeaseKeeper
 from aiopravega.ledger.commits.mark import mark
-from aiopravega.ledger.commits.notes import IDENTITY_KEY, LeaseNotes, is_record
+from aiopravega.ledger.commits.notes import LeaseNotes
+from aiopravega.ledger.commits.pending import PendingWrites
 from aiopravega.ledger.commits.protocol import DEFAULT_POLL, DEFAULT_RETAIN, DEFAULT_VISIBLE_WITHIN, CommitProtocol
 from aiopravega.ledger.commits.sweeper import Sweeper
+from aiopravega.ledger.commits.table_keys import IDENTITY_KEY, is_record
 from aiopravega.names import StreamName, check_name
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
+
+logger = logging.getLogger(__name__)
+Tail = Callable[[StreamName], Awaitable[StreamCut]]
 
 # Pravega's table names have letters, digits, dots and hyphens.
 DEFAULT_TABLE = "commit-ledger"
@@ -41,12 +55,16 @@ def ledger_name(text: str | None, scope: str) -> tuple[str, str]:
 
 
 class CommitLedger:
-    """The records of writes in the table `scope/table`; made by `PravegaClient.commit_ledger`."""
+    """The records of writes in the table `scope/table`; made by `PravegaClient.commit_ledger`.
+
+    `tail` finds the cut after the last event of a stream.
+    """
 
     def __init__(
         self,
         controller: Controller,
         store: SegmentStore,
+        tail: Tail,
         scope: str,
         table: str = DEFAULT_TABLE,
         keepers: Keepers | None = None,
@@ -54,6 +72,7 @@ class CommitLedger:
         self.scope = scope
         self.table = table
         self._controller = controller
+        self._tail = tail
         self._keepers = keepers or Keepers()
         self._table = KeyValueTable(controller, store, scope, table)
 
@@ -65,8 +84,11 @@ class CommitLedger:
         """
         return await self._controller.create_table(self.scope, self.table, _PARTITIONS, KEY_LENGTH)
 
-    async def mark(self, stream: StreamName, *, adopt: bool = False) -> None:
+    async def mark(self, stream: StreamName, *, adopt: bool = False) -> str | None:
         """Mark a stream as one whose writes this ledger remembers, or check the mark; `adopt` replaces another one.
+
+        Returns:
+            Why the stream could not be marked, for a warning; None: it is marked.
 
         Raises:
             WrongLedgerError: another ledger remembers its writes, or this one was emptied since.
@@ -75,7 +97,7 @@ class CommitLedger:
             LedgerError: the ledger's identity is not one that this release makes.
         """
         name = f"{self.scope}/{self.table}"
-        await mark(self._controller, stream, await self._identity(), name, adopt=adopt)
+        return await mark(self._controller, stream, await self._identity(), name, adopt=adopt)
 
     async def _identity(self) -> UUID:
         """What tells this ledger from all others, also from earlier ones of its name."""
@@ -95,10 +117,24 @@ class CommitLedger:
                 "release does not understand: use the release that made the ledger, or another table"
             ) from None
 
+    async def tail(self, sink: StreamName) -> str | None:
+        """Where a stream ends, for a record; None: an account that may write may not ask, or the text is too long."""
+        try:
+            text = (await self._tail(sink)).to_text()
+        except PermissionDeniedError as error:
+            logger.warning("where in %s a write is will not be recorded: %s", sink, error)
+            return None
+        return text if len(text) <= LONGEST_CUT else None
+
     @property
     def sweeper(self) -> Sweeper:
         """What removes old records."""
         return Sweeper(self._table)
+
+    @property
+    def pending(self) -> PendingWrites:
+        """Which writes are decided and not done."""
+        return PendingWrites(self._table)
 
     def notes(self, attempt: UUID) -> LeaseNotes:
         """The transactions of an attempt that are kept open for it."""
@@ -125,17 +161,24 @@ class CommitLedger:
             TableNotFoundError: there is no such table.
             LedgerError: the record is of another version.
         """
-        entry = await self._table.get(record_key(sink, write_id))
+        return await self.stored(record_key(sink, write_id))
+
+    async def stored(self, key: bytes) -> StoredCommit | None:
+        """The record of a key, or None; it raises what `lookup` raises."""
+        entry = await self._table.get(key)
         return None if entry is None else StoredCommit(CommitRecord.from_json(entry.value), entry.version)
 
     async def prepare(self, record: CommitRecord, replaces: StoredCommit | None = None) -> StoredCommit:
         """Put a `prepared` record where there is none, or only `replaces`. From here on the write is decided.
+
+        Before, it is noted as pending: who comes next finds it without a look through the ledger.
 
         Raises:
             WriteSupersededError: another attempt was first.
             LedgerError: the record is too large.
         """
         key, value = record_key(record.sink, record.write_id), record.to_json()
+        await self.pending.note(record)
         try:
             if replaces is None:
                 version = await self._table.put_if_absent(key, value)
@@ -146,6 +189,7 @@ class CommitLedger:
             found = await self.lookup(record.sink, record.write_id)
             if found is not None and found.record.attempt == record.attempt:
                 return found
+            await self._settled(record)
             winner = "another attempt" if found is None else f"attempt {found.record.attempt}"
             raise WriteSupersededError(
                 f"{record.name}: {winner} has decided it before attempt {record.attempt}; this attempt commits "
@@ -168,27 +212,49 @@ class CommitLedger:
         key = record_key(record.sink, record.write_id)
         return StoredCommit(record, await self._table.replace(key, record.to_json(), stored.version))
 
+    async def forget_newest(self, stored: StoredCommit) -> None:
+        """Forget the newest generation of a write, which must not have changed; it can then be written again.
+
+        Raises:
+            TableConflictError: it has changed.
+        """
+        if stored.record.earlier:
+            await self.amend(stored, stored.record.generations[-2])
+        else:
+            await self.forget(stored)
+
     async def forget(self, stored: StoredCommit) -> None:
-        """Remove a record, which must not have changed: the write can then happen again.
+        """Remove a record with all generations, which must not have changed: the write can then happen again.
 
         Raises:
             TableConflictError: it has changed.
         """
         await self._table.remove(record_key(stored.record.sink, stored.record.write_id), stored.version)
 
-    async def finish(self, stored: StoredCommit) -> StoredCommit:
+    async def finish(self, stored: StoredCommit, end: str | None = None) -> StoredCommit:
         """Mark a record done, after all its transactions are committed; harmless if somebody else has done it.
+
+        `end` is the text of the cut where the stream ends, if all is visible.
 
         Raises:
             WriteSupersededError: another attempt has replaced the record meanwhile.
         """
-        record = stored.record.done(datetime.now(UTC))
+        record = stored.record.done(datetime.now(UTC), end)
         try:
-            return await self.amend(stored, record)
+            finished = await self.amend(stored, record)
         except TableConflictError:
             found = await self.lookup(record.sink, record.write_id)
-            if found is not None and found.record.attempt == record.attempt and found.record.done_at is not None:
-                return found
-            raise WriteSupersededError(
-                f"{record.name}: its record was replaced while attempt {record.attempt} finished it"
-            ) from None
+            if found is None or found.record.attempt != record.attempt or found.record.done_at is None:
+                raise WriteSupersededError(
+                    f"{record.name}: its record was replaced while attempt {record.attempt} finished it"
+                ) from None
+            finished = found
+        await self._settled(record)
+        return finished
+
+    async def _settled(self, record: CommitRecord) -> None:
+        """Note that nobody needs to finish an attempt; that this fails does no harm."""
+        try:
+            await self.pending.remove(record.sink, record.attempt)
+        except PravegaError as error:
+            logger.warning("%s is still noted as pending; the next write removes that: %s", record.name, error)

@@ -8,13 +8,16 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from aiopravega.control import Controller, TransactionState
 from aiopravega.errors import LedgerError, NotFoundError
-from aiopravega.ledger.commits.commit_ledger import CommitLedger
 from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, StoredCommit
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.commits.verdict import Verdict, inside, judge, opened
+
+if TYPE_CHECKING:
+    from aiopravega.ledger.commits.commit_ledger import CommitLedger
 
 
 class Standing(StrEnum):
@@ -49,7 +52,7 @@ class Resolution(StrEnum):
 
     ACCEPT = "accept"  # what is in the stream is the write, and it is done
     DONE = "done"  # all of it is in the stream, as the person knows, and it is done
-    FORGET = "forget"  # it never was, and can be written again
+    FORGET = "forget"  # its newest generation never was, and can be written again
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ async def inspect(controller: Controller, stored: StoredCommit) -> Inspection:
     return Inspection(stored, _BY_VERDICT[verdict], states)
 
 
-async def resolve(controller: Controller, ledger: CommitLedger, found: Inspection, decision: Resolution) -> None:
+async def resolve(controller: Controller, ledger: "CommitLedger", found: Inspection, decision: Resolution) -> None:
     """Do what a person has decided. Transactions that are still open are aborted first, so that nothing comes after.
 
     Raises:
@@ -100,7 +103,7 @@ async def resolve(controller: Controller, ledger: CommitLedger, found: Inspectio
         raise LedgerError(f"{record.name} can still be finished by itself: {ADVICE[found.standing]}")
     await _transactions(controller, record).abort(opened(found.states))
     if decision is Resolution.FORGET:
-        await ledger.forget(found.stored)
+        await ledger.forget_newest(found.stored)
         return
     kept = record.partitions
     if decision is Resolution.ACCEPT:

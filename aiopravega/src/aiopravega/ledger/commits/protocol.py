@@ -8,11 +8,12 @@ is not known here.
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from aiopravega.control import Controller
+from aiopravega.control import Controller, TransactionState
 from aiopravega.errors import (
     PartialCommitError,
     PravegaError,
@@ -21,11 +22,12 @@ from aiopravega.errors import (
     TransactionError,
 )
 from aiopravega.ledger.authors import myself
-from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit, record_key
+from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit
 from aiopravega.ledger.commits.completion import completed
-from aiopravega.ledger.commits.expiry import certain_time
+from aiopravega.ledger.commits.finishing import FINISH_WITHIN, PendingFinisher
+from aiopravega.ledger.commits.generations import check_first, check_next, earlier_of, not_done
 from aiopravega.ledger.commits.job import WriteJob
-from aiopravega.ledger.commits.keeper import NOTE_AFTER
+from aiopravega.ledger.commits.settling import settle, sweep
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.commits.verdict import Verdict, describe_forgotten, judge, listed, lost, opened
 from aiopravega.names import StreamName
@@ -40,8 +42,6 @@ DEFAULT_VISIBLE_WITHIN = 60.0
 DEFAULT_POLL = 0.05
 # How long a write is remembered, in seconds: whoever starts it again later writes it again.
 DEFAULT_RETAIN = 30 * 24 * 3600.0
-# A write that was over after so many seconds has no notes of transactions.
-_SHORT = NOTE_AFTER / 2
 
 
 class CommitProtocol:
@@ -67,36 +67,45 @@ class CommitProtocol:
         self._poll = poll
         self._retain = retain
 
-    async def begin(self, sink: StreamName, write_id: str, attempt: UUID) -> WriteJob | CommitRecord:
+    async def begin(
+        self, sink: StreamName, write_id: str, attempt: UUID, generation: int = 1
+    ) -> WriteJob | CommitRecord:
         """Look what is known of a write: returns a job to continue with, or the record of a write that is done.
 
         What an earlier attempt decided and did not finish is finished here. If some of it is lost for good, the job
         is to write just that (`WriteJob.needs`).
 
         Raises:
+            GenerationError: the generation cannot follow: the one before it is not done, or not known.
             PartialCommitError: an earlier attempt was not finished, and nobody knows any more what is in the stream.
             StreamNotFoundError: there is no such stream.
         """
         current = (await self._controller.first_segment(sink)).number
         found = await self._ledger.lookup(sink, write_id)
-        job = WriteJob(sink, write_id, attempt, current, replaces=found)
-        if found is None:
+        job = WriteJob(sink, write_id, attempt, current, replaces=found, generation=generation)
+        if found is None or found.record.incarnation != current:
+            check_first(job)
+            if found is not None:
+                logger.info("%s went to an earlier stream of that name, which was deleted", job)
             return job
-        if found.record.incarnation != current:
-            logger.info("%s went to an earlier stream of that name, which was deleted", job)
-            return job
+        check_next(job, found.record)
+        if generation < found.record.generation:
+            return found.record.generations[generation - 1]
         if found.record.state is CommitState.DONE:
-            return found.record
-        logger.info("%s was decided by attempt %s: finishing it", job, found.record.attempt)
+            return found.record if generation == found.record.generation else await self._following(job, found)
+        logger.info("%s was decided by attempt %s: finishing it", found.record.name, found.record.attempt)
         result = await self._finish_other(found)
-        await self._settle(sink, found.record.attempt, kept=found.record.transactions)
+        if generation > found.record.generation:
+            if isinstance(result, CommitRecord):
+                return await self.begin(sink, write_id, attempt, generation)
+            raise not_done(job, found.record, result)
         if isinstance(result, CommitRecord):
             return result
         if len(result) == len(found.record.partitions):
             logger.warning("%s: attempt %s lost its leases; nothing of it is visible", job, found.record.attempt)
             return job
         logger.warning("%s is in the stream but for the partitions %s: this attempt completes it", job, listed(result))
-        return WriteJob(sink, write_id, attempt, current, replaces=found, lost=result)
+        return replace(job, lost=result)
 
     async def commit(
         self, job: WriteJob, partitions: Sequence[PartitionCommit], witnessed_at: datetime | None = None
@@ -133,6 +142,8 @@ class CommitProtocol:
                 by=myself(),
                 retain=self._retain,
                 witnessed_at=witnessed_at,
+                start=await self._start(job),
+                earlier=earlier_of(job),
             )
             await self._check_same_stream(job)
             await transactions.hold()  # a lease that ran out is found here, while the job can still fail as a whole
@@ -143,9 +154,9 @@ class CommitProtocol:
         logger.info("%s is decided: attempt %s, %d transactions", job, job.attempt, len(wanted))
         result = await self._commit_all(stored, transactions)
         surplus = [part.txn_id for part in partitions if not job.needs(part.partition)]
-        await self._settle(job.sink, job.attempt, surplus, record.transactions, noted=job.age > _SHORT)
+        await settle(self._controller, self._ledger, job.sink, job.attempt, surplus, record.transactions)
         if isinstance(result, CommitRecord):
-            await self._sweep(result)
+            await sweep(self._ledger, result)
             return result
         raise TransactionAbortedError(
             f"{job}: the leases of {len(result)} of its {len(record.partitions)} transactions ran out before they were "
@@ -166,6 +177,17 @@ class CommitProtocol:
         result = await self._finish_other(stored)
         return result if isinstance(result, CommitRecord) else None
 
+    async def finish_unfinished(self, sink: StreamName, within: float = FINISH_WITHIN) -> int:
+        """Finish what drivers of any write to a stream have decided and left, as every write should before its own.
+
+        Of a write that cannot be finished, what is open is aborted if nothing of it is visible. It takes `within`
+        seconds at most and never fails: what could not be finished is a warning, which names the write.
+
+        Returns:
+            How many writes were finished.
+        """
+        return await PendingFinisher(self._controller, self._ledger, self).finish(sink, within)
+
     async def _check_same_stream(self, job: WriteJob) -> None:
         """Check that the transactions are of the stream that the record will name: else a restart would write again."""
         current = (await self._controller.first_segment(job.sink)).number
@@ -175,7 +197,7 @@ class CommitProtocol:
                 "Run it again: it writes to the new stream."
             )
 
-    async def abandon(self, job: WriteJob, transactions: Iterable[UUID]) -> None:
+    async def abandon(self, job: WriteJob, transactions: Collection[UUID]) -> None:
         """Abort the transactions of an attempt that failed, unless it is decided: then a restart finishes it.
 
         It never fails: what cannot be aborted now is logged and times out.
@@ -188,39 +210,16 @@ class CommitProtocol:
         if found is not None and found.record.attempt == job.attempt:
             logger.warning("%s is decided; whoever starts it again with this write id finishes it", job)
             return
-        await self._settle(job.sink, job.attempt, transactions)
-
-    async def _settle(
-        self,
-        sink: StreamName,
-        attempt: UUID,
-        surplus: Iterable[UUID] = (),
-        kept: Collection[UUID] = (),
-        noted: bool = True,
-    ) -> None:
-        """Abort what an attempt has in transactions and is not wanted, and drop the notes that keep them open.
-
-        Tasks that ran twice leave such transactions, and their ids only in the notes.
-        """
-        try:
-            notes = await self._ledger.notes(attempt).all() if noted else []
-            unwanted = {*surplus, *(note.txn_id for note in notes)}.difference(kept)
-            await TransactionSet(self._controller, sink, dict(enumerate(unwanted))).abort()
-            await self._ledger.notes(attempt).remove(notes)
-        except PravegaError as error:
-            logger.warning("transactions of attempt %s on %s are left to their leases: %s", attempt, sink, error)
-
-    async def _sweep(self, record: CommitRecord) -> None:
-        """Remove some old records; a failure of that is no failure of the write."""
-        try:
-            if record.witnessed_at is not None:
-                now = certain_time(record.witnessed_at)
-                await self._ledger.sweeper.after(record_key(record.sink, record.write_id), now)
-        except PravegaError as error:
-            logger.warning("could not remove old records from the ledger: %s", error)
+        await settle(self._controller, self._ledger, job.sink, job.attempt, transactions)
 
     async def _finish_other(self, stored: StoredCommit) -> CommitRecord | frozenset[int]:
         """Finish what an earlier attempt decided; or the partitions of it that are lost, when the rest is committed."""
+        record = stored.record
+        result = await self._complete(stored)
+        await settle(self._controller, self._ledger, record.sink, record.attempt, kept=record.transactions)
+        return result
+
+    async def _complete(self, stored: StoredCommit) -> CommitRecord | frozenset[int]:
         record = stored.record
         transactions = self._transactions(record.sink, record.partitions)
         states = await transactions.states()
@@ -237,21 +236,44 @@ class CommitProtocol:
             # Its own driver lives, and has committed a part meanwhile: it may die before it commits the rest.
         return await self._commit_all(stored, transactions)
 
+    async def _start(self, job: WriteJob) -> str | None:
+        """Before what a job commits; if it completes a write, before what is in the stream of that already."""
+        if job.replaces is not None and job.lost is not None:
+            return job.replaces.record.start
+        return await self._ledger.tail(job.sink)
+
+    async def _following(self, job: WriteJob, found: StoredCommit) -> WriteJob:
+        """A job for the generation after one that is done, of which it is found first where it ends."""
+        record = found.record
+        if record.end is None:
+            transactions = self._transactions(record.sink, record.partitions)
+            states = await transactions.states()
+            pending = [partition for partition, state in states.items() if state is TransactionState.COMMITTING]
+            await self._wait_visible(record, transactions, self._visible_within or DEFAULT_VISIBLE_WITHIN, pending)
+            record = record.model_copy(update={"end": await self._ledger.tail(record.sink)})
+        return replace(job, replaces=StoredCommit(record, found.version))
+
     async def _commit_all(self, stored: StoredCommit, transactions: TransactionSet) -> CommitRecord | frozenset[int]:
         """Commit a decided record and mark it done; or the partitions that are lost, when the rest is committed."""
         record = stored.record
         if not await transactions.commit() and (missing := await self._lost(record, transactions)):
             return missing
         if self._visible_within is not None:
-            waiting = await transactions.wait_visible(self._visible_within, self._poll)
-            if waiting:
-                raise PravegaTimeoutError(
-                    f"{record.name}: {waiting} of {len(record.partitions)} commits are decided, but not visible "
-                    f"after {self._visible_within:g} s. Run it again with the same write id: that only waits on."
-                )
-        finished = await self._ledger.finish(stored)
+            await self._wait_visible(record, transactions, self._visible_within)
+        end = None if self._visible_within is None else await self._ledger.tail(record.sink)
+        finished = await self._ledger.finish(stored, end)
         logger.info("%s is done: %d events, %d bytes", record.name, record.total_events, record.total_bytes)
         return finished.record
+
+    async def _wait_visible(
+        self, record: CommitRecord, transactions: TransactionSet, limit: float, among: Collection[int] | None = None
+    ) -> None:
+        waiting = await transactions.wait_visible(limit, self._poll, among)
+        if waiting:
+            raise PravegaTimeoutError(
+                f"{record.name}: {waiting} of {len(record.partitions)} commits are decided, but not visible "
+                f"after {limit:g} s. Run it again with the same write id: that only waits on."
+            )
 
     async def _lost(self, record: CommitRecord, transactions: TransactionSet) -> frozenset[int]:
         """The partitions that will never be committed. If nothing is, a zombie cannot commit any of it hereafter."""

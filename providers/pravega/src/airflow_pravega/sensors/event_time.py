@@ -17,7 +17,6 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name, write_name
 from airflow_pravega.intervals import to_xcom
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
-from airflow_pravega.task_failures import failing_for_good
 from airflow_pravega.templated_values import choice_of, time_of
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 
@@ -63,8 +62,7 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
         on_truncated: str = OnTruncated.FAIL.value,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self.stream = stream
+        super().__init__(stream=stream, **kwargs)
         self.since = since
         self.until = until
         self.ahead = ahead
@@ -73,22 +71,16 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
         self.consumer = consumer
         self.on_truncated = on_truncated
 
-    def poke(self, context: Context) -> PokeReturnValue:
-        """Check once; defer if the stream is not complete and the sensor may.
-
-        Raises:
-            AirflowFailException: the stream or the times cannot work.
-            PravegaError: the cluster cannot be reached.
-        """
-        with failing_for_good():
-            config = PravegaHook(self.pravega_conn_id).get_config()
-            stream = StreamName.parse(self.stream, config.scope)
-            times = time_of("since", self.since), time_of("until", self.until)
-            unit = TimeUnit.parse(self.unit)
-            try:
-                return PokeReturnValue(True, LoopThread.shared().run(self._take(config, stream, times, unit, context)))
-            except NotYetError as error:
-                self.log.info("%s: %s", stream, error)
+    def check(self, context: Context) -> PokeReturnValue:
+        """See `PravegaWaitingSensor`."""
+        config = PravegaHook(self.pravega_conn_id).get_config()
+        stream = StreamName.parse(self.stream, config.scope)
+        times = time_of("since", self.since), time_of("until", self.until)
+        unit = TimeUnit.parse(self.unit)
+        try:
+            return PokeReturnValue(True, LoopThread.shared().run(self._take(config, stream, times, unit, context)))
+        except NotYetError as error:
+            self.log.info("%s: %s", stream, error)
         if self.deferrable:
             self.wait_with(
                 PravegaEventTimeTrigger(

@@ -58,10 +58,7 @@ class RunRange:
         self.stream = StreamName.parse(arguments.stream, config.scope)
         self.min_bytes = whole_number("min_bytes", arguments.min_bytes)
         self.on_open = arguments.on_open
-        # The trigger brings back until when the run waits.
-        self.deadline = (
-            datetime.fromisoformat(self._fired["deadline"]) if "deadline" in self._fired else arguments.deadline
-        )
+        self.deadline = arguments.deadline
         self.start = StreamCut.unbounded()
         self.waits_for: CutRecord | None = None
         self._interval = Interval(arguments.consumer or consumer_name(context), self.stream, interval_name(context))

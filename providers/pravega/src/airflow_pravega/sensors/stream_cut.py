@@ -5,7 +5,7 @@ and with `since="last"` the next run starts where this one ended, once it is don
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from airflow.sdk import Context, PokeReturnValue, XComArg
@@ -17,7 +17,6 @@ from aiopravega.loop import LoopThread
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.sensors.run_range import CHAINED, LAST, RangeArguments, RunRange
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
-from airflow_pravega.task_failures import failing_for_good
 from airflow_pravega.templated_values import choice_of
 from airflow_pravega.triggers.interval import PravegaIntervalTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
@@ -76,27 +75,19 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         on_truncated: str = OnTruncated.FAIL.value,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self.stream = stream
+        super().__init__(stream=stream, **kwargs)
         self.since = since
         self.min_bytes = min_bytes
         self.consumer = consumer
         self.on_open = on_open
         self.open_timeout = open_timeout
         self.on_truncated = on_truncated
-        self._waits_since: datetime | None = None
 
-    def poke(self, context: Context) -> PokeReturnValue:
-        """Check once; defer if there is nothing to hand on yet and the sensor may.
-
-        Raises:
-            AirflowFailException: the stream or the cut cannot work, or another run has left its range for too long.
-            PravegaError: the cluster cannot be reached.
-        """
-        with failing_for_good():
-            config = PravegaHook(self.pravega_conn_id).get_config()
-            run_range = RunRange(config, self._range_arguments(context), context, self.fired)
-            taken = LoopThread.shared().run(run_range.take())
+    def check(self, context: Context) -> PokeReturnValue:
+        """See `PravegaWaitingSensor`. An error, too, if another run has left its range for too long."""
+        config = PravegaHook(self.pravega_conn_id).get_config()
+        run_range = RunRange(config, self._range_arguments(context), context, self.fired)
+        taken = LoopThread.shared().run(run_range.take())
         if taken is not None:
             return PokeReturnValue(True, taken)
         common: dict[str, Any] = {"poll_interval": self.poll_interval, "pravega_conn_id": self.pravega_conn_id}
@@ -140,13 +131,6 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
             consumer=self.consumer,
             on_open=choice_of(OnOpen, "on_open", self.on_open),
             on_truncated=choice_of(OnTruncated, "on_truncated", self.on_truncated),
-            deadline=self._waiting_since(context) + self.open_timeout,
+            deadline=self.waits_since(context) + self.open_timeout,
             record=self.record,
         )
-
-    def _waiting_since(self, context: Context) -> datetime:
-        """When this run checked first: a sensor that is rescheduled is a new process at each check."""
-        if self._waits_since is None:
-            first = context["ti"].get_first_reschedule_date(context) if self.reschedule else None
-            self._waits_since = first or datetime.now(UTC)
-        return self._waits_since

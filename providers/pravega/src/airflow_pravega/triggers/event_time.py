@@ -18,13 +18,12 @@ class PravegaEventTimeTrigger(PravegaWaitingTrigger):
     """
 
     def __init__(self, stream: str, until: int, poll_interval: float, pravega_conn_id: str) -> None:
-        super().__init__(poll_interval, pravega_conn_id)
-        self.stream = stream
+        super().__init__(stream, poll_interval, pravega_conn_id)
         self.until = until
 
     def arguments(self) -> dict[str, Any]:
         """See `PravegaWaitingTrigger`."""
-        return {"stream": self.stream, "until": self.until}
+        return {"until": self.until}
 
     async def check(self, client: PravegaClient) -> dict[str, Any] | None:
         """See `PravegaWaitingTrigger`."""

@@ -9,7 +9,7 @@ from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 
 class PravegaIntervalTrigger(PravegaWaitingTrigger):
-    """Fires once, when an interval is done, or skipped or given back: `{"status": "over", "deadline": time}`.
+    """Fires once, when an interval is done, or skipped or given back: `{"status": "over"}`.
 
     Or at its deadline, with the status `late`; and if its range may be taken over, when it has failed, with `failed`.
 
@@ -33,8 +33,7 @@ class PravegaIntervalTrigger(PravegaWaitingTrigger):
         poll_interval: float,
         pravega_conn_id: str,
     ) -> None:
-        super().__init__(poll_interval, pravega_conn_id)
-        self.stream = stream
+        super().__init__(stream, poll_interval, pravega_conn_id)
         self.consumer = consumer
         self.interval = interval
         self.deadline = deadline
@@ -43,7 +42,6 @@ class PravegaIntervalTrigger(PravegaWaitingTrigger):
     def arguments(self) -> dict[str, Any]:
         """See `PravegaWaitingTrigger`."""
         return {
-            "stream": self.stream,
             "consumer": self.consumer,
             "interval": self.interval,
             "deadline": self.deadline,
@@ -62,4 +60,4 @@ class PravegaIntervalTrigger(PravegaWaitingTrigger):
             status = "failed"
         else:
             return None
-        return {"status": status, "deadline": self.deadline}
+        return {"status": status}

@@ -19,14 +19,13 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
     """
 
     def __init__(self, stream: str, since: str, min_bytes: int, poll_interval: float, pravega_conn_id: str) -> None:
-        super().__init__(poll_interval, pravega_conn_id)
-        self.stream = stream
+        super().__init__(stream, poll_interval, pravega_conn_id)
         self.since = since
         self.min_bytes = min_bytes
 
     def arguments(self) -> dict[str, Any]:
         """See `PravegaWaitingTrigger`."""
-        return {"stream": self.stream, "since": self.since, "min_bytes": self.min_bytes}
+        return {"since": self.since, "min_bytes": self.min_bytes}
 
     async def check(self, client: PravegaClient) -> dict[str, Any] | None:
         """See `PravegaWaitingTrigger`."""

@@ -34,6 +34,7 @@ from aiopravega.ledger.commits import (
     job,
     keeper,
     notes,
+    pending,
     protocol,
     transactions,
 )
@@ -53,6 +54,8 @@ INSTANT: Final = frozenset(
         "getEpochSegments",
         "createTransaction",
         "ReadTableKeys",
+        "getCurrentSegments",
+        "GetStreamSegmentInfo",
     }
 )
 
@@ -229,8 +232,19 @@ class Clock(datetime):
 
 
 _READ_TIME: Final[list[ModuleType]] = [
-    commit_ledger, commit_record, cut_ledger, cut_record, expiry, inspection, job, keeper, notes, protocol, transactions
-]  # fmt: skip
+    commit_ledger,
+    commit_record,
+    cut_ledger,
+    cut_record,
+    expiry,
+    inspection,
+    job,
+    keeper,
+    notes,
+    pending,
+    protocol,
+    transactions,
+]
 
 
 def set_clocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from tests.unit.aiopravega.ledger.model.writes import Writes
 from aiopravega.control import TransactionState
 from aiopravega.errors import TableConflictError, WriteSupersededError
 from aiopravega.ledger import CommitRecord, CommitState, StoredCommit, WriteJob
-from aiopravega.ledger.commits import completion, expiry, protocol, verdict
+from aiopravega.ledger.commits import completion, expiry, protocol, settling, verdict
 from aiopravega.ledger.commits.commit_ledger import CommitLedger
 from aiopravega.ledger.commits.commit_record import record_key
 from aiopravega.ledger.commits.protocol import CommitProtocol
@@ -177,12 +177,12 @@ def _replaces_what_it_does_not_read_again(patch: pytest.MonkeyPatch) -> None:
 
 
 def _expires_by_the_machines_clock(patch: pytest.MonkeyPatch) -> None:
-    for module in (expiry, protocol):
+    for module in (expiry, settling):
         patch.setattr(module, "certain_time", lambda _: Clock.now(UTC))
 
 
 def _expires_by_the_stores_clock(patch: pytest.MonkeyPatch) -> None:
-    for module in (expiry, protocol):
+    for module in (expiry, settling):
         patch.setattr(module, "certain_time", lambda witnessed_at: witnessed_at)
 
 

@@ -92,9 +92,9 @@ def _writer(server: Server, name: str, write_id: str, ahead: int, retain: int = 
 async def _expire(process: Process) -> None:
     """What `pravega ledger expire` does."""
     ledger = _ledger(process)
-    for stored in expired([stored async for stored in ledger.records()]):
+    for stored in await expired(ledger.records()):
         await ledger.forget(stored)
 
 
 def _ledger(process: Process) -> CommitLedger:
-    return CommitLedger(process.controller, process.store, SINK.scope)
+    return process.client.commit_ledger(SINK.scope)

@@ -13,7 +13,7 @@ from tests.unit.aiopravega.ledger.model.server import Server
 
 from aiopravega import StreamName
 from aiopravega.errors import PartialCommitError, PravegaError, TransactionAbortedError
-from aiopravega.ledger import CommitLedger, CommitRecord, PartitionCommit
+from aiopravega.ledger import CommitRecord, PartitionCommit
 from aiopravega.ledger.commits.commit_record import KEY_LENGTH
 
 SINK: Final = StreamName("examples", "delays")
@@ -78,7 +78,7 @@ class Writes(Scenario):
 
     async def _write(self, process: Process, number: int) -> tuple[str, int]:
         """What the driver of a job does, as Spark's batch writer does it."""
-        ledger = CommitLedger(process.controller, process.store, SINK.scope)
+        ledger = process.client.commit_ledger(SINK.scope)
         protocol = ledger.protocol(visible_within=60.0 if self.waits else None)
         found = await protocol.begin(SINK, "daily", attempt_of(process.name))
         if isinstance(found, CommitRecord):
