@@ -10,6 +10,7 @@ class CommitProtocol(Face[aio.CommitProtocol]):
     begin = waits(aio.CommitProtocol.begin)
     commit = waits(aio.CommitProtocol.commit)
     finish = waits(aio.CommitProtocol.finish)
+    finish_unfinished = waits(aio.CommitProtocol.finish_unfinished)
     abandon = waits(aio.CommitProtocol.abandon)
 
 
@@ -39,6 +40,7 @@ class CommitLedger(Face[aio.CommitLedger]):
     keeper = calls(aio.CommitLedger.keeper, LeaseKeeper)
     protocol = calls(aio.CommitLedger.protocol, CommitProtocol)
     lookup = waits(aio.CommitLedger.lookup)
+    stored = waits(aio.CommitLedger.stored)
     prepare = waits(aio.CommitLedger.prepare)
     records = iterates(aio.CommitLedger.records)
     amend = waits(aio.CommitLedger.amend)

@@ -26,7 +26,7 @@ class Written:
 async def finished_write(
     client: PravegaClient, stream: StreamName, write_id: str, ledger: str | None = None
 ) -> CommitRecord | None:
-    """The record of a write that is done, or None; what an earlier try decided and did not finish is finished here.
+    """The record of a write that is done, or None; what any driver decided and did not finish is finished here.
 
     Args:
         client: a connected client.
@@ -40,6 +40,7 @@ async def finished_write(
         PravegaError: the cluster cannot be reached.
     """
     protocol = CommitProtocol(client.controller, client.commit_ledger(*ledger_name(ledger, stream.scope)))
+    await protocol.finish_unfinished(stream)
     try:
         found = await protocol.begin(stream, write_id, uuid4())
     except NotFoundError:

@@ -4,9 +4,7 @@ Spark calls these steps in processes of their own, so nothing is kept between th
 """
 
 import logging
-import os
 from collections.abc import Sequence
-from typing import Final
 from uuid import UUID
 
 from aiopravega.blocking import CommitProtocol, LeaseKeeper, PravegaClient
@@ -17,9 +15,6 @@ from pyspark_pravega.write.report import report
 from pyspark_pravega.write.write_options import OnWritten, WriteOptions
 
 logger = logging.getLogger(__name__)
-
-# Spark sets it in the environment of Python workers that get more than one task.
-_REUSED: Final = "SPARK_REUSE_WORKER"
 
 
 def prepare_stream(client: PravegaClient, options: WriteOptions) -> None:
@@ -67,6 +62,8 @@ def check_open(client: PravegaClient, options: WriteOptions) -> None:
 def prepare(client: PravegaClient, options: WriteOptions) -> None:
     """Make what a write needs and may make: scope, stream and, if it is to happen once, the ledger.
 
+    What other jobs have decided of the stream and left is finished first.
+
     Raises:
         NotFoundError: something is missing and may not be made.
         WrongLedgerError: another ledger remembers the stream's writes, or this one was emptied since.
@@ -76,6 +73,7 @@ def prepare(client: PravegaClient, options: WriteOptions) -> None:
         ledger = client.commit_ledger(options.ledger_scope, options.ledger_table)
         ledger.create()
         ledger.mark(options.stream)
+        _protocol(client, options).finish_unfinished(options.stream)
 
 
 def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJob | CommitRecord:
@@ -112,15 +110,6 @@ def already_written(options: WriteOptions, record: CommitRecord, partitions: Seq
 def keeper(client: PravegaClient, options: WriteOptions, job: WriteJob) -> LeaseKeeper:
     """What keeps the transactions of a job open; every task uses it while it runs."""
     return client.commit_ledger(options.ledger_scope, options.ledger_table).keeper(job.sink, job.attempt)
-
-
-def must_note_at_once(job: WriteJob) -> bool:
-    """Whether a task notes its transaction before it ends, because nothing may be left of its process soon.
-
-    Spark lets a Python worker wait a minute for its next task, unless `spark.python.worker.reuse` is false. In a job
-    that takes long, even the loss of an executor meanwhile would be a pity.
-    """
-    return job.runs_long or _REUSED not in os.environ
 
 
 def commit(

@@ -123,8 +123,6 @@ def write_in_transaction(
     batches: Iterable[pa.RecordBatch],
     lease: float,
     keeper: LeaseKeeper,
-    *,
-    note_at_once: bool,
 ) -> Partition:
     """Write a partition into a transaction, durably, and leave it open for the driver.
 
@@ -148,7 +146,7 @@ def write_in_transaction(
         transaction.flush()
         witnessed_at = _witnessed_at(transaction)
         transaction.detach()
-        keeper.keep(transaction.txn_id, at_once=note_at_once)
+        keeper.keep(transaction.txn_id)
     except BaseException:
         _abort(transaction)
         raise

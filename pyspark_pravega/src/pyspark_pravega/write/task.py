@@ -101,7 +101,6 @@ def write_once(
             batches,
             options.lease,
             keeper,
-            note_at_once=job.must_note_at_once(found),
         )
 
 

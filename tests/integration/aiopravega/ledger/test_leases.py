@@ -4,7 +4,6 @@ Leases are the shortest that the server grants here, so that what takes hours is
 """
 
 import asyncio
-import dataclasses
 import time
 import uuid
 
@@ -23,8 +22,8 @@ def make_keeper(ledger, sink):
     """Makes keepers of an attempt, each as in a process of its own; what they keep dies with `close`."""
     keepers = []
 
-    def make(client: PravegaClient, attempt: uuid.UUID) -> LeaseKeeper:
-        keepers.append(LeaseKeeper(client.controller, ledger.notes(attempt), sink, longest=LEASE, note_after=0.2))
+    def make(client: PravegaClient, attempt: uuid.UUID, longest: float = LEASE) -> LeaseKeeper:
+        keepers.append(LeaseKeeper(client.controller, ledger.notes(attempt), sink, longest=longest, look_every=0.2))
         return keepers[-1]
 
     yield make
@@ -32,8 +31,8 @@ def make_keeper(ledger, sink):
         keeper.close()
 
 
-async def test_what_a_dead_process_has_finished_is_kept_open_by_another_one(
-    driver, client, ledger, make_keeper, eventually, events_in
+async def test_what_a_process_has_finished_that_dies_at_once_is_kept_open_by_another_one(
+    driver, client, make_keeper, events_in
 ):
     job = await driver.start()
     finished, other = make_keeper(client, job.attempt), make_keeper(client, job.attempt)
@@ -41,11 +40,6 @@ async def test_what_a_dead_process_has_finished_is_kept_open_by_another_one(
         parts = await driver.write(b"a", b"b", lease=LEASE)
         for part in parts:
             await finished.keep(part.txn_id)
-
-    async def noted() -> bool:
-        return len(await ledger.notes(job.attempt).all()) == len(parts)
-
-    await eventually(noted)
     finished.close()
     async with other:
         await asyncio.sleep(1.5 * LEASE)
@@ -58,7 +52,7 @@ async def test_without_a_task_that_runs_they_end_with_their_leases(driver, clien
     (part,) = await driver.write(b"a", lease=LEASE)
     keeper = make_keeper(client, uuid.uuid4())
     async with keeper:
-        await keeper.keep(part.txn_id, at_once=True)
+        await keeper.keep(part.txn_id)
     keeper.close()
 
     await eventually(lambda: driver.is_thrown_away(part))
@@ -90,13 +84,32 @@ async def test_a_lease_is_renewed_by_one_of_many_processes(driver, ledger):
     assert taken.count(True) == 1
 
 
-async def test_a_write_that_is_over_at_once_notes_nothing(driver, client, ledger, make_keeper, eventually):
+async def test_a_task_that_has_waited_for_others_keeps_their_short_leases(driver, client, make_keeper, events_in):
+    """It has seen no note for long, and cannot know how short leases are here."""
+    job = await driver.start()
+    straggler, finished = make_keeper(client, job.attempt, longest=600.0), make_keeper(client, job.attempt)
+    async with straggler:
+        await asyncio.sleep(1.0)
+        async with finished:
+            parts = await driver.write(b"a", lease=LEASE)
+            await finished.keep(parts[0].txn_id)
+        finished.close()
+        await asyncio.sleep(1.5 * LEASE)
+        await driver.protocol.commit(job, parts)
+
+    assert await events_in() == [b"a"]
+
+
+async def test_after_a_write_there_are_no_notes_and_nobody_looks_for_any(
+    driver, client, ledger, make_keeper, eventually
+):
     job = await driver.start()
     keeper = make_keeper(client, job.attempt)
     async with keeper:
         parts = await driver.write(b"a", b"b")
         for part in parts:
             await keeper.keep(part.txn_id)
+        assert len(await ledger.notes(job.attempt).all()) == len(parts)
         await driver.protocol.commit(job, parts)
 
     async def idle() -> bool:
@@ -111,9 +124,8 @@ async def test_the_end_of_a_write_ends_its_notes_and_what_tasks_that_ran_twice_l
     parts, twice = await driver.write(b"a", b"b"), await driver.write(b"a")
     for part in (*parts, *twice):
         await ledger.notes(job.attempt).note(part.txn_id, LEASE, time.time())
-    old = dataclasses.replace(job, begun_at=job.begun_at - 60)
 
-    await driver.protocol.commit(old, parts)
+    await driver.protocol.commit(job, parts)
 
     assert await ledger.notes(job.attempt).all() == []
     assert await driver.is_thrown_away(twice[0])

@@ -8,7 +8,7 @@ import pytest
 from aiopravega.ledger import CommitProtocol, CommitRecord, CommitState, PartitionCommit, WriteJob
 from aiopravega.ledger.commits import expiry
 from aiopravega.ledger.commits.commit_record import record_key
-from aiopravega.ledger.commits.notes import NOTES_FROM
+from aiopravega.ledger.commits.table_keys import NOTES_FROM
 
 DAY = 24 * 3600.0
 

@@ -4,21 +4,32 @@ It stores and finds records. What they mean, and the transactions in them, is th
 `aiopravega.ledger.commits.protocol`.
 """
 
+import logging
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 from aiopravega.control import Controller
-from aiopravega.errors import ConfigurationError, LedgerError, TableConflictError, WriteSupersededError
+from aiopravega.errors import (
+    ConfigurationError,
+    LedgerError,
+    PravegaError,
+    TableConflictError,
+    WriteSupersededError,
+)
 from aiopravega.ledger.commits.commit_record import KEY_LENGTH, CommitRecord, StoredCommit, record_key
 from aiopravega.ledger.commits.keeper import Keepers, LeaseKeeper
 from aiopravega.ledger.commits.mark import mark
-from aiopravega.ledger.commits.notes import IDENTITY_KEY, LeaseNotes, is_record
+from aiopravega.ledger.commits.notes import LeaseNotes
+from aiopravega.ledger.commits.pending import PendingWrites
 from aiopravega.ledger.commits.protocol import DEFAULT_POLL, DEFAULT_RETAIN, DEFAULT_VISIBLE_WITHIN, CommitProtocol
 from aiopravega.ledger.commits.sweeper import Sweeper
+from aiopravega.ledger.commits.table_keys import IDENTITY_KEY, is_record
 from aiopravega.names import StreamName, check_name
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
+
+logger = logging.getLogger(__name__)
 
 # Pravega's table names have letters, digits, dots and hyphens.
 DEFAULT_TABLE = "commit-ledger"
@@ -100,6 +111,11 @@ class CommitLedger:
         """What removes old records."""
         return Sweeper(self._table)
 
+    @property
+    def pending(self) -> PendingWrites:
+        """Which writes are decided and not done."""
+        return PendingWrites(self._table)
+
     def notes(self, attempt: UUID) -> LeaseNotes:
         """The transactions of an attempt that are kept open for it."""
         return LeaseNotes(self._table, attempt)
@@ -125,17 +141,24 @@ class CommitLedger:
             TableNotFoundError: there is no such table.
             LedgerError: the record is of another version.
         """
-        entry = await self._table.get(record_key(sink, write_id))
+        return await self.stored(record_key(sink, write_id))
+
+    async def stored(self, key: bytes) -> StoredCommit | None:
+        """The record of a key, or None; it raises what `lookup` raises."""
+        entry = await self._table.get(key)
         return None if entry is None else StoredCommit(CommitRecord.from_json(entry.value), entry.version)
 
     async def prepare(self, record: CommitRecord, replaces: StoredCommit | None = None) -> StoredCommit:
         """Put a `prepared` record where there is none, or only `replaces`. From here on the write is decided.
+
+        Before, it is noted as pending: who comes next finds it without a look through the ledger.
 
         Raises:
             WriteSupersededError: another attempt was first.
             LedgerError: the record is too large.
         """
         key, value = record_key(record.sink, record.write_id), record.to_json()
+        await self.pending.note(record)
         try:
             if replaces is None:
                 version = await self._table.put_if_absent(key, value)
@@ -146,6 +169,7 @@ class CommitLedger:
             found = await self.lookup(record.sink, record.write_id)
             if found is not None and found.record.attempt == record.attempt:
                 return found
+            await self._settled(record)
             winner = "another attempt" if found is None else f"attempt {found.record.attempt}"
             raise WriteSupersededError(
                 f"{record.name}: {winner} has decided it before attempt {record.attempt}; this attempt commits "
@@ -184,11 +208,20 @@ class CommitLedger:
         """
         record = stored.record.done(datetime.now(UTC))
         try:
-            return await self.amend(stored, record)
+            finished = await self.amend(stored, record)
         except TableConflictError:
             found = await self.lookup(record.sink, record.write_id)
-            if found is not None and found.record.attempt == record.attempt and found.record.done_at is not None:
-                return found
-            raise WriteSupersededError(
-                f"{record.name}: its record was replaced while attempt {record.attempt} finished it"
-            ) from None
+            if found is None or found.record.attempt != record.attempt or found.record.done_at is None:
+                raise WriteSupersededError(
+                    f"{record.name}: its record was replaced while attempt {record.attempt} finished it"
+                ) from None
+            finished = found
+        await self._settled(record)
+        return finished
+
+    async def _settled(self, record: CommitRecord) -> None:
+        """Note that nobody needs to finish an attempt; that this fails does no harm."""
+        try:
+            await self.pending.remove(record.sink, record.attempt)
+        except PravegaError as error:
+            logger.warning("%s is still noted as pending; the next write removes that: %s", record.name, error)

@@ -8,13 +8,16 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from aiopravega.control import Controller, TransactionState
 from aiopravega.errors import LedgerError, NotFoundError
-from aiopravega.ledger.commits.commit_ledger import CommitLedger
 from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, StoredCommit
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.commits.verdict import Verdict, inside, judge, opened
+
+if TYPE_CHECKING:
+    from aiopravega.ledger.commits.commit_ledger import CommitLedger
 
 
 class Standing(StrEnum):
@@ -86,7 +89,7 @@ async def inspect(controller: Controller, stored: StoredCommit) -> Inspection:
     return Inspection(stored, _BY_VERDICT[verdict], states)
 
 
-async def resolve(controller: Controller, ledger: CommitLedger, found: Inspection, decision: Resolution) -> None:
+async def resolve(controller: Controller, ledger: "CommitLedger", found: Inspection, decision: Resolution) -> None:
     """Do what a person has decided. Transactions that are still open are aborted first, so that nothing comes after.
 
     Raises:

@@ -2,14 +2,10 @@
 
 import time
 from dataclasses import dataclass, field
-from typing import Final
 from uuid import UUID
 
 from aiopravega.ledger.commits.commit_record import StoredCommit
 from aiopravega.names import StreamName
-
-# A write that has run for so many seconds may last for long.
-_LONG: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +33,6 @@ class WriteJob:
     def age(self) -> float:
         """Seconds since it was begun, as far as this machine's clock agrees with that of the driver."""
         return time.time() - self.begun_at
-
-    @property
-    def runs_long(self) -> bool:
-        """Whether it has run for so long that it may last for long."""
-        return self.age > _LONG
 
     def __str__(self) -> str:
         return f"write {self.write_id!r} to {self.sink}"

@@ -1,11 +1,12 @@
 """Keeping the transactions of finished tasks open until their write is decided.
 
 A task that has ended has no process of its own any more that renews its lease, and the other tasks of its write may go
-on for hours. So the transactions of finished tasks are noted in the ledger's table, and every process that runs a task
-of the same attempt looks at the notes from time to time and renews what is due. As long as a write has a task that
-runs, all of it is kept open; when it has none, it ends by itself. No process and no machine is needed in particular.
+on for hours. So each task notes its transaction in the ledger's table before it ends, and every process that runs a
+task of the same attempt looks at the notes from time to time and renews what is due. As long as a write has a task
+that runs, all of it is kept open; when it has none, it ends by itself. No process and no machine is needed in
+particular.
 
-A write that is over within seconds pays for none of this: notes are made later, and not by the task.
+A write that is over within seconds pays for one update of the table per task; nobody looks at the notes by then.
 """
 
 import asyncio
@@ -25,8 +26,9 @@ from aiopravega.names import StreamName
 
 logger = logging.getLogger(__name__)
 
-# When a transaction is noted, in seconds after its task, at the latest. Spark ends an idle Python worker after 60.
-NOTE_AFTER: Final = 10.0
+# How often a process looks for notes while there are none, in seconds. A server may allow leases of 15 s only, and it
+# is the notes that show how long leases are.
+_LOOK_EVERY: Final = 5.0
 # A lease is renewed after this share of it, and the notes are looked at several times meanwhile.
 _RENEW_AFTER: Final = 1 / 3
 _LOOKS_PER_LEASE: Final = 6
@@ -46,7 +48,7 @@ class LeaseKeeper:
         notes: the attempt's notes.
         sink: the stream of the transactions.
         longest: the longest lease to ask for, in seconds.
-        note_after: seconds after which a transaction is noted.
+        look_every: seconds between two looks for notes while there are none.
     """
 
     def __init__(
@@ -56,16 +58,15 @@ class LeaseKeeper:
         sink: StreamName,
         *,
         longest: float = LONGEST_LEASE,
-        note_after: float = NOTE_AFTER,
+        look_every: float = _LOOK_EVERY,
     ) -> None:
         self._controller = controller
         self._notes = notes
         self._sink = sink
         self._longest = longest
-        self._note_after = note_after
+        self._look_every = look_every
         self._running = 0
         self._last_end = time.monotonic()
-        self._fresh: set[UUID] = set()  # not noted yet
         self._noted: set[UUID] = set()  # by this process, and not known to be decided
         self._seen: dict[tuple[bytes, int], float] = {}  # when each version of a note was first seen
         self._loop: asyncio.Task[None] | None = None
@@ -82,19 +83,15 @@ class LeaseKeeper:
         self._running -= 1
         self._last_end = time.monotonic()
 
-    async def keep(self, txn_id: UUID, *, at_once: bool = False) -> None:
-        """Keep a transaction open that has all its events.
-
-        With `at_once` it is noted before this returns, for a process that may end right afterwards.
+    async def keep(self, txn_id: UUID) -> None:
+        """Keep a transaction open that has all its events: it is noted when this returns, and this process may end.
 
         Raises:
             TransactionAbortedError: it is aborted, or its lease has run out.
         """
-        if at_once:
-            await self._note(txn_id)
-        else:
-            await hold_transaction(self._controller, self._sink, txn_id, self._longest)
-            self._fresh.add(txn_id)
+        lease = await hold_transaction(self._controller, self._sink, txn_id, self._longest)
+        await self._notes.note(txn_id, lease, time.time())
+        self._noted.add(txn_id)
 
     def close(self) -> None:
         """Stop; what is noted is kept open by others."""
@@ -107,42 +104,25 @@ class LeaseKeeper:
         return self._loop is not None and self._loop.done()
 
     async def _keep(self) -> None:
-        next_look = 0.0
+        pause = self._look_every
         while self._is_needed():
-            await asyncio.sleep(self._note_after * random.uniform(0.5, 1.0))  # not all processes at the same time
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # not all processes at the same time
             try:
-                await each(self._note_fresh, list(self._fresh), _AT_ONCE)
-                if time.monotonic() >= next_look and (self._running or self._noted):
-                    lease = await self._look()
-                    next_look = time.monotonic() + lease / _LOOKS_PER_LEASE
+                pause = await self._look()
             except PravegaError as error:  # the next time may be early enough
                 logger.warning("could not renew leases of transactions of %s: %s", self._sink, error)
 
     def _is_needed(self) -> bool:
-        if self._running or self._fresh:
-            return True
-        return bool(self._noted) and time.monotonic() - self._last_end < _LINGER
-
-    async def _note(self, txn_id: UUID) -> None:
-        lease = await hold_transaction(self._controller, self._sink, txn_id, self._longest)
-        await self._notes.note(txn_id, lease, time.time())
-        self._noted.add(txn_id)
-
-    async def _note_fresh(self, txn_id: UUID) -> None:
-        try:
-            await self._note(txn_id)
-        except TransactionError as error:
-            logger.debug("%s", error)  # decided, as most are by now
-        self._fresh.discard(txn_id)
+        return bool(self._running) or (bool(self._noted) and time.monotonic() - self._last_end < _LINGER)
 
     async def _look(self) -> float:
-        """Renew what is due; returns the shortest lease among all."""
+        """Renew what is due; returns the seconds until the next look."""
         notes = await self._notes.all()
         now = time.monotonic()
         self._seen = {version: self._seen.get(version, now) for version in ((note.key, note.version) for note in notes)}
         self._noted &= {note.txn_id for note in notes}  # notes go when the write is decided
         await each(self._renew, [note for note in notes if self._is_due(note)], _AT_ONCE)
-        return min([self._longest, *(note.lease for note in notes)])
+        return min((note.lease / _LOOKS_PER_LEASE for note in notes), default=self._look_every)
 
     def _is_due(self, note: LeaseNote) -> bool:
         """Whether nobody has renewed it for long, by this machine's clock or since this process has seen it.
@@ -160,7 +140,7 @@ class LeaseKeeper:
             lease = await hold_transaction(self._controller, self._sink, note.txn_id, note.lease)
         except TransactionError as error:
             logger.debug("%s", error)
-            await self._notes.remove([note])
+            await self._notes.remove([note.key])
             return
         if lease < note.lease:  # it nears the longest life that the server grants
             await self._notes.note(note.txn_id, lease, time.time())

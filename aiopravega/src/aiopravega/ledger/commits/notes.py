@@ -7,7 +7,7 @@ a conditional update, and renews the lease. Which ones are due, and when notes a
 
 import hashlib
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
@@ -16,19 +16,10 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aiopravega.errors import LedgerError, TableConflictError
-from aiopravega.ledger.commits.commit_record import KEY_LENGTH
+from aiopravega.ledger.commits.table_keys import NOTE_PREFIX, is_dead
 from aiopravega.tables import KeyValueTable, TableEntry
 
-# Keys are as long as those of records, which are hashes: one in 2**64 of these begins like this, or comes after it, so
-# that a look at the notes does not pass over records.
-_PREFIX: Final = b"\xffleases\xff"
 _TXN_BYTES: Final = 8
-# The entry that tells a ledger from all others. Its key comes before those of notes.
-IDENTITY_KEY: Final = b"\xffidentity\xff".ljust(KEY_LENGTH, b"\0")
-# No key of a record comes after it.
-NOTES_FROM: Final = _PREFIX + b"\0" * (KEY_LENGTH - len(_PREFIX))
-# A transaction lives for a day at most (`controller.transaction.execution.timeBound.days`); clocks may differ.
-_LONGEST_LIFE: Final = 2 * 24 * 3600.0
 
 
 class _Value(BaseModel):
@@ -59,17 +50,25 @@ class LeaseNotes:
 
     def __init__(self, table: KeyValueTable, attempt: UUID) -> None:
         self._table = table
-        self._start = _PREFIX + attempt.bytes
+        self._start = NOTE_PREFIX + attempt.bytes
 
     async def note(self, txn_id: UUID, lease: float, held_at: float) -> None:
         """Note a transaction."""
-        await self._table.put(self._key(txn_id), _value(txn_id, lease, held_at))
+        await self._table.put(self.key(txn_id), _value(txn_id, lease, held_at))
 
     async def all(self) -> list[LeaseNote]:
         """All notes of the attempt."""
+        return await self.read(await self.keys())
+
+    async def keys(self) -> list[bytes]:
+        """The keys of all notes of the attempt."""
         first, last = self._start + b"\0" * _TXN_BYTES, self._start + b"\xff" * _TXN_BYTES
+        return [key async for keys in self._table.key_pages(first, last) for key in keys]
+
+    async def read(self, keys: Sequence[bytes]) -> list[LeaseNote]:
+        """The notes of keys; some may be gone."""
         found = []
-        async for entry in self._table.entries(first, last):
+        for entry in await self._table.get_all(keys):
             value = _read(entry)
             found.append(LeaseNote(value.txn_id, value.lease, value.held_at, entry.key, entry.version))
         return found
@@ -82,27 +81,18 @@ class LeaseNotes:
             return False
         return True
 
-    async def remove(self, notes: Iterable[LeaseNote]) -> None:
+    async def remove(self, keys: Iterable[bytes]) -> None:
         """Remove notes."""
-        await self._table.remove_all([note.key for note in notes])
+        await self._table.remove_all(keys)
 
-    def _key(self, txn_id: UUID) -> bytes:
+    def key(self, txn_id: UUID) -> bytes:
+        """The key of the note of a transaction."""
         return self._start + hashlib.sha256(txn_id.bytes).digest()[:_TXN_BYTES]
 
 
-def is_record(key: bytes) -> bool:
-    """Whether a key of the ledger's table is that of a write's record."""
-    return key != IDENTITY_KEY and not is_note(key)
-
-
-def is_note(key: bytes) -> bool:
-    """Whether a key of the ledger's table is that of a note."""
-    return key.startswith(_PREFIX)
-
-
-def is_dead(entry: TableEntry, now: datetime) -> bool:
+def is_dead_note(entry: TableEntry, now: datetime) -> bool:
     """Whether a note is so old that its transaction has ended."""
-    return now.timestamp() - _read(entry).held_at > _LONGEST_LIFE
+    return is_dead(_read(entry).held_at, now)
 
 
 def _read(entry: TableEntry) -> _Value:

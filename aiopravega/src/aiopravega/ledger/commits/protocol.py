@@ -24,8 +24,8 @@ from aiopravega.ledger.authors import myself
 from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit, record_key
 from aiopravega.ledger.commits.completion import completed
 from aiopravega.ledger.commits.expiry import certain_time
+from aiopravega.ledger.commits.finishing import FINISH_WITHIN, PendingFinisher
 from aiopravega.ledger.commits.job import WriteJob
-from aiopravega.ledger.commits.keeper import NOTE_AFTER
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.commits.verdict import Verdict, describe_forgotten, judge, listed, lost, opened
 from aiopravega.names import StreamName
@@ -40,8 +40,6 @@ DEFAULT_VISIBLE_WITHIN = 60.0
 DEFAULT_POLL = 0.05
 # How long a write is remembered, in seconds: whoever starts it again later writes it again.
 DEFAULT_RETAIN = 30 * 24 * 3600.0
-# A write that was over after so many seconds has no notes of transactions.
-_SHORT = NOTE_AFTER / 2
 
 
 class CommitProtocol:
@@ -89,7 +87,6 @@ class CommitProtocol:
             return found.record
         logger.info("%s was decided by attempt %s: finishing it", job, found.record.attempt)
         result = await self._finish_other(found)
-        await self._settle(sink, found.record.attempt, kept=found.record.transactions)
         if isinstance(result, CommitRecord):
             return result
         if len(result) == len(found.record.partitions):
@@ -141,7 +138,7 @@ class CommitProtocol:
         logger.info("%s is decided: attempt %s, %d transactions", job, job.attempt, len(wanted))
         result = await self._commit_all(stored, transactions)
         surplus = [part.txn_id for part in partitions if not job.needs(part.partition)]
-        await self._settle(job.sink, job.attempt, surplus, record.transactions, noted=job.age > _SHORT)
+        await self._settle(job.sink, job.attempt, surplus, record.transactions)
         if isinstance(result, CommitRecord):
             await self._sweep(result)
             return result
@@ -164,7 +161,18 @@ class CommitProtocol:
         result = await self._finish_other(stored)
         return result if isinstance(result, CommitRecord) else None
 
-    async def abandon(self, job: WriteJob, transactions: Iterable[UUID]) -> None:
+    async def finish_unfinished(self, sink: StreamName, within: float = FINISH_WITHIN) -> int:
+        """Finish what drivers of any write to a stream have decided and left, as every write should before its own.
+
+        Of a write that cannot be finished, what is open is aborted if nothing of it is visible. It takes `within`
+        seconds at most and never fails: what could not be finished is a warning, which names the write.
+
+        Returns:
+            How many writes were finished.
+        """
+        return await PendingFinisher(self._controller, self._ledger, self).finish(sink, within)
+
+    async def abandon(self, job: WriteJob, transactions: Collection[UUID]) -> None:
         """Abort the transactions of an attempt that failed, unless it is decided: then a restart finishes it.
 
         It never fails: what cannot be aborted now is logged and times out.
@@ -183,19 +191,21 @@ class CommitProtocol:
         self,
         sink: StreamName,
         attempt: UUID,
-        surplus: Iterable[UUID] = (),
+        surplus: Collection[UUID] = (),
         kept: Collection[UUID] = (),
-        noted: bool = True,
     ) -> None:
         """Abort what an attempt has in transactions and is not wanted, and drop the notes that keep them open.
 
         Tasks that ran twice leave such transactions, and their ids only in the notes.
         """
+        notes = self._ledger.notes(attempt)
         try:
-            notes = await self._ledger.notes(attempt).all() if noted else []
-            unwanted = {*surplus, *(note.txn_id for note in notes)}.difference(kept)
+            keys = await notes.keys()
+            known = {notes.key(txn_id) for txn_id in (*surplus, *kept)}
+            others = await notes.read([key for key in keys if key not in known])
+            unwanted = {*surplus, *(note.txn_id for note in others)}.difference(kept)
             await TransactionSet(self._controller, sink, dict(enumerate(unwanted))).abort()
-            await self._ledger.notes(attempt).remove(notes)
+            await notes.remove(keys)
         except PravegaError as error:
             logger.warning("transactions of attempt %s on %s are left to their leases: %s", attempt, sink, error)
 
@@ -210,6 +220,11 @@ class CommitProtocol:
 
     async def _finish_other(self, stored: StoredCommit) -> CommitRecord | frozenset[int]:
         """Finish what an earlier attempt decided; or the partitions of it that are lost, when the rest is committed."""
+        result = await self._complete(stored)
+        await self._settle(stored.record.sink, stored.record.attempt, kept=stored.record.transactions)
+        return result
+
+    async def _complete(self, stored: StoredCommit) -> CommitRecord | frozenset[int]:
         record = stored.record
         transactions = self._transactions(record.sink, record.partitions)
         states = await transactions.states()

@@ -13,7 +13,15 @@ from typing import Final
 from aiopravega.bounded import each
 from aiopravega.errors import TableConflictError
 from aiopravega.ledger.commits.commit_record import CommitRecord
-from aiopravega.ledger.commits.notes import NOTES_FROM, is_dead, is_note, is_record
+from aiopravega.ledger.commits.notes import is_dead_note
+from aiopravega.ledger.commits.pending import is_dead_pending
+from aiopravega.ledger.commits.table_keys import (
+    NOTE_PREFIX,
+    NOTES_FROM,
+    PENDING_FROM,
+    PENDING_PREFIX,
+    is_record,
+)
 from aiopravega.tables import KeyValueTable, TableEntry
 
 logger = logging.getLogger(__name__)
@@ -35,7 +43,7 @@ class Sweeper:
         return 0 if key[-1] % _ONE_IN else await self.sweep(key, now)
 
     async def sweep(self, key: bytes, now: datetime) -> int:
-        """Remove records that may be forgotten, among some after `key`, and dead notes.
+        """Remove records that may be forgotten, among some after `key`, and dead notes of leases and of pending writes.
 
         `now` is a time that has passed for certain; see `aiopravega.ledger.commits.expiry`.
 
@@ -45,7 +53,7 @@ class Sweeper:
         keys = await self._keys(key)
         if len(keys) < _LOOKED_AT:  # the end of the table: continue at its beginning
             keys += [other for other in await self._keys(b"") if other < key][: _LOOKED_AT - len(keys)]
-        keys += await self._keys(NOTES_FROM)
+        keys += [*await self._keys(NOTES_FROM), *await self._keys(PENDING_FROM)]
         old = [entry for entry in await self._table.get_all(list(dict.fromkeys(keys))) if _is_old(entry, now)]
         removed = sum(await each(self._remove, old, _AT_ONCE))
         if removed:
@@ -66,8 +74,10 @@ class Sweeper:
 
 
 def _is_old(entry: TableEntry, now: datetime) -> bool:
-    if is_note(entry.key):
-        return is_dead(entry, now)
+    if entry.key.startswith(NOTE_PREFIX):
+        return is_dead_note(entry, now)
+    if entry.key.startswith(PENDING_PREFIX):
+        return is_dead_pending(entry, now)
     if not is_record(entry.key):
         return False
     expires_at = CommitRecord.from_json(entry.value).expires_at

@@ -1,0 +1,106 @@
+"""The pending writes of a stream, decided and not done: an index, so that nobody has to read all records for them.
+
+An entry is put before its record, and removed after the record is done. It only shows the way: one without a record is
+harmless, and a record without one is not lost, but found by whoever starts the write again, or by a look through the
+whole ledger. Each attempt has an entry of its own, so that what is removed is never that of another one.
+"""
+
+import hashlib
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from aiopravega.errors import LedgerError
+from aiopravega.ledger.commits.commit_record import KEY_LENGTH, CommitRecord, record_key
+from aiopravega.ledger.commits.table_keys import PENDING_PREFIX, is_dead
+from aiopravega.names import StreamName
+from aiopravega.tables import KeyValueTable, TableEntry
+
+_ATTEMPT_BYTES: Final = 16
+_STREAM_BYTES: Final = KEY_LENGTH - len(PENDING_PREFIX) - _ATTEMPT_BYTES
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[1] = 1
+    sink: StreamName
+    write_id: str
+    record: str
+    noted_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class PendingWrite:
+    """An attempt that has decided a write, or is about to; `record` is the key of the write's record."""
+
+    sink: StreamName
+    write_id: str
+    attempt: UUID
+    record: bytes
+
+    @property
+    def name(self) -> str:
+        """What it is about, for messages."""
+        return f"write {self.write_id!r} to {self.sink} (attempt {self.attempt})"
+
+
+class PendingWrites:
+    """The entries of pending writes in a ledger's table."""
+
+    def __init__(self, table: KeyValueTable) -> None:
+        self._table = table
+
+    async def note(self, record: CommitRecord) -> None:
+        """Note that an attempt is about to put this record."""
+        value = _Value(
+            sink=record.sink,
+            write_id=record.write_id,
+            record=record_key(record.sink, record.write_id).hex(),
+            noted_at=time.time(),
+        )
+        await self._table.put(_key(record.sink, record.attempt), value.model_dump_json().encode())
+
+    async def of(self, sink: StreamName) -> list[PendingWrite]:
+        """The pending writes to a stream.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            LedgerError: an entry is not one that this release reads.
+        """
+        first = _start(sink) + b"\0" * _ATTEMPT_BYTES
+        last = _start(sink) + b"\xff" * _ATTEMPT_BYTES
+        entries = [entry async for entry in self._table.entries(first, last)]
+        return [
+            PendingWrite(sink, value.write_id, UUID(bytes=entry.key[-_ATTEMPT_BYTES:]), bytes.fromhex(value.record))
+            for entry in entries
+            if (value := _read(entry)).sink == sink  # keys have a part of the stream's hash only
+        ]
+
+    async def remove(self, sink: StreamName, attempt: UUID) -> None:
+        """Remove the entry of an attempt; there need be none."""
+        await self._table.remove_all([_key(sink, attempt)])
+
+
+def is_dead_pending(entry: TableEntry, now: datetime) -> bool:
+    """Whether an entry is so old that the transactions of its attempt have ended."""
+    return is_dead(_read(entry).noted_at, now)
+
+
+def _start(sink: StreamName) -> bytes:
+    return PENDING_PREFIX + hashlib.sha256(str(sink).encode()).digest()[:_STREAM_BYTES]
+
+
+def _key(sink: StreamName, attempt: UUID) -> bytes:
+    return _start(sink) + attempt.bytes
+
+
+def _read(entry: TableEntry) -> _Value:
+    try:
+        return _Value.model_validate_json(entry.value)
+    except ValidationError as error:
+        raise LedgerError(f"not an entry of a pending write that this release reads: {error}") from None

@@ -1,0 +1,30 @@
+"""Which entries the table of a commit ledger has, by their keys. No I/O.
+
+Most are records of writes, whose keys are hashes. The others have keys of the same length that begin in ways of their
+own: one hash in 2**64 does so, or comes after them, so that a look at them does not pass over records.
+"""
+
+from datetime import datetime
+from typing import Final
+
+from aiopravega.ledger.commits.commit_record import KEY_LENGTH
+
+# Notes of open transactions (`aiopravega.ledger.commits.notes`), and of pending writes (`….pending`).
+NOTE_PREFIX: Final = b"\xffleases\xff"
+PENDING_PREFIX: Final = b"\xffpending\xff"
+# The entry that tells a ledger from all others.
+IDENTITY_KEY: Final = b"\xffidentity\xff".ljust(KEY_LENGTH, b"\0")
+NOTES_FROM: Final = NOTE_PREFIX.ljust(KEY_LENGTH, b"\0")
+PENDING_FROM: Final = PENDING_PREFIX.ljust(KEY_LENGTH, b"\0")
+# A transaction lives for a day at most (`controller.transaction.execution.timeBound.days`); clocks may differ.
+_LONGEST_LIFE: Final = 2 * 24 * 3600.0
+
+
+def is_record(key: bytes) -> bool:
+    """Whether a key of the ledger's table is that of a write's record."""
+    return key != IDENTITY_KEY and not key.startswith((NOTE_PREFIX, PENDING_PREFIX))
+
+
+def is_dead(noted_at: float, now: datetime) -> bool:
+    """Whether an entry that is not a record was put so long ago that the transactions it is about have ended."""
+    return now.timestamp() - noted_at > _LONGEST_LIFE
