@@ -8,22 +8,26 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
+from tests.faults.case import Case
 from tests.faults.field import Field
 from tests.faults.process import wait_until
 from tests.faults.rows import Rows
 
-from aiopravega import StreamName
+from aiopravega import ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.control import TransactionState
-from aiopravega.ledger import DEFAULT_TABLE, CommitRecord, CommitState, PartitionCommit
+from aiopravega.ledger import CommitRecord, CommitState, PartitionCommit, ledger_name
 from aiopravega.ledger.commits.commit_record import record_key
 
 Meanwhile = Callable[[Field], None]
+Change = Callable[[Field, Case], None]
 # What the server with short leases grants at most, and how much later its end shows at the latest.
 LEASE_SECONDS = 20
 LEASE_ENDS_SECONDS = 6
 _DAY = 86_400.0
-_OTHERS = "others"
+# Streams of another job. Its writes remove only some records: those that follow their own keys, in either half of the
+# table.
+_OTHERS = {"others-0": 0, "others-1": 0x80}
 
 
 def nothing(_: Field) -> None:
@@ -41,65 +45,91 @@ def streams_scale(field: Field) -> None:
     field.scale(5)
 
 
-def streams_sealed(field: Field) -> None:
-    """Seal all streams."""
+def for_all(change: Change) -> Meanwhile:
+    """The same for the streams of all cases."""
+
+    def meanwhile(field: Field) -> None:
+        for case in field.cases:
+            change(field, case)
+
+    return meanwhile
+
+
+def sealed(field: Field, case: Case) -> None:
+    """Seal the stream."""
     with PravegaClient(field.config) as client:
-        for name in field.streams:
-            client.seal_stream(field.scope, name)
+        client.seal_stream(field.scope, case.name)
 
 
-def streams_made_again(field: Field) -> None:
-    """Delete all streams, and make them again under the same names."""
+def made_again(field: Field, case: Case) -> None:
+    """Delete the stream, and make it again under the same name."""
     with PravegaClient(field.config) as client:
-        for name in field.streams:
-            client.delete_stream(field.scope, name)
-    field.make_streams()
+        client.delete_stream(field.scope, case.name)
+        client.create_stream(field.scope, case.name, ScalingPolicy.fixed(case.segments))
 
 
-def checkpoints_put_back(field: Field) -> None:
-    """Make every query's checkpoint what it was after the first micro-batch, as a backup has it."""
-    for case in field.cases:
-        for kind in ("offsets", "commits"):
-            folder = field.checkpoint(case) / kind
-            for path in folder.iterdir() if folder.exists() else ():
-                if path.name.strip(".").removesuffix(".crc") != "0":
-                    path.unlink()
+def checkpoint_put_back(field: Field, case: Case) -> None:
+    """Make a query's checkpoint what it was after the first micro-batch, as a backup has it."""
+    for kind in ("offsets", "commits"):
+        folder = field.checkpoint(case) / kind
+        for path in folder.iterdir() if folder.exists() else ():
+            if path.name.strip(".").removesuffix(".crc") != "0":
+                path.unlink()
 
 
-def checkpoints_deleted(field: Field) -> None:
-    """Delete the checkpoint of every query."""
-    for case in field.cases:
-        shutil.rmtree(field.checkpoint(case))
+def checkpoint_deleted(field: Field, case: Case) -> None:
+    """Delete a query's checkpoint."""
+    shutil.rmtree(field.checkpoint(case))
 
 
-def ledger_deleted(field: Field) -> None:
+def ledger_deleted(field: Field, case: Case) -> None:
     """Delete the table of the commit ledger."""
+    scope, table = ledger_name(case.options.get("commit_ledger", "").format(scope=field.scope), field.scope)
     with PravegaClient(field.config) as client:
-        assert client.delete_table(field.scope, DEFAULT_TABLE)
+        client.delete_table(scope, table)
 
 
-def another_job_forgets(field: Field, *, clock_days: float = 0.0) -> None:
+def made_old(field: Field, case: Case) -> None:
+    """Let all that the ledger has of the stream be two days old."""
+    ago = timedelta(days=2)
+    with PravegaClient(field.config) as client:
+        ledger = client.commit_ledger(field.scope)
+        for stored in list(ledger.records()):
+            record = stored.record
+            if record.sink.stream == case.name and record.done_at and record.witnessed_at:
+                times = {"done_at": record.done_at - ago, "witnessed_at": record.witnessed_at - ago}
+                ledger.amend(stored, record.model_copy(update=times))
+
+
+def another_job_forgets(field: Field) -> None:
     """Let another job, with the same ledger, remember its writes for a day, and remove the old records of all.
 
-    `clock_days` is how far its clock is ahead. It is certain that it removes records: it removes one that is old by
-    every clock, which is put there for it.
+    Its clock is 40 days ahead. It is certain that it removes records: it removes one that is old by every clock, which
+    is put there for it.
     """
-    stream = StreamName(field.scope, _OTHERS)
     old = _put_old_record(field, StreamName(field.scope, "long-ago"))
-    write = {
-        "stream": _OTHERS,
-        "kind": "batch",
-        # Only some writes remove records: those whose keys end like this, among others.
-        "write_id": next(name for number in count() if not record_key(stream, name := f"write {number}")[-1]),
-        "rows": asdict(Rows(seed=1)),
-        "options": {"commit_ledger_retain_days": "1"},
-    }
-    seconds = clock_days * _DAY
-    job = field.start_writes([write], plan=field.clock_plan({"driver": seconds, "executor": seconds}))
+    writes = [
+        {
+            "stream": stream,
+            "kind": "batch",
+            "write_id": _removing_id(StreamName(field.scope, stream), half),
+            "rows": asdict(Rows(seed=1)),
+            "options": {"commit_ledger_retain_days": "1"},
+        }
+        for stream, half in _OTHERS.items()
+    ]
+    skew = 40 * _DAY
+    job = field.start_writes(writes, plan=field.clock_plan({"driver": skew, "executor": skew}))
     job.end()
-    assert field.told(job, _OTHERS) == "written", job.said()
+    assert {field.told(job, stream) for stream in _OTHERS} == {"written"}, job.said()
     with PravegaClient(field.config) as client:
         assert client.commit_ledger(field.scope).lookup(old.sink, old.write_id) is None, "no old record was removed"
+
+
+def _removing_id(stream: StreamName, half: int) -> str:
+    """The id of a write that removes old records: not all do, but all whose keys end like this."""
+    keys = ((name, record_key(stream, name)) for name in map(str, count()))
+    return next(name for name, key in keys if not key[-1] and key[0] & 0x80 == half)
 
 
 def _put_old_record(field: Field, stream: StreamName) -> CommitRecord:

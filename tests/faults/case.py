@@ -1,7 +1,8 @@
 """What a case of the fault matrix is, and what comes out of one."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from tests.faults.rows import SOURCE_ROWS, Rows
 
@@ -21,6 +22,7 @@ _TRIGGER_BYTES = 40_000
 class Case:
     """One write that meets one fault: at the `nth` time that any process of the job comes to a side of a point.
 
+    `words` say what happens, if that is not the same for all cases of its round; `between` does it, between two runs.
     What ends with `again` is of the run after the fault, if it differs. `{scope}` in the value of an option is the
     scope of the streams. With `adds`, the run after the fault is another write, whose rows follow those of the first
     one. `named`: whether batch jobs have a write id. With `foreach`, the query writes each micro-batch as a batch.
@@ -44,6 +46,8 @@ class Case:
     adds: bool = False
     kind_again: Kind | None = None
     named: bool = True
+    words: str = ""
+    between: Callable[[Any, "Case"], None] | None = None
 
     @property
     def write_id(self) -> str | None:

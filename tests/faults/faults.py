@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.faults import between
 from tests.faults.between import Meanwhile
-from tests.faults.case import Result
+from tests.faults.case import ONCE, Result
 from tests.faults.field import Field
 from tests.faults.process import Job, executors_of, wait_until
 from tests.faults.proxy import Proxy
@@ -56,10 +56,28 @@ def driver_killed(
     return field.results(retry, dict.fromkeys(field.streams, "killed"))
 
 
-def streams_made_again(field: Field, *, master: str | None = None) -> Results:
-    """As `driver_killed`, and what the ledger has afterwards must be about the new streams."""
-    results = driver_killed(field, between.streams_made_again, master=master)
-    assert field.recorded_incarnations() == field.incarnations()
+def changed(field: Field, *, master: str | None = None) -> Results:
+    """As `driver_killed`; then each stream has its own change, and another job removes old records from the ledger."""
+
+    def meanwhile(field: Field) -> None:
+        for case in field.cases:
+            if case.between is not None:
+                case.between(field, case)
+        between.another_job_forgets(field)
+
+    return _checked(field, driver_killed(field, meanwhile, master=master))
+
+
+def streams_made_again(field: Field) -> Results:
+    """As `driver_killed`; then all streams are deleted, and made again under the same names."""
+    return _checked(field, driver_killed(field, between.for_all(between.made_again)))
+
+
+def _checked(field: Field, results: Results) -> Results:
+    """What the ledger has must be about the streams that are there now."""
+    recorded, now = field.recorded_incarnations(), field.incarnations()
+    written = [name for name, result in results.items() if result.ended == ONCE and name in recorded]
+    assert {name: recorded[name] for name in written} == {name: now[name] for name in written}
     return results
 
 

@@ -20,8 +20,10 @@ from tests.faults.rows import Rows
 # More at a time start more Python workers, each of which imports everything, instead of using old ones again.
 _AT_ONCE = 2
 _POLL_SECONDS = 0.02
-# Spark gives a new Python worker ten seconds, which a busy machine may not have; nothing has begun by then.
+# Spark gives a new Python worker ten seconds, which a busy machine may not have; nothing has begun by then. The process
+# that came too late has to start and to end: without a pause, the next ones would come too late because of it.
 _STARVED = "Python worker failed to connect back"
+_STARVED_PAUSE_SECONDS = 15.0
 _QUERY_SECONDS = 600
 # Enough of an error to find its class in, which Spark hides in its stack traces.
 _LAST_CHARACTERS = 20_000
@@ -83,7 +85,9 @@ def _run(spark: SparkSession, write: dict[str, Any], job: dict[str, Any]) -> Non
             _KINDS[write["kind"]](spark, write, job["options"] | write["options"])
             break
         except Exception as error:  # noqa: BLE001  # whatever it is, the harness judges it
-            if _STARVED not in str(error):
+            if _STARVED in str(error):
+                time.sleep(_STARVED_PAUSE_SECONDS)
+            else:
                 errors.append(f"{type(error).__name__}: {error}"[-_LAST_CHARACTERS:])
     result = {"errors": errors, "seconds": time.monotonic() - begun, "written": len(errors) < job["tries"]}
     path = Path(job["results"]) / f"{write['stream']}.json"

@@ -63,7 +63,7 @@ def _row(number: int, at: Round, case: Case, result: dict[str, Any]) -> str:
     missing = f"{result['lost']} withheld" if case.withholds else result["lost"]
     cells = [
         number,
-        at.words,
+        case.words or at.words,
         host(case),
         case.kind,
         case.seed,

@@ -86,13 +86,16 @@ _ACTIONS = {
     **{f"{name} killed": _Action(faults.server_killed(name)) for name in _SERVERS},
     "all servers killed": _Action(faults.server_killed(*_SERVERS)),
     "checkpoint put back": _Action(
-        _then(between.checkpoints_put_back), (), refusals=(REUSED,), trigger_bytes_again=_TRIGGER_BYTES_AGAIN
+        _then(between.for_all(between.checkpoint_put_back)),
+        (),
+        refusals=(REUSED,),
+        trigger_bytes_again=_TRIGGER_BYTES_AGAIN,
     ),
     "clocks 40 days ahead": _Action(_clocks(_40_DAYS)),
     "clocks 40 days behind": _Action(_clocks(-_40_DAYS)),
-    "another job, 40 days ahead, forgets": _Action(_then(partial(between.another_job_forgets, clock_days=40.0))),
-    "ledger deleted": _Action(_then(between.ledger_deleted), refusals=(WRONG_LEDGER,)),
-    "stream sealed": _Action(_then(between.streams_sealed), refusals=(SEALED,)),
+    "another job, 40 days ahead, forgets": _Action(_then(between.another_job_forgets)),
+    "ledger deleted": _Action(_then(between.for_all(between.ledger_deleted)), refusals=(WRONG_LEDGER,)),
+    "stream sealed": _Action(_then(between.for_all(between.sealed)), refusals=(SEALED,)),
     # What later micro-batches find deleted, no run writes again.
     "stream made again": _Action(faults.streams_made_again, in_queries=IN_THE_FIRST_BATCH),
 }
