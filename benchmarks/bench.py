@@ -98,7 +98,7 @@ class Bench:
         return {"bulk reader": self.bulk.largest_memory, "Spark task": self.spark.largest_memory}
 
     def settle(self) -> None:
-        """Wait until the server has moved everything to the second tier, so that nobody pays for the one before.
+        """Wait until the server has moved everything to the second tier, where it slows no later benchmark.
 
         It falls behind writers that write for long: then its log, on the heap, grows until it ends the server, and a
         stream that is deleted before it has been moved holds it up further.

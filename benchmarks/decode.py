@@ -1,6 +1,6 @@
 """Decoders alone, on one core, without Spark and Pravega: python -m benchmarks.decode.
 
-Peers that are not installed are left out: pip install fastavro pyruhvro polars, for whoever wants to compare.
+Peers that are not installed are left out: pip install fastavro pyruhvro polars, to compare.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""Rows that look like somebody's: flights, with their columns as DDL and as an Avro schema."""
+"""Realistic rows: flights, with their columns as DDL and as an Avro schema."""
 
 import json
 import random

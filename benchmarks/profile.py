@@ -46,7 +46,7 @@ def _allocate(size: int) -> memoryview:
 
 
 def _no_scan(_: memoryview, start: int, end: int) -> tuple[range, int]:
-    """Takes a block as one frame: nothing is looked at."""
+    """Takes a block as one frame: nothing is parsed."""
     return range(1), max(start, end)
 
 

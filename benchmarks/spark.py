@@ -72,7 +72,7 @@ class SparkContender:
     @property
     def pid(self) -> int:
         """Of the JVM."""
-        gateway = self.session.sparkContext._gateway  # noqa: SLF001 - PySpark tells nobody the process's id
+        gateway = self.session.sparkContext._gateway  # noqa: SLF001 - PySpark has no API for the process's id
         assert gateway is not None
         return int(gateway.proc.pid)
 

@@ -34,7 +34,7 @@ def mark(number: int) -> bytes:
 
 
 async def measure(controller_uri: str, count: int) -> list[float]:
-    """Write `count` marks, and look for random times; returns milliseconds."""
+    """Write `count` marks, and search random times; returns milliseconds."""
     stream = StreamName(f"bench-{uuid.uuid4().hex}", "marks")
     async with PravegaClient(PravegaConfig(controller_uri=controller_uri)) as client:
         await client.create_scope(stream.scope)

@@ -15,11 +15,11 @@ import hypothesis
 import pytest
 from example_dags import small_spark
 
-# Spark takes whatever `python3` is on the path, unless it is told.
+# By default Spark takes the first `python3` on the path.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 small_spark.use()
 
-# Airflow reads its settings when it is first imported, in whichever test that is. Each process has its own database.
+# Airflow reads its settings when it is first imported, in any test. Each process has its own database.
 airflow_home = tempfile.mkdtemp(prefix="airflow-")
 atexit.register(shutil.rmtree, airflow_home, ignore_errors=True)
 os.environ |= {

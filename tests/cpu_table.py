@@ -68,7 +68,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Write the table, the dearest first."""
+    """Write the table, the most expensive first."""
     whole = _meter.seconds()
     _count("(imports, collection, shared servers)", whole - sum(row[0] for row in _rows.values()), 0.0)
     rows = [f"{'CPU s':>8} {'s':>8} {'tests':>6}  file"]

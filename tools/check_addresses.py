@@ -1,7 +1,7 @@
 """Fail when a file holds an address that means something on one machine only.
 
 That is an address of a package registry (which one to use is the business of each machine's own settings), the path of
-this checkout or the folder around it, and the home of whoever runs the check.
+this checkout or the folder around it, and the home of the user who runs the check.
 """
 
 import re

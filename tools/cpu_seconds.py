@@ -2,9 +2,9 @@
 
 python tools/cpu_seconds.py [--steps REGEX] -- COMMAND …
 
-This process adopts what its descendants leave behind (servers of their own session among them). Processes whose
-parents do not wait for them, such as Spark's Python workers, count as far as they were seen: they are looked at
-several times a second. With `--steps`, every line of the output that matches gets the seconds since the last such line.
+This process adopts what its descendants leave behind (servers of their own session among them). Processes whose parents
+do not wait for them, such as Spark's Python workers, count if they were seen: they are read several times a second.
+With `--steps`, every line of the output that matches gets the seconds since the last such line.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Flight delays per carrier and day, out of a stream of flights: three DAGs that show the provider at work.
 
-`flights_replay` stands for whoever writes to the stream all day. It makes the streams and replays the flights of New
-York's airports in January 2013, day by day.
+`flights_replay` stands for the programs that write to the stream all day. It makes the streams and replays the flights
+of New York's airports in January 2013, day by day.
 
 `flights_delays` is the job. A sensor waits, without a worker slot, until the stream has moved far enough, and hands on
 two StreamCuts. Spark reads exactly the range between them into Parquet files. The delays per carrier and day are

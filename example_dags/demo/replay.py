@@ -1,4 +1,4 @@
-"""The source of the demo: a process of its own that knows nothing of the job, and replays flights when it is told to.
+"""The source of the demo: a process of its own that knows nothing of the job, and replays flights on command.
 
 python -m example_dags.demo.replay CONTROLLER_URI
 
@@ -44,7 +44,7 @@ class Source:
         self._process.stdin.write(f"{first} {last}\n")
 
     def wait(self) -> int:
-        """Wait for the oldest days that nobody has waited for; returns the number of flights.
+        """Wait for the oldest days that were not waited for yet; returns the number of flights.
 
         Raises:
             RuntimeError: the process has ended.

@@ -62,7 +62,7 @@ class Year:
             )
             for day in source.replay(self._client, FLIGHTS, date(2013, 1, 1), date(2013, 12, 31)):
                 self.flights += day.flights
-                # The first one too: no interval can be told to be complete that ends before the first mark.
+                # The first one too: an interval that ends before the first mark is never known to be complete.
                 if day.day.day == 1 or (day.day + timedelta(days=1)).day == 1:
                     self._await_mark(day.noted)
             marks = list(self._client.watermarks(FLIGHTS.scope, FLIGHTS.stream))

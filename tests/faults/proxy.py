@@ -23,6 +23,8 @@ class Proxy:
         self._lock = threading.Lock()
         self._swallows = False
         self.swallowed = 0
+        self._refuses = False
+        self.refused = 0
         self.port: int = self._listener.getsockname()[1]
 
     def cut(self) -> None:
@@ -38,6 +40,10 @@ class Proxy:
     def swallow(self, yes: bool) -> None:
         """Let requests pass and lose their answers, which `swallowed` counts; or pass answers again."""
         self._swallows = yes
+
+    def refuse(self, yes: bool) -> None:
+        """Reset new connections at once, which `refused` counts, as if the target were away; or pass them along."""
+        self._refuses = yes
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -55,6 +61,11 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:  # closed
                 return
+            if self._refuses:
+                self.refused += 1
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                client.close()
+                continue
             try:
                 server = socket.create_connection(("127.0.0.1", self._target), _CONNECT_SECONDS)
             except OSError:

@@ -5,13 +5,16 @@ The client's own tests have an asynchronous client instead.
 
 import logging
 import uuid
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Collection, Iterator
+from datetime import UTC, datetime
 
 import pytest
 from pyspark.sql import SparkSession
 
-from aiopravega import PravegaConfig
+from aiopravega import PravegaConfig, StreamName, wire
 from aiopravega.blocking import PravegaClient
+from aiopravega.ledger import CommitRecord, CommitState, PartitionCommit, WriteJob
 
 
 @pytest.fixture(scope="session")
@@ -42,3 +45,50 @@ def scope(client: PravegaClient) -> str:
     name = f"test-{uuid.uuid4().hex}"
     assert client.create_scope(name)
     return name
+
+
+@pytest.fixture
+def leave_decided(client: PravegaClient) -> Callable[..., None]:
+    """Leaves what a driver leaves that dies after it has decided a write: each event in a transaction of its own."""
+
+    def leave(
+        sink: StreamName, *events: bytes, write_id: str | None = None, committed: Collection[int] = (), lost: int = -1
+    ) -> None:
+        """`committed` are the numbers of events that are visible already; that of `lost` never will be."""
+        ledger = client.commit_ledger(sink.scope)
+        ledger.create()
+        job = ledger.protocol().begin(sink, write_id or str(uuid.uuid4()), uuid.uuid4())
+        assert isinstance(job, WriteJob)
+        transactions = [client.open_transaction(sink.scope, sink.stream, lease=60.0) for _ in events]
+        for transaction, event in zip(transactions, events, strict=True):
+            transaction.write(event)
+            transaction.flush()
+            transaction.detach()
+        ledger.prepare(
+            CommitRecord(
+                state=CommitState.PREPARED,
+                sink=sink,
+                incarnation=job.incarnation,
+                write_id=job.write_id,
+                attempt=job.attempt,
+                partitions=tuple(
+                    PartitionCommit(
+                        partition=number,
+                        txn_id=transaction.txn_id,
+                        events=1,
+                        bytes=len(event) + wire.EVENT_HEADER,
+                        checksum=f"{zlib.crc32(event):08x}",
+                        hashes=zlib.crc32(event),
+                    )
+                    for number, (transaction, event) in enumerate(zip(transactions, events, strict=True))
+                ),
+                prepared_at=datetime.now(UTC),
+            )
+        )
+        for number, transaction in enumerate(transactions):
+            if number in committed:
+                client.attach_transaction(sink.scope, sink.stream, transaction.txn_id).commit(wait=30)
+            elif number == lost:
+                client.attach_transaction(sink.scope, sink.stream, transaction.txn_id).abort()
+
+    return leave

@@ -8,22 +8,34 @@ import json
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import dagster as dg
 import pytest
 from airflow.sdk.exceptions import AirflowFailException
-from tests.integration.registering.cases import CASES, FOREIGN, TEXT_ID, Case
-from tests.integration.registering.ways import WAYS, Finding, Surroundings, Way, by_the_door, findings_in, told
+from tests.integration.registering.cases import CASES, FOREIGN, RECURSIVE, TEXT_ID, Case
+from tests.integration.registering.ways import (
+    WAYS,
+    WAYS_FOR_COLUMNS,
+    Finding,
+    Surroundings,
+    Way,
+    by_the_door,
+    error_of,
+    findings_in,
+)
 
 from aiopravega import StreamName
 from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega.commands.main import main
 from aiopravega.errors import GroupNotFoundError, PravegaError, SchemaRefusedError
 from aiopravega.jobs.retries import error_in
 from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat
 
 pytestmark = pytest.mark.xdist_group("pyspark_pravega")
 
+POLICIES = [None, *(pytest.param(policy, marks=pytest.mark.slow) for policy in ("Forward", "AllowAny"))]
 Outcome = tuple[str, frozenset[Finding]]
 
 
@@ -44,7 +56,7 @@ def outcome_of(way: Way, around: Surroundings, stream: StreamName, case: Case, p
         way(around, stream, case, policy)
     except (PravegaError, AirflowFailException, dg.Failure) as raised:
         text = raised.description or "" if isinstance(raised, dg.Failure) else str(raised)
-        error = raised if isinstance(raised, PravegaError) else told(text)
+        error = raised if isinstance(raised, PravegaError) else error_of(text)
         return type(error).__name__, findings_in(str(error))
     return "registered", frozenset()
 
@@ -52,7 +64,7 @@ def outcome_of(way: Way, around: Surroundings, stream: StreamName, case: Case, p
 def outcomes_of(
     way: Way, around: Surroundings, form: SchemaFormat, policy: str | None, exists: bool
 ) -> tuple[dict[str, Outcome], Any]:
-    """What becomes of each schema, one after the other, and of the group."""
+    """The result for each schema, one after the other, and the group."""
     stream = StreamName(f"test-{uuid.uuid4().hex}", "orders")
     asked = policy
     if exists:
@@ -62,23 +74,45 @@ def outcomes_of(
     found = {f"{number} {case.name}": outcome_of(way, around, stream, case, asked) for number, case in enumerate(cases)}
     with suppress(GroupNotFoundError):
         group = around.registry.group(stream.stream, stream.scope)
-        kept = [each.schema_info.schema_data for each in around.registry.versions(stream.stream, stream.scope)]
+        kept = [version.schema_info.schema_data for version in around.registry.versions(stream.stream, stream.scope)]
         return found, (group.format, group.compatibility, kept)
     return found, None
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    "policy", [None, *(pytest.param(each, marks=pytest.mark.slow) for each in ("Forward", "AllowAny"))]
+)
 @pytest.mark.parametrize("exists", [False, True], ids=["new group", "existing group"])
 @pytest.mark.parametrize("form", CASES)
-def test_what_one_way_refuses_all_ways_refuse_with_the_same_findings(around, form, exists):
-    for policy in (None, "Forward", "AllowAny"):
-        expected = outcomes_of(by_the_door, around, form, policy, exists)
-        assert expected[1][1].policy == (policy or "BackwardTransitive")
-        refused = {name for name, (what, _) in expected[0].items() if what != "registered"}
-        assert any("foreign" in name for name in refused)
-        assert (len(refused) == 1) == (policy == "AllowAny")
-        for way in WAYS:
-            assert outcomes_of(way, around, form, policy, exists) == expected, (way.__name__, policy)
+def test_what_one_way_refuses_all_ways_refuse_with_the_same_findings(around, form, exists, policy):
+    expected = outcomes_of(by_the_door, around, form, policy, exists)
+    assert expected[1][1].policy == (policy or "BackwardTransitive")
+    refused = {name for name, (what, _) in expected[0].items() if what != "registered"}
+    assert any("foreign" in name for name in refused)
+    assert (len(refused) == 1) == (policy == "AllowAny")
+    for way in WAYS:
+        assert outcomes_of(way, around, form, policy, exists) == expected, way.__name__
+
+
+@pytest.mark.parametrize("way", WAYS_FOR_COLUMNS)
+def test_a_schema_that_columns_cannot_hold_is_refused_where_columns_are_asked_for(around, way):
+    stream = StreamName(f"test-{uuid.uuid4().hex}", "orders")
+
+    with pytest.raises((SchemaRefusedError, AirflowFailException), match="column-recursion"):
+        way(replace(around, as_columns=True), stream, RECURSIVE, None)
+    assert outcome_of(way, around, stream, RECURSIVE, None)[0] == "registered"
+
+
+def test_the_command_checks_a_schema_of_a_group_for_columns(around):
+    stream = StreamName(f"test-{uuid.uuid4().hex}", "orders")
+    by_the_door(around, stream, CASES[SchemaFormat.AVRO][0], None)
+    words = ["schema", "check", "--group", stream.stream, "--namespace", stream.scope, "--registry", around.uri]
+    words += ["--new", around.file(RECURSIVE)]
+
+    assert main(words) == 0
+    assert main([*words, "--as-columns"]) == 1
+    assert "column-recursion" in around.capsys.readouterr().out
 
 
 @pytest.mark.parametrize("form", CASES)

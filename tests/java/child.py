@@ -9,7 +9,7 @@ from typing import Any, Self
 
 
 class Child:
-    """Up for as long as the `with`; what it prints besides JSON is passed over.
+    """Up for as long as the `with`; what it prints besides JSON is ignored.
 
     Args:
         command: the program, which prints a first line of JSON when it is ready.

@@ -71,7 +71,7 @@ class JavaSchemaJudge(Child):
         super().__init__(command, folder / "judge.log")
 
     def verdict(self, reader: str, writer: str) -> dict[str, Any]:
-        """Whether it is `compatible` and what the `problem` is; `refused` says which one is no schema."""
+        """Whether it is `compatible` and what the `problem` is; `refused` says which one is not a schema."""
         return self.answer_to(json.dumps({"reader": reader, "writer": writer}))
 
 

@@ -44,7 +44,7 @@ def plain(materialization: dg.AssetMaterialization) -> dict[str, Any]:
 
 @pytest.fixture
 def scope(pravega_config, monkeypatch):
-    """A scope of the test's own, which the example is told by the environment."""
+    """A scope of the test's own, which the example reads from the environment."""
     name = f"example-{uuid4().hex}"
     with PravegaClient(pravega_config) as client:
         client.create_scope(name)
@@ -57,7 +57,7 @@ def scope(pravega_config, monkeypatch):
 
 @pytest.fixture
 def example(scope: str, monkeypatch) -> ModuleType:
-    """The example's module, loaded anew for the streams of this scope."""
+    """The example's module, loaded again for the streams of this scope."""
     monkeypatch.syspath_prepend(ROOT)
     spec = spec_from_file_location("flights_delays_example", EXAMPLE)
     assert spec is not None

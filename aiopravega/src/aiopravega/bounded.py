@@ -9,7 +9,7 @@ R = TypeVar("R")
 
 
 async def each(step: Callable[[T], Awaitable[R]], items: Sequence[T], at_once: int) -> list[R]:
-    """Take a step with every item, `at_once` at a time; a failure is raised after all the others have ended."""
+    """Call `step` with every item, `at_once` at a time; a failure is raised after all other calls have ended."""
     gate = asyncio.Semaphore(at_once)
 
     async def one(item: T) -> R:

@@ -19,7 +19,8 @@ from aiopravega.control import (
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError, StreamNotFoundError
 from aiopravega.event_time import TimeCalls
-from aiopravega.ledger import CUT_TABLE, DEFAULT_TABLE, CommitLedger, CutLedger, Keepers
+from aiopravega.ledger import Keepers
+from aiopravega.ledger.calls import LedgerCalls
 from aiopravega.names import StreamName, check_name
 from aiopravega.read import Event, EventPointer, fetch_event
 from aiopravega.read.calls import RangeCalls
@@ -31,10 +32,10 @@ from aiopravega.write.transaction import DEFAULT_LEASE, Transaction, Transaction
 from aiopravega.write.writer import EventWriter
 
 
-class PravegaClient(RangeCalls, TimeCalls):
+class PravegaClient(RangeCalls, TimeCalls, LedgerCalls):
     """A client of one Pravega cluster; use it with `async with`.
 
-    Every call has a time limit and tries failures that can pass again, both as the configuration says.
+    Every call has a time limit, and repeats after failures that can pass; the configuration sets both.
 
     Raises:
         PravegaConnectionError: on entering, when no controller answers.
@@ -48,7 +49,8 @@ class PravegaClient(RangeCalls, TimeCalls):
         self._given_cuts = GivenCuts(self.controller, self.store, self._planner, self._splitter)
         self._subscribers = Subscribers(self.controller, self._planner, self._given_cuts)
         self._keepers = Keepers()
-        # Of its transactions: they are one writer to the stream's watermarks, however many there are.
+        self._tail_of = self._planner.tail
+        # The id of all its transactions: for the stream's watermarks they are one writer.
         self._writer_id = str(uuid4())
 
     async def __aenter__(self) -> Self:
@@ -131,13 +133,13 @@ class PravegaClient(RangeCalls, TimeCalls):
         return await self.controller.delete_stream(name)
 
     async def truncate_stream(self, cut: StreamCut) -> None:
-        """Remove all events before a cut, for good."""
+        """Remove all events before a cut forever."""
         if cut.stream is None:
             raise ConfigurationError("cannot truncate at an unbounded StreamCut")
         await self.controller.truncate_stream(cut.stream, cut.positions)
 
     async def scale_stream(self, scope: str, stream: str, segments: int) -> None:
-        """Replace the current segments by `segments` ones of equal width, and wait until it is done."""
+        """Replace the current segments by `segments` segments of equal width, and wait until it is done."""
         if segments < 1:
             raise ConfigurationError(f"a stream cannot have {segments} segments")
         name = StreamName(scope, stream)
@@ -157,8 +159,8 @@ class PravegaClient(RangeCalls, TimeCalls):
             SegmentNotFoundError: the stream has no such segment.
             MalformedEventError: no such event is there.
         """
-        found = EventPointer.from_text(pointer) if isinstance(pointer, str) else pointer
-        return await fetch_event(self.controller, self.store, found)
+        parsed = EventPointer.from_text(pointer) if isinstance(pointer, str) else pointer
+        return await fetch_event(self.controller, self.store, parsed)
 
     # --- subscribers: see aiopravega.read.subscribers -------------------------------------------------------
 
@@ -169,9 +171,9 @@ class PravegaClient(RangeCalls, TimeCalls):
         await self._subscribers.subscribe(StreamName(scope, stream), name, cut, between_events=between_events)
 
     async def report(self, scope: str, stream: str, name: str, cut: StreamCut, *, between_events: bool = False) -> None:
-        """Tell that a subscriber needs nothing before `cut` any more, so that retention may remove it.
+        """Report that a subscriber needs nothing before `cut` any more, so that retention may remove it.
 
-        `between_events`: the cut surely lies between events, so that this need not be read from the stream.
+        `between_events`: the cut is known to lie between events, so that the stream need not be read to check it.
         """
         await self._subscribers.report(StreamName(scope, stream), name, cut, between_events=between_events)
 
@@ -188,9 +190,9 @@ class PravegaClient(RangeCalls, TimeCalls):
     def writer(
         self, scope: str, stream: str, *, writer_id: str | None = None, large_events: bool = False
     ) -> EventWriter:
-        """A writer of single events; use it with `async with`. `writer_id`: under which it notes times (else its own).
+        """A writer of single events; use it with `async with`. It notes times as `writer_id`, by default a new id.
 
-        A writer that restarts gives the same one, so that watermarks do not wait for the old one. With `large_events`
+        A writer that restarts gives the same id, so that watermarks do not wait for the old writer. With `large_events`
         it takes events of up to 2 GiB, as the Java client does with `enableLargeEvents`; readers need memory for them.
         """
         return EventWriter(self.controller, self.store, StreamName(scope, stream), writer_id, large_events=large_events)
@@ -206,8 +208,9 @@ class PravegaClient(RangeCalls, TimeCalls):
     ) -> Transaction:
         """A transaction that stays open until `commit`, `abort` or `detach`; `lease` is in seconds, of at least 10.
 
-        A lease that is longer than the controller allows becomes the longest that it allows. It is renewed anyway.
-        `writer_id` is the name under which its commit notes a time: by default one for all of this client's.
+        A lease that is longer than the controller allows becomes the longest that it allows. The client renews it.
+        `writer_id` is the name under which its commit notes a time: by default one name for all transactions of this
+        client.
         """
         name = StreamName(scope, stream)
         txn_id, segments, granted = await open_leased(self.controller, name, lease)
@@ -226,7 +229,7 @@ class PravegaClient(RangeCalls, TimeCalls):
     ) -> bool:
         """Make a key-value table whose keys have `key_length` bytes; returns False if it exists already.
 
-        With a `secondary_key_length`, so many bytes follow these, which do not decide its partition.
+        With a `secondary_key_length`, so many more bytes follow. They do not decide the partition.
         """
         return await self.controller.create_table(
             scope, check_name("table", table), partitions, key_length, secondary_key_length
@@ -255,14 +258,6 @@ class PravegaClient(RangeCalls, TimeCalls):
     def table(self, scope: str, table: str) -> KeyValueTable:
         """Access to a key-value table."""
         return KeyValueTable(self.controller, self.store, scope, table)
-
-    def commit_ledger(self, scope: str, table: str = DEFAULT_TABLE) -> CommitLedger:
-        """The commit ledger in a key-value table: what exactly-once writes have written."""
-        return CommitLedger(self.controller, self.store, scope, table, self._keepers)
-
-    def cut_ledger(self, scope: str, table: str = CUT_TABLE) -> CutLedger:
-        """The cut ledger in a key-value table: which range belongs to which interval of a consumer."""
-        return CutLedger(self.controller, self.store, scope, table)
 
 
 class OpeningTransaction:

@@ -45,7 +45,7 @@ class PravegaConfig(ServerConfig):
     scope: str | None = Field(None, description="scope of stream names that are given without one")
     connect_timeout: float = Field(10.0, gt=0, description="limit for opening one connection")
     request_timeout: float = Field(30.0, gt=0, description="limit for the answer to one request")
-    retry_timeout: float = Field(60.0, ge=0, description="how long failures that can pass are tried again")
+    retry_timeout: float = Field(60.0, ge=0, description="how long to try again after failures that can pass")
     max_event_bytes: int = Field(
         LARGEST_EVENT, gt=0, le=LARGEST_EVENT, description="the longest event that a reader accepts, without its header"
     )

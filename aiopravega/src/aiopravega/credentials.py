@@ -1,4 +1,4 @@
-"""What the configurations of Pravega and of the Schema Registry have in common: who asks, and whom to trust."""
+"""What the configurations of Pravega and of the Schema Registry share: credentials and trusted certificates."""
 
 import base64
 import ssl
@@ -12,14 +12,14 @@ from aiopravega.errors import ConfigurationError, TlsError
 
 
 class ServerConfig(BaseModel):
-    """Credentials for a server, and the certificates that it is trusted by.
+    """Credentials for a server, and the certificates that the client trusts.
 
     Raises:
         ConfigurationError: a value cannot work; the message names it and the remedy.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-    # Whose configuration it is, in messages, and the scheme of encrypted addresses.
+    # The server's name in messages, and the scheme of encrypted addresses.
     _subject: ClassVar[str]
     _encrypted: ClassVar[str]
 
@@ -27,7 +27,7 @@ class ServerConfig(BaseModel):
     password: SecretStr | None = Field(None, description="for Basic authentication")
     token: SecretStr | None = Field(None, description="for Bearer authentication, instead of a username")
     ca_file: str | None = Field(None, description="PEM file of the certificate authority, if connections are encrypted")
-    verify_hostname: bool = Field(True, description="check that the server's certificate bears its name")
+    verify_hostname: bool = Field(True, description="check that the server's certificate contains the server's name")
 
     def __init__(self, **values: Any) -> None:
         try:

@@ -1,8 +1,8 @@
 """StreamCuts and the ranges between them: where a read starts and ends, exactly.
 
-The text form is byte for byte the Java client's `StreamCut.asText()` (`StreamCutImpl` and `ToStringUtils` in
-Pravega), so that users of Java, Flink and Spark can paste texts either way. This module asks no server: whether
-a cut fits a stream is found where it is used.
+The text form is byte for byte the Java client's `StreamCut.asText()` (`StreamCutImpl` and `ToStringUtils` in Pravega),
+so that users of Java, Flink and Spark can paste texts either way. This module asks no server: whether a cut fits a
+stream is checked where the cut is used.
 """
 
 import base64
@@ -26,7 +26,7 @@ _GZIP_WINDOW = 31
 _RAW_DEFLATE_WINDOW = -15
 # A cut of 100,000 segments has about 4 MB of text; more is an attack or an accident.
 _LONGEST_TEXT = 16 * 1024 * 1024
-# How much of a text that is no cut an error message quotes.
+# Error messages quote this many characters of a text that is not a cut.
 _LONGEST_SHOWN = 40
 
 

@@ -1,12 +1,12 @@
 """The error tree: everything that this package raises on purpose derives from `PravegaError`.
 
-A message says what was tried, on what, what came back and what to do about it. `retryable` tells a caller (a
-retry loop, an Airflow task) whether the same call can succeed later without anybody changing anything.
+A message says what was tried, on what, what came back and what to do about it. `retryable` says to a caller (a retry
+loop, an Airflow task) whether the same call can succeed later without any change.
 """
 
 
 class PravegaError(Exception):
-    """The root of the tree."""
+    """The root of all errors."""
 
     retryable: bool = False
 
@@ -29,7 +29,7 @@ class InvalidRangeError(InvalidStreamCutError):
 class StreamMadeAgainError(InvalidStreamCutError):
     """A StreamCut of a stream that was deleted: another stream has its name now.
 
-    `fact` is what became of the stream, as a main clause.
+    `fact` says what happened to the stream, as a main clause.
     """
 
     def __init__(self, message: str, fact: str = "") -> None:
@@ -38,7 +38,7 @@ class StreamMadeAgainError(InvalidStreamCutError):
 
 
 class EventTooLargeError(PravegaError, ValueError):
-    """An event of more bytes than its writer may send, or its reader accepts (`max_event_bytes`): nothing of it was.
+    """An event has more bytes than its writer may send or its reader accepts (`max_event_bytes`): it was refused.
 
     For an event that was read, `at` is where it begins, in bytes from the beginning of what was read (for a segment,
     its offset), and `size` how many bytes it has.
@@ -72,7 +72,7 @@ class ProtocolError(PravegaError):
 
 
 class ServerError(PravegaError):
-    """The server answered that it failed inside."""
+    """The server reported an internal error."""
 
     retryable = True
 
@@ -81,7 +81,7 @@ class ServerError(PravegaError):
 
 
 class SecurityError(PravegaError):
-    """The root of what authentication, authorization and TLS refuse."""
+    """The root of the errors of authentication, authorization and TLS."""
 
 
 class AuthenticationError(SecurityError):
@@ -89,24 +89,24 @@ class AuthenticationError(SecurityError):
 
 
 class PermissionDeniedError(SecurityError):
-    """Known credentials that may not do this."""
+    """The credentials are valid, but do not allow this."""
 
 
 class TokenExpiredError(SecurityError):
-    """A delegation token ran out; with a fresh one the call succeeds."""
+    """A delegation token expired; with a new token the call succeeds."""
 
     retryable = True
 
 
 class TlsError(SecurityError):
-    """The certificate of the server is not trusted, or does not bear its name."""
+    """The certificate of the server is not trusted, or does not contain the server's name."""
 
 
 # --- things that are not there, or there already ------------------------------------------------------------
 
 
 class NotFoundError(PravegaError, LookupError):
-    """The root of what does not exist."""
+    """The root of the errors about something that does not exist."""
 
 
 class ScopeNotFoundError(NotFoundError):
@@ -138,7 +138,7 @@ class SchemaNotFoundError(NotFoundError):
 
 
 class AlreadyExistsError(PravegaError):
-    """The root of what exists already."""
+    """The root of the errors about something that exists already."""
 
 
 class ScopeNotEmptyError(PravegaError):
@@ -185,17 +185,17 @@ class MalformedEventError(PravegaError):
 
 
 class EventTimeError(PravegaError):
-    """The root of what a stream's watermarks cannot answer."""
+    """The root of the errors about questions that a stream's watermarks cannot answer."""
 
 
 class NotYetError(EventTimeError):
-    """The writers of a stream have not come so far in event time; they may soon."""
+    """The writers of a stream have not reached this event time yet; they may reach it soon."""
 
     retryable = True
 
 
 class BeforeHistoryError(EventTimeError):
-    """The stream's first watermark says less than what was asked: it is of a later time."""
+    """The event time that was asked for is before the stream's first watermark."""
 
 
 class NoWatermarksError(EventTimeError):
@@ -206,7 +206,7 @@ class NoWatermarksError(EventTimeError):
 
 
 class SchemaError(PravegaError):
-    """The root of what the Schema Registry refuses."""
+    """The root of the Schema Registry's errors."""
 
 
 class InvalidSchemaError(SchemaError, ValueError):
@@ -222,7 +222,7 @@ class CodecNotRegisteredError(SchemaError):
 
 
 class SplitProofError(MalformedEventError):
-    """Two tasks that share a segment do not meet: where it was split, no event starts. Unsplit it can be read."""
+    """A segment was split at an offset where no event starts. It can be read without a split."""
 
 
 # --- transactions and tables --------------------------------------------------------------------------------
@@ -237,23 +237,27 @@ class TransactionAbortedError(TransactionError):
 
 
 class TableConflictError(PravegaError):
-    """A conditional update met another version than the one it expects."""
+    """A conditional update expected one version of a key and found a different one."""
 
 
 class LedgerError(PravegaError):
-    """The root of what the ledgers refuse."""
+    """The root of the ledgers' errors."""
 
 
 class PartialCommitError(LedgerError):
-    """Some transactions of a decided job are committed and others are lost for good; a person must decide."""
+    """Some transactions of a decided job are committed and others are lost forever; a person must decide."""
 
 
 class WrongLedgerError(LedgerError):
-    """Another ledger than the one that is named remembers a stream's writes, or this one was emptied since."""
+    """The stream's writes are recorded in a different ledger, or this ledger was emptied since."""
 
 
 class WriteIdReusedError(LedgerError):
-    """A write id is used again for other rows than the first time; nothing was written now."""
+    """A write id was used again with different rows; nothing was written this time."""
+
+
+class GenerationError(LedgerError):
+    """A generation of a write is asked for that cannot be written: the one before it is not done, or not known."""
 
 
 class WriteSupersededError(LedgerError):

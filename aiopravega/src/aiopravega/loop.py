@@ -14,8 +14,8 @@ from aiopravega.errors import PravegaError
 
 T = TypeVar("T")
 
-# How many items of an iterator may wait to be brought over from the loop's thread. Those that are there come together:
-# the hop costs as much as tens of items.
+# How many items of an iterator may wait in the loop's thread. All items that wait are handed over together: the hop
+# costs as much as tens of items.
 _MOST_WAITING = 500
 
 
@@ -41,7 +41,7 @@ class LoopThread:
             return cls._shared
 
     def check_caller(self) -> None:
-        """Refuse a caller that would wait for ever.
+        """Refuse a caller that would wait forever.
 
         Raises:
             PravegaError: it is called from the loop's own thread, or in a process that was forked from the loop's.
@@ -50,15 +50,15 @@ class LoopThread:
             raise PravegaError("a blocking call from inside the event loop: use the asyncio client there")
         if os.getpid() != self.pid:
             raise PravegaError(
-                f"a client of process {self.pid} was used in process {os.getpid()}, which was forked from it: its "
-                "connections stayed there. Make a client in each process"
+                f"a client of process {self.pid} was used in process {os.getpid()}, which was forked from it; its "
+                "connections do not work here. Make a client in each process"
             )
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Wait for a coroutine's result; an interrupt of the waiting cancels it.
 
         Raises:
-            PravegaError: the caller would wait for ever; see `check_caller`.
+            PravegaError: the caller would wait forever; see `check_caller`.
         """
         try:
             self.check_caller()
@@ -81,11 +81,11 @@ class LoopThread:
         self._loop.call_soon_threadsafe(self._loop.call_later, delay, callback)
 
     def iterate(self, items: AsyncIterator[T]) -> Generator[T, None, None]:
-        """Bring the items of an asynchronous iterator over, as many at a time as are there; close it at the end."""
+        """Give the items of an asynchronous iterator to this thread, all that are ready at a time."""
         crossing = _Crossing(items)
         try:
-            while taken := self.run(crossing.take()):
-                yield from taken
+            while items_ready := self.run(crossing.take()):
+                yield from items_ready
         finally:
             self.run(crossing.close())
 
@@ -101,17 +101,17 @@ class _Crossing(Generic[T]):
         self._filled, self._emptied = asyncio.Event(), asyncio.Event()
 
     async def take(self) -> list[T]:
-        """All items that wait, at least one; none at the end."""
+        """All items that wait, at least one; an empty list at the end."""
         if self._fetching is None:
             self._fetching = asyncio.create_task(self._fetch())
         await self._filled.wait()
-        taken, self._waiting = self._waiting, []
-        if not taken:
-            await self._fetching  # which raises what has ended it
+        items, self._waiting = self._waiting, []
+        if not items:
+            await self._fetching  # raises the error that ended it, if any
         if not self._ended:
             self._filled.clear()
         self._emptied.set()
-        return taken
+        return items
 
     async def _fetch(self) -> None:
         try:
@@ -126,7 +126,7 @@ class _Crossing(Generic[T]):
             self._filled.set()
 
     async def close(self) -> None:
-        """Give up what is fetched, and close the iterator."""
+        """Drop the fetched items, and close the iterator."""
         if self._fetching is not None:
             self._fetching.cancel()
             await asyncio.gather(self._fetching, return_exceptions=True)

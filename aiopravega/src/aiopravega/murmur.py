@@ -1,4 +1,4 @@
-"""MurmurHash3 (128 bit, x64) with a seed of 64 bits, which libraries do not take: they have 32.
+"""MurmurHash3 (128 bit, x64) with a seed of 64 bits; libraries take 32 bits only.
 
 Guava, which Pravega's Java client hashes with, extends its 32-bit seed by its sign to both words of the state. For a
 seed that is not negative every library gives the same; the seed of key-value tables is negative.

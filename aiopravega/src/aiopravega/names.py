@@ -12,7 +12,7 @@ from aiopravega.errors import ConfigurationError
 
 _USER_NAME = re.compile(r"[A-Za-z0-9.\-]+")
 _INTERNAL_NAME = re.compile(r"_[A-Za-z0-9_.\-]+")
-# Pravega puts up to five letters in front of the names of streams, tables and subscribers for what it keeps of them.
+# Pravega puts up to five letters in front of the names of streams, tables and subscribers for its internal records.
 _MAX_NAME_LENGTH = 250
 _MAX_SCOPE_LENGTH = 255
 _NUMBER_MASK = 0xFFFF_FFFF
@@ -27,8 +27,8 @@ def check_name(kind: str, name: str, *, internal: bool = False) -> str:
         return name
     if not _USER_NAME.fullmatch(name) or len(name) > longest:
         raise ConfigurationError(
-            f"{name!r} is not a {kind} name: use up to {longest} letters, digits, '.' and '-'; Pravega takes nothing "
-            "else, such as '_'"
+            f"{name!r} is not a {kind} name: use up to {longest} letters, digits, '.' and '-'; Pravega takes no "
+            "other character, such as '_'"
         )
     return name
 

@@ -28,10 +28,10 @@ def parse_position(text: str, stream: StreamName | None = None) -> Position:
 
     Args:
         text: what somebody wrote.
-        stream: the stream that the cut must be of; None: any.
+        stream: the stream that the cut must belong to; None: any.
 
     Raises:
-        InvalidStreamCutError: it is neither a name nor the text of a cut, or a cut of another stream.
+        InvalidStreamCutError: the text is neither a name nor a cut, or a cut of another stream.
     """
     name = text.strip().lower()
     if name == UNBOUNDED_TEXT.lower():

@@ -1,4 +1,4 @@
-"""When to try again, and for how long. Which errors can pass is said by the errors themselves (`retryable`)."""
+"""When to try again, and for how long. Each error says itself whether it can pass (`retryable`)."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ class RetryPolicy:
     total: float = 60.0
 
     def pause(self, attempt: int) -> float:
-        """The pause after the `attempt`-th failure (from 0), with jitter so that clients do not come in step."""
+        """The pause after the `attempt`-th failure (from 0), with jitter: clients must not retry together."""
         exponent = min(attempt, 30)  # beyond that the power only overflows
         return min(self.longest, self.initial * self.factor**exponent) * random.uniform(0.5, 1.0)
 
@@ -47,17 +47,18 @@ class Retries:
         Raises:
             PravegaError: `error` itself, when trying again cannot help or the time is up.
         """
-        if not self._failures:  # what went well before may have taken any time
+        if not self._failures:  # the time starts with the first failure, not with the operation
             self._deadline = time.monotonic() + self._policy.total
         pause = self._policy.pause(self._failures)
         if not error.retryable or time.monotonic() + pause > self._deadline:
             raise error
+        level = logging.DEBUG if self._failures else logging.INFO  # one line for one outage
         self._failures += 1
-        logger.info("%s failed, trying again in %.1f s: %s", self._what, pause, error)
+        logger.log(level, "%s failed, trying again in %.1f s: %s", self._what, pause, error)
         return pause
 
     def progressed(self) -> None:
-        """Start counting afresh: the operation got further, so this is another failure."""
+        """Start counting again: the operation got further, so this is a new failure."""
         self._failures = 0
 
 

@@ -1,8 +1,8 @@
-"""How long events are, as Pravega's clients have agreed on it. In bytes."""
+"""How long events may be in Pravega's clients, in bytes."""
 
 from typing import Final
 
-# Of an event in a segment: its type and its length.
+# The header of an event in a segment: its type and its length.
 EVENT_HEADER: Final = 8
 # The longest event that one append takes. Longer ones are merged into a segment as a whole.
 MAX_EVENT: Final = 8 * 1024 * 1024

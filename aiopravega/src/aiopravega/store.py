@@ -1,8 +1,8 @@
-"""Requests to segment stores: finds the store that owns a segment, brings a valid token, tries again what can pass.
+"""Requests to segment stores: finds the store that owns a segment, sends a valid token, repeats failed requests.
 
-Everything that talks about a segment by single requests (reads, infos, tables, the set-up of an append) goes
-through here, so that a segment that moves, a store that restarts and a token that expires are handled in one
-address. It knows neither events nor streams' structure.
+All single requests about a segment (reads, infos, tables, the set-up of an append) go through this module: it alone
+handles a segment that moves, a store that restarts and a token that expires. It knows neither events nor the structure
+of streams.
 """
 
 import base64
@@ -54,7 +54,7 @@ def _renewal_time(token: str, now: float) -> float:
         payload = token.split(".")[1]
         expiry = float(json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["exp"])
     except (IndexError, KeyError, TypeError, ValueError):
-        pass  # not a JWT that we can read: its owner decides when it is refused
+        pass  # not a JWT that we can read: the server refuses it when it expires
     return expiry - min(_TOKEN_MARGIN, _TOKEN_SHARE * max(expiry - now, 0.0))
 
 
@@ -128,7 +128,7 @@ class SegmentStore:
             if error is not None:
                 raise error
         except (PravegaConnectionError, TokenExpiredError):
-            # Moved, restarted, or closed because of an expired token: all look alike from here.
+            # Moved, restarted, or closed because of an expired token: the client cannot see which.
             self.forget(segment, access)
             raise
         if not isinstance(reply, expected):
@@ -143,7 +143,7 @@ class SegmentStore:
         expected: type[R],
         timeout: float | None = None,
     ) -> R:
-        """Like `request_once`, but tries again what can pass; only for requests that may be repeated."""
+        """Like `request_once`, but repeats after failures that can pass; only for requests that may be repeated."""
 
         async def attempt() -> R:
             reply, _ = await self.request_once(segment, access, make, expected, timeout)
@@ -161,9 +161,9 @@ class SegmentStore:
         return SegmentInfo(str(segment), reply.is_sealed, reply.start_offset, reply.write_offset)
 
     async def changed_at(self, segment: SegmentId, name: str) -> datetime:
-        """When the segment that has the wire name `name`, and lies beside `segment`, was made or last changed.
+        """When the segment with the wire name `name`, in the same store as `segment`, was made or last changed.
 
-        The time is that of the segment store's clock. The store brings it up to date now and then only.
+        The time is that of the segment store's clock. The store updates it only from time to time.
 
         Raises:
             SegmentNotFoundError: it does not exist.

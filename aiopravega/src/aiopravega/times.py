@@ -1,6 +1,6 @@
-"""Event times: numbers whose unit the writers of a stream choose, and what they are as points in time.
+"""Event times: numbers whose unit the writers of a stream choose, and how they convert to points in time.
 
-Pravega keeps times as signed 64-bit numbers and never looks at their unit. Most writers, Flink's among them, count
+Pravega keeps times as signed 64-bit numbers and does not know their unit. Most writers, Flink's among them, count
 milliseconds since 1970. This module knows no stream.
 """
 
@@ -19,7 +19,7 @@ _NANOSECONDS: Final = 1000
 
 
 class TimeUnit(IntEnum):
-    """What the writers of a stream count their times in since 1970, in nanoseconds."""
+    """The unit in which the writers of a stream count their times since 1970; the value is in nanoseconds."""
 
     NS = 1
     US = 1_000
@@ -48,7 +48,7 @@ class TimeUnit(IntEnum):
         if isinstance(time, datetime):
             if time.utcoffset() is None:
                 raise ConfigurationError(
-                    f"the time {time.isoformat()} has no zone, so that it differs from machine to machine: "
+                    f"the time {time.isoformat()} has no zone, so it means different times on different machines: "
                     "give it one, such as tzinfo=datetime.UTC"
                 )
             time = (time - _EPOCH) // _MICROSECOND * _NANOSECONDS // self
@@ -73,12 +73,12 @@ class TimeUnit(IntEnum):
         """A time of a writer as a datetime in UTC, rounded down to microseconds.
 
         Raises:
-            ConfigurationError: it is beyond what a datetime can be: the unit differs.
+            ConfigurationError: it is beyond the range of a datetime: the unit is a different one.
         """
         try:
             return _EPOCH + number * self // _NANOSECONDS * _MICROSECOND
         except OverflowError:
             raise ConfigurationError(
-                f"the event time {number} is not a date if it counts {self.name.lower()} since 1970: say what the "
-                "stream's writers count in"
+                f"the event time {number} is not a date if it counts {self.name.lower()} since 1970: give the unit "
+                "in which the stream's writers count"
             ) from None

@@ -9,6 +9,7 @@ from dagster_pravega.event_frames import spark_session
 from dagster_pravega.external import build_external_assets
 from dagster_pravega.gates import build_data_gate, build_schema_gate
 from dagster_pravega.io_manager import PravegaSparkIOManager
+from dagster_pravega.maintenance import build_ledger_maintenance
 from dagster_pravega.ranges import RangeConfig
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.schema_registry import SchemaRegistryResource
@@ -23,6 +24,7 @@ __all__ = [
     "StreamRead",
     "build_data_gate",
     "build_external_assets",
+    "build_ledger_maintenance",
     "build_schema_gate",
     "complete_partitions_sensor",
     "pravega_stream_spec",

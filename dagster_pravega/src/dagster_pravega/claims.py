@@ -1,4 +1,4 @@
-"""Partitions that are not event times: each has the range that a run was given for it first, for good.
+"""Partitions that are not event times: each keeps the range that its first run got.
 
 A sensor names the range of a partition in the run config, and a backfill of the same partition names none: both read
 what the cut ledger has under the asset's name and the partition's key. Spark is not known here.
@@ -46,13 +46,13 @@ class KeyedPartition:
             StreamTruncatedError: a part of the range is gone.
             StreamMadeAgainError: the range is of a stream of this name that was deleted.
         """
-        found = self._find(client)
-        if found is None:
+        record = self._find(client)
+        if record is None:
             raise ConfigurationError(
                 f"partition {self.interval.name!r} ({self.kind}) does not say which part of {self.stream} "
                 f"{self.interval.consumer!r} reads. {_WAYS}"
             )
-        return found
+        return record
 
     def claim(self, client: PravegaClient, configured: RangeConfig, resolved: StreamCutRange, by: str) -> CutRecord:
         """The range of the partition: the one that it has, or else the one of the run config.
@@ -61,21 +61,21 @@ class KeyedPartition:
             ConfigurationError: it has another one than the run config names.
             PravegaError: as `recorded` does.
         """
-        found = self._find(client)
-        if found is None:
+        record = self._find(client)
+        if record is None:
             ledger = client.cut_ledger(self.stream.scope)
             ledger.create()
-            found = ledger.claim(self.interval, resolved, by=by)
-        for text, recorded in ((configured.start, found.range.start), (configured.end, found.range.end)):
+            record = ledger.claim(self.interval, resolved, by=by)
+        for text, recorded in ((configured.start, record.range.start), (configured.end, record.range.end)):
             position = parse_position(text, self.stream) if text else None
             if isinstance(position, StreamCut) and not position.is_unbounded and position != recorded:
                 raise ConfigurationError(
-                    f"{self.interval} has the range from {found.range.start} to {found.range.end} since "
-                    f"{found.recorded_at.isoformat(timespec='seconds')}, but the run config names {position}. To give "
+                    f"{self.interval} has the range from {record.range.start} to {record.range.end} since "
+                    f"{record.recorded_at.isoformat(timespec='seconds')}, but the run config names {position}. To give "
                     f"it another one: pravega cuts forget {self.stream} --consumer {self.interval.consumer!r} "
                     f"--interval {self.interval.name!r}"
                 )
-        return found
+        return record
 
     def _find(self, client: PravegaClient) -> CutRecord | None:
         try:

@@ -13,7 +13,7 @@ from aiopravega.errors import NoWatermarksError
 from aiopravega.event_time import Reach
 from dagster_pravega.resource import PravegaResource
 
-# Of one look: the next one continues.
+# In one check; the next check continues.
 _MOST: Final = 50
 
 
@@ -30,7 +30,7 @@ def complete_partitions_sensor(
 ) -> dg.SensorDefinition:
     """A sensor that asks for a run of each partition, in their order, once its event times are complete.
 
-    Partitions that end before the stream's first watermark are passed over: nobody can tell whether they are complete.
+    Partitions that end before the stream's first watermark are skipped: it is not known whether they are complete.
 
     Args:
         name: of the sensor.
@@ -39,7 +39,7 @@ def complete_partitions_sensor(
         target: the assets, or a job of them, as `dagster.sensor` takes them.
         resource_key: of the `PravegaResource`.
         unit: what the stream's writers count times in: `ns`, `us`, `ms` or `s`.
-        minimum_interval_seconds: between two looks.
+        minimum_interval_seconds: between two checks.
         default_status: whether it runs without being started.
     """
     counted = TimeUnit.parse(unit)
@@ -74,12 +74,12 @@ def _look(
     cursor = context.cursor
     for key in keys[:_MOST]:
         end = partitions_def.time_window_for_partition_key(key).end
-        found = resource.client.cut_at(stream.scope, stream.stream, end, unit=unit)
-        if found.reach is Reach.NOT_YET:
+        cut = resource.client.cut_at(stream.scope, stream.stream, end, unit=unit)
+        if cut.reach is Reach.NOT_YET:
             break
         cursor = key
-        if found.reach is Reach.BEFORE_HISTORY:
-            context.log.warning("Partition %s ends before the first watermark of %s: passed over", key, stream)
+        if cut.reach is Reach.BEFORE_HISTORY:
+            context.log.warning("Partition %s ends before the first watermark of %s: skipped", key, stream)
             continue
         requests.append(dg.RunRequest(run_key=f"{stream} {key}", partition_key=key))
     if cursor == context.cursor:

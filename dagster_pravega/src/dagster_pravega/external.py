@@ -62,7 +62,7 @@ def _spec(table: StreamTable, key_prefix: Sequence[str], group_name: str | None)
         kinds.add(table.group.properties.format.value.lower())
         versions = [each.version_info for each in table.group.latest]
         metadata["pravega/policy"] = table.group.policy
-        metadata["pravega/schemas"] = [f"{each.type} v{each.version}" for each in versions]
+        metadata["pravega/schemas"] = [f"{version.type} v{version.version}" for version in versions]
     if table.columns:
         metadata[_COLUMNS_KEY] = TableSchema(
             columns=[

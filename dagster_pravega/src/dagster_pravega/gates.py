@@ -48,6 +48,7 @@ def build_schema_gate(
     policy: str | None = None,
     against: str | int = POLICY,
     declared_only: bool = False,
+    as_columns: bool = False,
     register: bool = False,
     new_policy: str | None = None,
     blocking: bool = True,
@@ -67,11 +68,12 @@ def build_schema_gate(
         type_name: of the schema, if the candidate and the group leave it open.
         schema_format: what columns of Spark or Arrow become, Avro or JSON; by default the group's format.
         group: name of the registry's group; by default the stream's.
-        namespace: of the group; by default the scope's name is looked in first, then the default one.
+        namespace: of the group; by default the scope's name, and if the group is not there, the default namespace.
         policy: what to ask for, such as `BackwardTransitive`; by default what the group asks for.
         against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version.
-        declared_only: of JSON, assume that nobody writes properties that a schema does not declare; then a property
+        declared_only: of JSON, assume that no writer uses properties that a schema does not declare; then a property
             may be added with a type of its own.
+        as_columns: of Avro, refuse what column readers such as Spark cannot hold, too.
         register: whether a schema that passes is added to the group, which is made if there is none.
         new_policy: of a group that is made to register; by default `BackwardTransitive`.
         blocking: whether a refused schema holds back what follows.
@@ -97,21 +99,22 @@ def build_schema_gate(
                     policy=policy,
                     against=against,
                     declared_only=declared_only,
+                    as_columns=as_columns,
                     register=register,
                     new_policy=new_policy,
                 )
             )
-        told = report.to_json()
+        content = report.to_json()
         return _result(
             context,
             report,
             {
                 STREAM_KEY: str(of),
                 "pravega/group": report.group,
-                "pravega/schema_type": told["type"],
+                "pravega/schema_type": content["type"],
                 "pravega/policy": report.compatibility.policy.policy,
                 "pravega/compared": ", ".join(f"v{each.version}" for each in report.compatibility.compared) or "none",
-                "pravega/violations": _table(_VIOLATION, told["violations"]),
+                "pravega/violations": _table(_VIOLATION, content["violations"]),
                 **({} if report.registered is None else {"pravega/version": report.registered.version}),
             },
         )
@@ -142,7 +145,7 @@ def build_data_gate(
         cuts: the range; by default what the latest materialization of the asset wrote (`pravega/cuts`), or else all.
         sample: how many events at most, taken at several offsets of the range; None: all of them.
         group: name of the registry's group; by default the stream's.
-        namespace: of the group; by default the scope's name is looked in first, then the default one.
+        namespace: of the group; by default the scope's name, and if the group is not there, the default namespace.
         blocking: whether bad data holds back what follows.
 
     Raises:
@@ -169,7 +172,7 @@ def build_data_gate(
                     namespace=namespace,
                 )
             )
-        told = report.to_json()
+        content = report.to_json()
         return _result(
             context,
             report,
@@ -179,8 +182,8 @@ def build_data_gate(
                 "pravega/events": report.events,
                 "pravega/failed": report.failed,
                 "pravega/sampled": report.sampled,
-                "pravega/schemas": _table(_SCHEMA, told["schemas"]),
-                "pravega/failures": _table(_FAILURE, told["failures"]),
+                "pravega/schemas": _table(_SCHEMA, content["schemas"]),
+                "pravega/failures": _table(_FAILURE, content["failures"]),
             },
         )
 

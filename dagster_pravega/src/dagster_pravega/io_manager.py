@@ -1,6 +1,5 @@
 """Assets from and to streams, as Spark DataFrames: exact ranges when they are read, exactly once when written."""
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -8,13 +7,13 @@ from typing import TYPE_CHECKING
 from dagster import ConfigurableIOManager, InputContext, OutputContext, ResourceDependency
 from pydantic import Field, PrivateAttr
 
-from aiopravega import UNBOUNDED, StreamCut, StreamCutRange, StreamName
-from aiopravega.errors import ConfigurationError, NotFoundError
+from aiopravega import StreamCutRange, StreamName
+from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.spark_frames import counted, load_range, save_events
 from aiopravega.jobs.spark_options import LEDGER_OPTION, TIME_OPTION
 from aiopravega.jobs.spark_session import LOCAL
-from aiopravega.jobs.writes import finished_write, write_once
-from aiopravega.ledger import CommitRecord, CutRecord
+from aiopravega.jobs.writes import finished_write, parse_generation, write_once
+from aiopravega.ledger import CutRecord
 from dagster_pravega.claims import keyed_partition
 from dagster_pravega.event_frames import as_events, spark_session
 from dagster_pravega.measures import data_version, measures
@@ -25,7 +24,7 @@ from dagster_pravega.step_failures import failing_for_good
 from dagster_pravega.stream_read import StreamRead
 from dagster_pravega.unsplit import split_options
 from dagster_pravega.windows import Window, read_options, wanted_window
-from dagster_pravega.written import WRITE_ID_KEY, earlier_range, note_start, write_name
+from dagster_pravega.written import GENERATION_KEY, WRITE_ID_KEY, WriteConfig, write_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,8 +52,9 @@ class PravegaSparkIOManager(ConfigurableIOManager):
     **Outputs.** A DataFrame with the columns `event` (string or binary) and, if wanted, `routing_key` (string); without
     a column `event`, each row becomes a JSON object of all columns but `routing_key`. It is written in transactions
     under the name of the partition, or of the run: retries and re-executions add nothing to the first success. A
-    partition is written once for good, because a stream cannot be overwritten. The materialization has the cuts
-    between which the events are, their number, bytes, events per second and the write id; its data version is the
+    partition is written once, because a stream cannot be overwritten; to write it anew after the code was mended, name
+    the next generation in the run config of the output (`rebuild: 2`). The materialization has the cuts between which
+    the events are, their number, bytes, events per second, the write id and the generation; its data version is the
     cuts. If others write to the stream at the same time, their events may lie between the cuts too.
 
     Errors that no retry can help fail the step at once, whatever its retry policy.
@@ -76,6 +76,11 @@ class PravegaSparkIOManager(ConfigurableIOManager):
     def input_config_schema(cls) -> type[RangeConfig]:
         """What the run config of an input can say."""
         return RangeConfig
+
+    @classmethod
+    def output_config_schema(cls) -> type[WriteConfig]:
+        """What the run config of an output can say."""
+        return WriteConfig
 
     def load_input(self, context: InputContext) -> "DataFrame | StreamRead":
         """The range of the upstream stream that the input asks for.
@@ -156,66 +161,37 @@ class PravegaSparkIOManager(ConfigurableIOManager):
         A retry of the step in the same run does not compare.
 
         Raises:
-            Failure: the stream, a column or an option cannot work, or the write is done with other rows.
+            Failure: the stream, a column or an option cannot work, the write is done with other rows, or the generation
+                that the run names cannot follow.
             PravegaError: the cluster cannot be reached.
         """
         with failing_for_good():
-            write_id = write_name(context)
+            write_id, generation = write_name(context), parse_generation(_said(context).rebuild)
             stream = self.pravega.stream_name(stream_of(context.asset_key, context.definition_metadata))
+            config, client = self.pravega.get_config(), self.pravega.client
+            ledger = self.options.get(LEDGER_OPTION)
+            find = partial(finished_write, client.asynchronous, stream, write_id, ledger, generation)
             done = write_once(
                 stream,
                 write_id,
-                lambda: self._find(stream, write_id),
-                lambda before: self._write(context, obj, stream, write_id, before),
+                lambda: client.run(find()),
+                lambda: save_events(as_events(obj), config, stream, write_id, self.options, generation),
                 retried=context.step_context.previous_attempt_count > 0,
             )
             if not done.by_this_try:
                 context.log.warning("%s is done already: nothing is written again", done.record.name)
-            cuts = self._landed(context, done.record)
+            cuts = done.record.cuts and client.resolve(done.record.cuts, stream)
         if cuts is not None:
             context.step_context.set_data_version(context.asset_key, data_version(cuts))
         for finish in self._taken.pop(_step_of(context), []):
             finish()
         seconds = done.seconds if done.by_this_try else None
         numbers = measures(str(stream), cuts, done.record.total_events, done.record.total_bytes, seconds)
-        context.add_output_metadata({**numbers, WRITE_ID_KEY: write_id})
+        context.add_output_metadata({**numbers, WRITE_ID_KEY: write_id, GENERATION_KEY: generation})
 
-    def _find(self, stream: StreamName, write_id: str) -> CommitRecord | None:
-        client = self.pravega.client
-        return client.run(finished_write(client.asynchronous, stream, write_id, self.options.get(LEDGER_OPTION)))
 
-    def _write(
-        self,
-        context: OutputContext,
-        frame: "DataFrame",
-        stream: StreamName,
-        write_id: str,
-        before: CommitRecord | None,
-    ) -> None:
-        if before is None:
-            note_start(context, write_id, self._tail(stream), self._incarnation(stream))
-        save_events(as_events(frame), self.pravega.get_config(), stream, write_id, self.options)
-
-    def _landed(self, context: OutputContext, record: CommitRecord) -> StreamCutRange | None:
-        """The cuts between which the events of a finished write are."""
-        client, stream = self.pravega.client, record.sink
-        found = earlier_range(context, record, client.tail(stream.scope, stream.stream))
-        return None if found is None else client.resolve(found, stream)
-
-    def _tail(self, stream: StreamName) -> StreamCut:
-        """Where the stream ends; a stream that the write will make begins there."""
-        try:
-            return self.pravega.client.tail(stream.scope, stream.stream)
-        except NotFoundError:
-            return UNBOUNDED
-
-    def _incarnation(self, stream: StreamName) -> int:
-        """Which of the streams of this name there is; if there is none, the write makes one, later than all others."""
-        client = self.pravega.client
-        try:
-            return client.run(client.asynchronous.controller.first_segment(stream)).number
-        except NotFoundError:
-            return sys.maxsize
+def _said(context: OutputContext) -> WriteConfig:
+    return WriteConfig(**(context.config or {}))
 
 
 def _step_of(context: InputContext | OutputContext) -> tuple[str, str]:

@@ -65,8 +65,8 @@ def written_range(context: InputContext) -> RangeConfig:
     name = context.asset_key.to_user_string() + (f", partition {partition!r}" if partition else "")
     if latest is not None and WRITE_ID_KEY in latest.metadata:
         raise InvalidStreamCutError(
-            f"{name}: what its latest materialization wrote was written by an earlier run that left no record of "
-            f"where: {_WAY_OUT}"
+            f"{name}: the ledger did not say where in the stream its latest materialization is, because the account "
+            f"that wrote it may not ask: {_WAY_OUT}"
         )
     if partition is not None:
         raise ConfigurationError(f"{name}: it has not been materialized: materialize it, or {_WAY_OUT}")

@@ -9,6 +9,7 @@ from aiopravega import UNBOUNDED, PravegaConfig, StreamCut, StreamCutRange, Stre
 from aiopravega.blocking import PravegaClient
 from aiopravega.jobs.ranges import FixedRange, fix_range
 from aiopravega.jobs.spark_options import STREAM_OPTION, connection_options, range_options
+from aiopravega.ledger import CommitRecord
 from aiopravega.positions import parse_position
 from dagster_pravega.secured import SecuredResource
 
@@ -31,7 +32,7 @@ class PravegaResource(SecuredResource["PravegaResource"]):
         default=None, description="PEM file of the certificate authority, for tls://; default the system's authorities"
     )
     verify_hostname: bool | None = Field(
-        default=None, description="check that the servers' certificates bear their names; default true"
+        default=None, description="check that the servers' certificates contain their names; default true"
     )
     max_event_bytes: int | None = Field(
         default=None, description="the longest event that a reader accepts, in bytes; default 2147483639"
@@ -113,6 +114,19 @@ class PravegaResource(SecuredResource["PravegaResource"]):
         name = self.stream_name(stream)
         first, last = (parse_position(text, name) if text else UNBOUNDED for text in (start, end))
         return self.client.run(fix_range(self.client.asynchronous, name, first, last))
+
+    def written(self, stream: str, write_id: str, ledger: str | None = None) -> list[CommitRecord]:
+        """What an exactly-once write has written: a record for each generation that is done, the first one first.
+
+        A record has the generation, the cuts between which its events are, and their number. `write_id` is in the
+        metadata `pravega/write_id` of materializations; `ledger` is `scope/table`, None: the one in the stream's scope.
+
+        Raises:
+            StreamNotFoundError: there is no such stream.
+            TableNotFoundError: there is no such ledger.
+        """
+        name = self.stream_name(stream)
+        return self.client.written(name.scope, name.stream, write_id, ledger=ledger)
 
     def spark_options(self, stream: str | None = None, cuts: StreamCutRange | None = None) -> dict[str, str]:
         """Options for `spark.read.format("pravega")` and `df.write.format("pravega")`: secrets are among them.

@@ -18,7 +18,7 @@ class SchemaRegistryResource(SecuredResource["SchemaRegistryResource"]):
     ca_file: str | None = Field(
         default=None, description="PEM file of the certificate authority, for https://; default the system's"
     )
-    verify_hostname: bool = Field(default=True, description="check that the server's certificate bears its name")
+    verify_hostname: bool = Field(default=True, description="check that the server's certificate contains its name")
 
     def get_config(self) -> RegistryConfig:
         """The configuration of the client.

@@ -38,9 +38,9 @@ def pravega_stream_spec(
         description: what is in the stream.
         tags: tags of the asset.
         owners: owners of the asset.
-        options: options of Spark's data source for whoever reads it, such as how its events are decoded. With
-            `event_time`, the column that has the events' times, assets with partitions of time read the times of their
-            partition. No secrets: Dagster shows them.
+        options: options of Spark's data source for its readers, such as how its events are decoded. With `event_time`,
+            the column that has the events' times, assets with partitions of time read the times of their partition. No
+            secrets: Dagster shows them.
         metadata: more metadata. `pravega/cuts`, as `{"start": text, "end": text}`, bounds what assets read.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Which failures end a step for good, and which leave it to its retry policy."""
+"""Which failures end a step, and which leave it to its retry policy."""
 
 from contextlib import AbstractContextManager
 

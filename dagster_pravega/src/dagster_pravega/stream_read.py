@@ -30,8 +30,8 @@ class StreamRead:
     """What an input gets whose type is this class, instead of a DataFrame alone.
 
     `size` is in bytes, with the headers of the events. `taken` is what the cut ledger has of the run's partition; if it
-    is one of event times, the frame has the events with `taken.since <= time < taken.until`. `whole` says that nobody
-    has named a range: it is all of the stream as it was.
+    is one of event times, the frame has the events with `taken.since <= time < taken.until`. `whole` says that no
+    filter has named a range: it is all of the stream as it was.
     """
 
     frame: "DataFrame"

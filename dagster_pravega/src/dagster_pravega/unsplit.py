@@ -1,6 +1,6 @@
 """Whether a try of a step has to read without splitting segments, because an earlier one split at a wrong offset.
 
-A frame that an asset gets is read while the asset's own code runs, too late to plan the read anew: so it is the next
+A frame that an asset gets is read while the asset's own code runs, too late to plan the read again: so it is the next
 try that reads unsplit, be it the step's or that of a run that is executed again.
 """
 

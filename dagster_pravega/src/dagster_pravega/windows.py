@@ -1,4 +1,4 @@
-"""Partitions of time as intervals of event times: which one an input takes, and the range that it gets for good.
+"""Partitions of time as intervals of event times: which one an input takes, and the range that it keeps.
 
 The cut ledger keeps the range of each, under the asset's name. Spark is not known here.
 """
@@ -82,7 +82,7 @@ def read_options(context: InputContext) -> dict[str, str]:
 
 
 def wanted_window(context: InputContext, stream: StreamName, options: Mapping[str, str]) -> Window | None:
-    """The event times of the run's partition; None: it is none of time.
+    """The event times of the run's partition; None: it is not a partition of time.
 
     Raises:
         ConfigurationError: the run is of several partitions, or an option cannot work.
@@ -94,7 +94,7 @@ def wanted_window(context: InputContext, stream: StreamName, options: Mapping[st
     consumer = consumer_of(context)
     if not step.has_partition_key:
         raise ConfigurationError(
-            f"{consumer}: several partitions in one run cannot be told apart in the cut ledger: give the asset "
+            f"{consumer}: the cut ledger cannot separate several partitions of one run: give the asset "
             "BackfillPolicy.multi_run(1)"
         )
     window = partitions.time_window_for_partition_key(step.partition_key)

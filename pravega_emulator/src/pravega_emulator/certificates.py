@@ -1,4 +1,4 @@
-"""A certificate authority and a server certificate for `localhost`, made anew for every server.
+"""A certificate authority and a server certificate for `localhost`, made again for every server.
 
 They are for servers on this machine only: keys lie in the server's folder and are as short-lived as that folder.
 """

@@ -189,11 +189,11 @@ def _status(options: argparse.Namespace, _: list[str]) -> int:
     servers = NamedServer.matching() if options.name is None else [NamedServer(options.name)]
     if options.export and options.name is None:
         servers = [NamedServer(DEFAULT_NAME)]
-    found = [(named, server) for named in servers if (server := named.running()) is not None]
-    if not found:
+    running = [(named, server) for named in servers if (server := named.running()) is not None]
+    if not running:
         print("no emulator runs" if options.name is None else f"{options.name}: not running", file=sys.stderr)
         return 1
-    for named, server in found:
+    for named, server in running:
         if options.export:
             for variable, value in server.environment(options.account).items():
                 print(f"export {variable}={shlex.quote(value)}")

@@ -106,13 +106,13 @@ def _fetch_one(jar: Jar, folder: Path, download: Callable[[Jar], Path]) -> int:
                 f"{REPOSITORY_VARIABLE} to a Maven repository that this machine can reach"
             )
         else:
-            found = _sha256(path)
-            if found == jar.sha256:
+            checksum = _sha256(path)
+            if checksum == jar.sha256:
                 path.replace(folder / jar.filename)
                 return jar.size
             path.unlink()
             problem = ChecksumError(
-                f"{jar.filename}: expected SHA-256 {jar.sha256}, got {found} in {_ATTEMPTS} downloads. Something "
+                f"{jar.filename}: expected SHA-256 {jar.sha256}, got {checksum} in {_ATTEMPTS} downloads. Something "
                 "between this machine and Maven Central changes the file, or the mirror in "
                 f"{REPOSITORY_VARIABLE} holds another one: fetch from a different network or mirror"
             )

@@ -1,7 +1,7 @@
 """The list of jars that the servers run from, and where they are kept. Fetching them is `fetch`'s task.
 
-The list is exact (`jars.lock`, made by `tools/emulator_jars.py`), so that every machine runs the same bytes. The
-folder of the jars bears the hash of the list: a newer package never mixes its jars with those of an older one.
+The list is exact (`jars.lock`, made by `tools/emulator_jars.py`), so that every machine runs the same bytes. The folder
+of the jars has the hash of the list in its name: a newer package never mixes its jars with those of an older one.
 """
 
 import hashlib

@@ -2,7 +2,7 @@
 
 They are taken below the range from which operating systems choose ports of outgoing connections, and emulators of one
 user lock theirs against each other: between the choice and the moment when the server listens, some seconds pass, and a
-client would not notice that it talks to another emulator. If a stranger takes a port all the same, the caller starts
+client would not notice that it talks to another emulator. If another program still takes a port, the caller starts
 again with others.
 """
 

@@ -1,4 +1,4 @@
-"""Ask a Pravega cluster whether it is ready: whatever a program does right after must work.
+"""Ask a Pravega cluster whether it is ready: all requests right after that must work.
 
 An open port proves little: the controller answers before the segment store has its containers. So a stream is made and
 removed again, with more segments than there are containers, and its segment store is called at its published address.

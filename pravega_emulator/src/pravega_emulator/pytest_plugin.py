@@ -26,7 +26,7 @@ _OFTEN = "controller.watermarking.frequency.seconds=2"
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker of pytest-xdist who controls it."""
+    """Give a worker of pytest-xdist the process id of its controller."""
     node.workerinput[_OWNER] = os.getpid()
 
 

@@ -25,7 +25,7 @@ class Security:
 
     @classmethod
     def make(cls, folder: Path, *, tls: bool, auth: bool, accounts: Sequence[Account]) -> "Security":
-        """Write certificates and accounts into `folder`, as far as they are asked for.
+        """Write the requested certificates and accounts into `folder`.
 
         Without an account named `admin` among `accounts`, one with a random password is added.
 
@@ -49,7 +49,7 @@ class Security:
 
     @property
     def host(self) -> str:
-        """How the server names itself: its certificate bears a name, and plain clients need no look-up."""
+        """How the server names itself: its certificate contains a name, and plain clients need no name resolution."""
         return HOST if self.certificates else _LOOPBACK
 
     @property

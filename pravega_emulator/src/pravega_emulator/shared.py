@@ -17,8 +17,8 @@ def shared_server(owner: int, kind: str, arguments: Sequence[str]) -> PravegaSer
     """The server of this kind of the run whose process is `owner`; the first one who asks starts it.
 
     Args:
-        owner: process id of whoever controls the run; the server ends with that process.
-        kind: tells servers of one run apart.
+        owner: id of the process that controls the run; the server ends with it.
+        kind: distinguishes the servers of one run.
         arguments: options of `pravega-emulator up`.
 
     Raises:

@@ -12,7 +12,7 @@ _SECONDS = 60.0
 
 
 class Supervisor:
-    """Looks after processes, which are in the order in which they are to start; `restart` starts one by its name."""
+    """Supervises processes, which are in the order in which they are to start; `restart` starts one by its name."""
 
     def __init__(self, processes: Sequence[ServerProcess], restart: Callable[[str], None]) -> None:
         self._processes = processes

@@ -25,7 +25,7 @@ def old_bookie_problem(port: int, bookie_port: int) -> str | None:
 
     The entry of one that was killed stays until ZooKeeper ends its session.
     """
-    # One that does not serve yet has no entries to show, and is no reason to start.
+    # A ZooKeeper that does not serve yet has no entries to show: wait for it.
     problem = _problem(port, b"dump", "ephemeral nodes dump:")
     if problem is None and bookie_problem(port, bookie_port) is None:
         return f"ZooKeeper still has {_entry(bookie_port).strip()}"

@@ -18,7 +18,7 @@ __all__ = ["DefaultSource", "PravegaDataSource", "register_scope"]
 
 
 def __getattr__(name: str) -> object:
-    """Import what Spark does not look for when it is used: all that is imported here, Spark's sessions wait for."""
+    """Import on first use what Spark does not look for: Spark's sessions wait for all that is imported here."""
     if name == "register_scope":
         from pyspark_pravega.catalog import register_scope
 

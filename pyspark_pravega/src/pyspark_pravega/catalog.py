@@ -75,7 +75,7 @@ def register_scope(
 
     Raises:
         ConfigurationError: an option cannot work, or two streams would have one name.
-        AlreadyExistsError: a table has the name of a stream, and is none.
+        AlreadyExistsError: a table that is not a stream's has the name of a stream.
         ScopeNotFoundError: there is no such scope.
         PravegaError: the cluster or the registry cannot be reached, or refuses.
     """
@@ -145,7 +145,7 @@ def _make_table(spark: "SparkSession", stream: StreamName, table: str, options: 
         spark.sql(f"DROP TABLE {full_name}").collect()
 
     def make(chosen: Mapping[str, str]) -> None:
-        # The frame that it returns is looked at, because Spark Connect does nothing before.
+        # The frame that it returns is collected, because Spark Connect does nothing before.
         _ = spark.catalog.createTable(full_name, source=FORMAT, **_reading(stream, chosen)).schema
 
     return RegisteredStream(stream, table, _typed_if_possible(stream, options, make), temporary=False)
@@ -175,10 +175,10 @@ def _typed_if_possible(
             try:
                 make({**options, _DECODE: "auto"})
             except PySparkException as error:
-                found = _ours(error)
-                if not isinstance(found, (GroupNotFoundError, ConfigurationError)):
+                ours = _ours(error)
+                if not isinstance(ours, (GroupNotFoundError, ConfigurationError)):
                     raise
-                logger.info("%s is registered with the bytes of its events: %s", stream, found)
+                logger.info("%s is registered with the bytes of its events: %s", stream, ours)
             else:
                 return True
         make(raw)
@@ -188,6 +188,6 @@ def _typed_if_possible(
 
 
 def _ours(error: PySparkException) -> BaseException:
-    """The error of the source, as Spark tells it; Spark's own as it is."""
+    """The error of the source inside one of Spark's; other errors of Spark as they are."""
     found: PravegaError | None = error_in(error)
     return error if found is None else found

@@ -55,7 +55,7 @@ class Options:
         """An option that is a whole number of at least `least`, or None if it is absent.
 
         Raises:
-            ConfigurationError: it is no such number.
+            ConfigurationError: it is not such a number.
         """
         text = self.text(name)
         if text is None:

@@ -1,8 +1,8 @@
 """Tables of Spark's catalog that are streams: how a table keeps the options with which it was made.
 
 Of `CREATE TABLE … USING pravega OPTIONS (…)`, Spark (4.1 to 4.3 at least) hands the options only to the source that
-names the columns; whoever reads the table gets the columns, as the catalog keeps them, and no option. So the options
-are kept with the columns: in the metadata of the first one. A secret would be there for all to see, and is refused.
+names the columns; a reader of the table gets the columns, as the catalog keeps them, and no option. So the options are
+kept with the columns: in the metadata of the first one. A secret would be there for all to see, and is refused.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A client of the real server, names that no other test uses, and a way to look at a whole stream."""
+"""A client of the real server, names that no other test uses, and a way to read a whole stream."""
 
 import asyncio
 import uuid

@@ -28,20 +28,20 @@ def report_of(writer: str, reader: str) -> CompatibilityReport:
 
 
 def test_java_s_check_says_the_same_of_made_up_pairs_but_for_what_is_listed(judge):
-    told: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     unexplained = []
     for seed in range(PAIRS):
         writer, reader = map(json.dumps, pair(seed))
         verdict = judge.verdict(reader, writer)
         report = report_of(writer, reader)
         try:
-            told[explanation(report, verdict) or f"both {report.compatible}"] += 1
+            outcomes[explanation(report, verdict) or f"both {report.compatible}"] += 1
         except LookupError as error:
             unexplained.append(f"seed {seed}: {error}\n  writer {writer}\n  reader {reader}")
-    print(f"{PAIRS} pairs: {dict(told)}")
+    print(f"{PAIRS} pairs: {dict(outcomes)}")
     assert not unexplained, "\n".join(unexplained)
-    assert told.keys() >= {each.what for each in DISAGREEMENTS}
-    assert min(told["both True"], told["both False"]) > PAIRS // 10
+    assert outcomes.keys() >= {each.what for each in DISAGREEMENTS}
+    assert min(outcomes["both True"], outcomes["both False"]) > PAIRS // 10
 
 
 def test_java_s_check_says_the_same_of_the_table_of_changes_but_for_what_is_listed(judge):

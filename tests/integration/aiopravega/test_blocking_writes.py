@@ -81,7 +81,7 @@ def test_single_events_keep_their_place_among_lists_of_events(client, stream):
     assert by_key(content(client, stream)) == {"key": [0, 1, 2, 3, 4]}
 
 
-def test_a_time_is_noted_behind_the_events_before_it(client, stream):
+def test_a_time_is_noted_after_the_events_before_it(client, stream):
     with client.writer(stream.scope, stream.stream, writer_id="me") as writer:
         writer.write(b"old", "key")
         writer.note_time(100)
@@ -158,7 +158,7 @@ def test_a_transaction_that_somebody_aborts_is_not_committed(client, stream):
     assert content(client, stream) == []
 
 
-def test_a_detached_transaction_is_committed_by_whoever_knows_its_id(client, stream):
+def test_a_detached_transaction_is_committed_by_any_process_that_knows_its_id(client, stream):
     transaction = client.open_transaction(stream.scope, stream.stream)
     transaction.write(b"event", "key")
     transaction.flush()

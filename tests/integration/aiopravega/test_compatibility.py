@@ -21,7 +21,7 @@ def avro(text: str) -> SchemaInfo:
 
 @pytest.mark.slow
 async def test_the_registry_s_verdicts_are_those_of_the_table(registry):
-    """All changes that it takes; of its own check the explanation tells what it does not see."""
+    """All changes that it takes; the docs page says what its own check misses."""
     different = []
     for change in changes(SchemaFormat.AVRO):
         if change.server is None:

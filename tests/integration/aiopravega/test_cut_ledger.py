@@ -233,7 +233,7 @@ async def test_a_range_that_was_given_back_is_the_next_ones(ledger, stream, take
     await ledger.record(monday, taken(0, 5), after=None)
     stale = await ledger.last(tuesday)
     await ledger.give_back(monday, "tuesday has it", by="tuesday")
-    with pytest.raises(TableConflictError):  # whoever looked before does not start behind it
+    with pytest.raises(TableConflictError):  # a run that asked earlier does not start after it
         await ledger.record(tuesday, taken(5, 9), after=stale, chained=True)
     last = await ledger.last(tuesday)
     assert last.end == taken(0, 5).start
@@ -258,7 +258,7 @@ async def test_an_interval_is_done_or_given_back_and_never_both(ledger, stream, 
         assert last.end == (taken(0, 5).end if last.record.is_done else taken(0, 5).start)
 
 
-async def test_a_forgotten_consumer_begins_anew_and_others_stay(ledger, stream, taken):
+async def test_a_forgotten_consumer_begins_again_and_others_stay(ledger, stream, taken):
     monday, tuesday = (Interval("consumer", stream, day) for day in ("monday", "tuesday"))
     await ledger.record(monday, taken(0, 5), after=None)
     await ledger.record(tuesday, taken(5, 9), after=await ledger.last(tuesday))

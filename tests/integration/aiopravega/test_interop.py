@@ -99,7 +99,7 @@ if sys.version_info < (3, 12):
     async def test_large_events_go_both_ways_and_we_read_its_events_of_no_bytes(
         client, make_stream, read_all, official
     ):
-        # Its reader waits for ever at an event of no bytes, whoever wrote it; and its buffer has 1 MiB.
+        # Its reader waits forever at an event of no bytes, also of its own writers; and its buffer has 1 MiB.
         large, largest = b"\x01" * 500_000, b"\x02" * (8 * 1024 * 1024 - 8)
         ours, theirs = await make_stream(1, name="ours"), await make_stream(1, name="theirs")
         async with client.writer(ours.scope, ours.stream) as writer:

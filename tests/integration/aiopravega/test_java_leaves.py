@@ -121,7 +121,7 @@ async def test_a_byte_stream_of_java_is_no_stream_of_events(java, make_stream, r
         java.ask, "write_bytes", scope=stream.scope, stream=stream.stream, file=str(tmp_path / "bytes")
     )
 
-    with pytest.raises(MalformedEventError, match="written by something else than Pravega's event writers"):
+    with pytest.raises(MalformedEventError, match="a program that is not an event writer wrote the stream"):
         await read_all(stream)
 
 

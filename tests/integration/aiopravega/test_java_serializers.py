@@ -98,7 +98,7 @@ def properties(name: str) -> GroupProperties:
 
 
 def value_for(name: str):
-    """What we write: the same as Java is told in JSON."""
+    """What we write: the same that Java gets as JSON."""
     if name == "protobuf":
         return json_format.Parse(TEXT, USERS.message())
     return TEXT if name == "custom" else VALUE

@@ -14,7 +14,7 @@ from aiopravega.read.bulk import BulkReader
 from aiopravega.wire import EVENT_HEADER, MAX_EVENT, scan_frames
 from aiopravega.write.large_event import LargeEvent
 
-# Two Java clients that write large events at the same time can wait for ever for the small server of the tests.
+# Two Java clients that write large events at the same time can wait forever for the small server of the tests.
 pytestmark = pytest.mark.slow
 
 EVERYTHING = StreamCutRange(UNBOUNDED, UNBOUNDED)
@@ -241,7 +241,7 @@ async def test_transactions_refuse_large_events_as_java_does(java, client, make_
 
 
 async def test_an_event_whose_merge_is_asked_for_twice_is_in_the_stream_once(client, make_stream, read_all):
-    """Whoever loses the answer to the merge asks again: by the same event, as one that has just begun would."""
+    """A writer that loses the answer to the merge asks again, with the same event."""
     stream = await make_stream()
     [segment] = (await client.head(stream.scope, stream.stream)).positions
     event = LargeEvent(client.store, LARGE["random"])

@@ -38,8 +38,8 @@ async def in_processes(config: RegistryConfig, stream: StreamName, form: SchemaF
     for program in programs:  # all clients are connected
         assert program.stdout is not None
         assert await program.stdout.readline() == b"ready\n"
-    told = await asyncio.gather(*(program.communicate(b"go\n") for program in programs))
-    return [json.loads(line) for out, _ in told for line in out.splitlines()]
+    outputs = await asyncio.gather(*(program.communicate(b"go\n") for program in programs))
+    return [json.loads(line) for out, _ in outputs for line in out.splitlines()]
 
 
 @pytest.mark.parametrize("form", [SchemaFormat.AVRO, SchemaFormat.JSON])
@@ -47,17 +47,17 @@ async def test_a_race_makes_one_group_with_one_policy_which_all_schemas_in_it_fu
     for _ in range(3):
         stream = StreamName(f"scope-{uuid.uuid4().hex}", "orders")
 
-        told = await in_processes(registry.config, stream, form)
+        outputs = await in_processes(registry.config, stream, form)
 
-        assert len(told) == len(POLICIES)
+        assert len(outputs) == len(POLICIES)
         group = await registry.group(stream.stream, stream.scope)
         assert group.compatibility.policy in POLICIES
-        assert {each["policy"] for each in told} == {group.compatibility.policy}
+        assert {output["policy"] for output in outputs} == {group.compatibility.policy}
         kept = await registry.versions(stream.stream, stream.scope)
         assert len(kept) >= 1
         for number, version in enumerate(kept):
             assert check(version.schema_info, kept[:number], group.compatibility).compatible
-        passed = sorted(each["version"] for each in told if each["passed"])
+        passed = sorted(output["version"] for output in outputs if output["passed"])
         assert passed == [version.version_info.version for version in kept]
 
 
@@ -85,7 +85,7 @@ async def test_a_group_whose_maker_stopped_half_way_gets_its_policy_by_the_next(
 
 
 async def race(uri: str, stream: StreamName, form: SchemaFormat, policies: Sequence[str]) -> None:
-    """Register one schema with each policy at the same time; print what became of each."""
+    """Register one schema with each policy at the same time; print the result of each."""
     kinds = dict(zip(POLICIES, ("string", "integer", "boolean", "null", "array", "object"), strict=True))
 
     async def register(policy: str) -> None:

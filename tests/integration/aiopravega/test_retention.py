@@ -8,8 +8,8 @@ import pytest
 from aiopravega import PravegaClient, PravegaConfig, RetentionPolicy, ScalingPolicy
 from pravega_emulator import PravegaEmulator
 
-# Pravega looks once a minute at the most; first it notes where the stream is, then it truncates. The standalone
-# server takes settings of its controller from the JVM only.
+# Pravega checks once a minute at the most; first it notes where the stream is, then it truncates. The standalone server
+# takes settings of its controller from the JVM only.
 TICKS = "-Dcontroller.retention.frequency.minutes=1"
 SECONDS = 300
 

@@ -100,7 +100,7 @@ async def test_a_group_that_is_made_again_is_another_one(registry, group):
         await registry.delete_group(group)
 
     (before, id_before), (after, id_after) = ids
-    assert id_before == id_after  # so the id alone would not tell them apart
+    assert id_before == id_after  # so the id alone would not distinguish them
     assert before != after
 
 

@@ -51,7 +51,7 @@ async def test_plain_writes_transactions_tables_and_reads_work(admin, stream):
     assert [entry.value async for entry in table.entries()] == [b"two"]
 
 
-async def test_whoever_may_only_read_reads(admin, stream, reader_config):
+async def test_an_account_that_may_only_read_reads(admin, stream, reader_config):
     async with admin.writer(stream.scope, stream.stream) as writer:
         await writer.write_many(EVENTS)
 
@@ -60,7 +60,7 @@ async def test_whoever_may_only_read_reads(admin, stream, reader_config):
         assert await reader.tail(stream.scope, stream.stream) == await admin.tail(stream.scope, stream.stream)
 
 
-def test_whoever_may_only_read_reads_in_bulk(pravega_emulator_secure, reader_config):
+def test_an_account_that_may_only_read_reads_in_bulk(pravega_emulator_secure, reader_config):
     name = StreamName(f"secure-{uuid.uuid4().hex}", "stream")
     with BlockingClient(pravega_emulator_secure.config) as admin:
         admin.create_scope(name.scope)
@@ -75,7 +75,7 @@ def test_whoever_may_only_read_reads_in_bulk(pravega_emulator_secure, reader_con
         reader.close()
 
 
-async def test_whoever_may_only_read_cannot_write(stream, reader_config):
+async def test_an_account_that_may_only_read_cannot_write(stream, reader_config):
     async with PravegaClient(reader_config) as reader:
         with pytest.raises(SecurityError, match=stream.stream):
             async with reader.writer(stream.scope, stream.stream) as writer:

@@ -1,4 +1,4 @@
-"""Serializers and a real registry: what it is asked, what it is told, and what becomes of bad input."""
+"""Serializers and a real registry: their requests, and the errors for bad input."""
 
 import asyncio
 import zlib
@@ -88,7 +88,7 @@ async def test_a_group_that_is_made_again_is_noticed(registry, group):
     await registry.delete_group(group)
     again = await open_serializer(registry, group, OTHER)
 
-    assert again.encoding_id == first.encoding_id  # so the event alone would not tell
+    assert again.encoding_id == first.encoding_id  # so the event alone would not show it
     assert await deserializer.refresh()
     assert await deserializer.deserialize(again.serialize({"id": "seven"})) == {"id": "seven"}
 
@@ -107,7 +107,7 @@ async def test_a_schema_may_be_looked_for_only(registry, group):
     assert await (await open_deserializer(registry, group)).deserialize(serializer.serialize(ALICE)) == ALICE
 
 
-async def test_of_what_is_refused_nothing_is_registered(registry, group):
+async def test_nothing_of_a_refused_schema_is_registered(registry, group):
     with pytest.raises(GroupNotFoundError):
         await open_serializer(registry, group, USER, register=False)
     with pytest.raises(InvalidSchemaError):
@@ -135,7 +135,7 @@ async def test_of_what_is_refused_nothing_is_registered(registry, group):
     assert (len(await registry.versions(group)), await registry.codecs(group)) == (1, [])
 
 
-async def test_bad_events_are_told_as_what_they_are(registry, group):
+async def test_bad_events_are_reported_with_their_faults(registry, group):
     serializer = await open_serializer(registry, group, USER)
     packing = await open_serializer(registry, group, USER, codec=GZIP)
     deserializer = await open_deserializer(registry, group, limit=1000)
@@ -148,7 +148,7 @@ async def test_bad_events_are_told_as_what_they_are(registry, group):
         (b"\x02" + event[1:], MalformedEventError, "its first byte is 2"),
         (b'{"id":7}', MalformedEventError, "no header of a Schema Registry"),
         (header(77) + event[5:], SchemaNotFoundError, "encoding 77"),
-        (event[:-1], MalformedEventError, "no datum of its Avro schema"),
+        (event[:-1], MalformedEventError, "not a datum of its Avro schema"),
         (event + b"more", MalformedEventError, "bytes follow the end"),
         (packing.serialize(ALICE)[:-3], MalformedEventError, "cut off"),
         (packing.serialize(ALICE)[:5] + packed, MalformedEventError, "more than the limit of 1000 bytes"),
@@ -209,7 +209,7 @@ async def test_who_may_only_read_cannot_open_a_serializer(pravega_emulator_secur
             await open_serializer(registry, group, USER)
 
 
-async def test_a_registry_that_is_not_there_is_told_within_the_time_limit(unused_tcp_port):
+async def test_a_missing_registry_is_reported_within_the_time_limit(unused_tcp_port):
     config = RegistryConfig(uri=f"http://127.0.0.1:{unused_tcp_port}", retry_timeout=0.2)
     async with SchemaRegistry(config) as registry:
         with pytest.raises(PravegaConnectionError, match="is it running there"):

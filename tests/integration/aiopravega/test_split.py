@@ -152,4 +152,4 @@ async def test_where_no_place_is_sure_and_patience_ends_a_segment_stays_in_one_p
     [segment] = await client.plan(EVERYTHING, stream)
 
     assert await Splitter(client.store, patience=20 * MIB).split({segment: 2}) == [segment]
-    assert "so it is not split there" in caplog.text
+    assert "so the segment is not split there" in caplog.text

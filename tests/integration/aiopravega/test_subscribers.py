@@ -93,7 +93,7 @@ async def test_a_cut_inside_an_event_is_refused(client, make_stream):
     await client.report(*names(stream), "etl", between)
 
 
-async def test_a_subscriber_that_ended_before_its_first_report_begins_when_it_comes_back(client, make_stream):
+async def test_a_subscriber_that_ended_before_its_first_report_begins_when_it_restarts(client, make_stream):
     stream = await make_stream(1)
     tail = await write(client, stream)
     group = await client.controller.create_reader_group(stream.scope, "etl.stream", stream)
@@ -101,7 +101,7 @@ async def test_a_subscriber_that_ended_before_its_first_report_begins_when_it_co
 
     await client.subscribe(*names(stream), "etl")
 
-    # The head was told for it: to tell what lies before is to go back.
+    # The head was reported for it: a report of an earlier cut goes back.
     await client.report(*names(stream), "etl", tail)
     with pytest.raises(InvalidStreamCutError, match="before the last one"):
         await client.controller.update_subscriber(group, stream, await client.controller.head_segments(stream))
@@ -113,7 +113,7 @@ async def test_a_name_that_is_left_over_from_a_deleted_stream_is_refused(client,
     await client.delete_stream(*names(stream))
     await make_stream(1)
 
-    with pytest.raises(ConfigurationError, match="left over from a stream of this name that was deleted"):
+    with pytest.raises(ConfigurationError, match="belongs to a deleted stream of this name"):
         await client.subscribe(*names(stream), "etl")
     await client.subscribe(*names(stream), "etl-2")
 

@@ -86,7 +86,7 @@ async def test_java_sees_our_entries(client, scope, ask, primary, secondary):
     )
 
 
-async def test_conditions_hold_whoever_wrote_the_entry(client, scope, ask):
+async def test_conditions_hold_for_entries_of_all_writers(client, scope, ask):
     await ask("create_table", table="table", partitions=3, primary=4, secondary=4)
     await ask("put", table="table", entries=as_json({(b"aaaa", b"bbbb"): b"java"}))
     table = client.table(scope, "table")

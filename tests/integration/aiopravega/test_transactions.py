@@ -83,7 +83,7 @@ async def test_aborting_again_is_harmless_and_committing_then_is_refused(client,
         await handle.hold()
 
 
-async def test_whoever_knows_the_id_can_commit(client, make_stream, read_all):
+async def test_any_process_that_knows_the_id_can_commit(client, make_stream, read_all):
     stream = await make_stream(2)
     transaction = await client.open_transaction(stream.scope, stream.stream)
     await transaction.write(b"x", routing_key="key")
@@ -109,7 +109,7 @@ async def test_an_unknown_id_can_be_neither_committed_nor_kept(client, make_stre
         await unknown.hold()
 
 
-async def test_blocks_go_to_their_segments_behind_what_was_written_before(client, make_stream, read_all):
+async def test_blocks_go_to_their_segments_after_what_was_written_before(client, make_stream, read_all):
     stream = await make_stream(2)
     async with client.transaction(stream.scope, stream.stream) as transaction:
         for lane, segment in enumerate(transaction.segments.segments):
@@ -176,7 +176,7 @@ async def test_writing_into_a_transaction_that_somebody_aborted_says_so(client, 
     await transaction.abort()
 
 
-async def test_a_stream_that_scales_meanwhile_gets_the_events_behind_newer_ones(client, make_stream, read_all):
+async def test_a_stream_that_scales_meanwhile_gets_the_events_after_newer_ones(client, make_stream, read_all):
     stream = await make_stream(2)
     async with client.transaction(stream.scope, stream.stream) as transaction:
         await transaction.write(b"old", routing_key="key")

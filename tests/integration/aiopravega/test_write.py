@@ -49,7 +49,7 @@ async def test_events_without_keys_are_spread(client, make_stream, read_all):
     assert min(found.values()) > 300
 
 
-async def test_flushed_events_can_be_read_while_the_writer_goes_on(client, make_stream, read_all):
+async def test_flushed_events_can_be_read_while_the_writer_continues(client, make_stream, read_all):
     stream = await make_stream()
     async with client.writer(stream.scope, stream.stream) as writer:
         await writer.write(b"first")
@@ -80,7 +80,7 @@ async def test_events_of_0_bytes_and_of_8_mib_are_written_as_they_are(client, ma
     assert [event.data for event in await read_all(stream)] == events
 
 
-async def test_a_larger_event_is_refused_before_anything_of_it_is_sent(client, make_stream, read_all):
+async def test_a_larger_event_is_refused_before_any_byte_is_sent(client, make_stream, read_all):
     stream = await make_stream()
     async with client.writer(stream.scope, stream.stream) as writer:
         await writer.write(b"before", "key")

@@ -17,6 +17,7 @@ from airflow.dag_processing.bundles.manager import DagBundlesManager
 from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
 from airflow.sdk import DAG, BaseOperator
 from airflow.utils.db import initdb
+from tests.faults.proxy import Proxy
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -67,6 +68,35 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield "nobody"
 
 
+class Away:
+    """A cluster that is away until `ends`: a proxy before the controller, which resets all connections until then."""
+
+    def __init__(self, proxy: Proxy, connection: str) -> None:
+        self._proxy = proxy
+        self.connection = connection
+
+    @property
+    def refused(self) -> int:
+        """How many connections were reset."""
+        return self._proxy.refused
+
+    def ends(self) -> None:
+        self._proxy.refuse(False)
+
+
+@pytest.fixture
+def away(monkeypatch: pytest.MonkeyPatch, pravega_config: PravegaConfig) -> Iterator[Away]:
+    """A cluster that is away, and the id of a connection to it that gives up soon."""
+    host, port = pravega_config.controller_uri.removeprefix("tcp://").split(":")
+    assert host in {"localhost", "127.0.0.1"}
+    with Proxy(int(port)) as proxy:
+        proxy.refuse(True)
+        limits = {"connect_timeout": 2, "retry_timeout": 1}
+        fields = {"conn_type": "pravega", "host": "127.0.0.1", "port": proxy.port, "extra": limits}
+        monkeypatch.setenv("AIRFLOW_CONN_AWAY", json.dumps(fields))
+        yield Away(proxy, "away")
+
+
 @pytest.fixture
 def stream(client: PravegaClient, scope: str) -> StreamName:
     """A stream of two segments in it."""
@@ -75,7 +105,7 @@ def stream(client: PravegaClient, scope: str) -> StreamName:
 
 
 class Run:
-    """What became of a DAG run: states, results and tries of its tasks. Airflow forgets a run that is repeated."""
+    """The result of a DAG run: states, results and tries of its tasks. Airflow forgets a run that is repeated."""
 
     def __init__(self, dag_run: Any) -> None:
         tasks = dag_run.get_task_instances()
@@ -112,14 +142,16 @@ def run() -> Callable[[DAG], Run]:
 def run_task() -> Callable[..., Run]:
     """Runs one operator, given as a function from its common arguments to it, in a DAG of its own.
 
-    The task is tried twice, so that the tries tell whether a failure was for good.
+    The task is tried twice, so that the tries show whether a failure was permanent.
     """
     dag_id = f"dag-{uuid.uuid4().hex}"
 
-    def runner(make: Callable[..., BaseOperator], logical_date: datetime | None = None) -> Run:
+    def runner(
+        make: Callable[..., BaseOperator], logical_date: datetime | None = None, conf: dict[str, Any] | None = None
+    ) -> Run:
         with DAG(dag_id, schedule=None) as dag:
             make(task_id="task", retries=1, retry_delay=0)
-        return run_dag(dag, logical_date)
+        return run_dag(dag, logical_date, conf)
 
     return runner
 

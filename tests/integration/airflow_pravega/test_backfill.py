@@ -55,6 +55,6 @@ def test_a_plan_that_is_tried_again_has_the_same_ranges_without_those_that_are_d
 
 
 @pytest.mark.parametrize("wrong", [{"parts": "many"}, {"parts": 2, "max_bytes": 9}, {"stream": "nowhere/stream"}])
-def test_what_cannot_work_fails_for_good(written, run_task, wrong):
+def test_what_cannot_work_fails_without_retries(written, run_task, wrong):
     run = run_task(lambda **common: PravegaBackfillPlanOperator(**({"stream": str(written)} | wrong | common)))
     assert (run.state(), run.tries()) == ("failed", 1)

@@ -93,13 +93,13 @@ def test_the_sensor_refuses_a_cut_that_it_cannot_wait_from(fails_for_good, strea
 
 
 @pytest.mark.parametrize("since", ["UNBOUNDED", "", {"end": 7}, ["earliest"]])
-def test_the_sensor_refuses_what_is_no_position(fails_for_good, stream, since):
+def test_the_sensor_refuses_what_is_not_a_position(fails_for_good, stream, since):
     sensor = partial(PravegaStreamCutSensor, stream=str(stream), since=since)
     assert str(stream) in fails_for_good(sensor) or since == ""
 
 
 @pytest.mark.parametrize("min_bytes", ["many", -1, "{{ none }}"])
-def test_the_sensor_refuses_a_number_that_is_none(fails_for_good, stream, min_bytes):
+def test_the_sensor_refuses_what_is_not_a_number(fails_for_good, stream, min_bytes):
     assert "whole number" in fails_for_good(partial(PravegaStreamCutSensor, stream=str(stream), min_bytes=min_bytes))
 
 
@@ -130,7 +130,6 @@ def test_a_stream_that_is_not_there_is_named(fails_for_good, scope, make, name):
 @pytest.mark.parametrize(
     "make",
     [
-        PravegaStreamCutSensor,
         PravegaStreamCutOperator,
         PravegaCreateStreamOperator,
         partial(
@@ -138,7 +137,7 @@ def test_a_stream_that_is_not_there_is_named(fails_for_good, scope, make, name):
         ),
         partial(PravegaSparkWriteOperator, source="/nowhere"),
     ],
-    ids=["sensor", "cuts", "create", "read", "write"],
+    ids=["cuts", "create", "read", "write"],
 )
 def test_a_server_that_is_not_there_is_tried_again(run_task, make, nobody):
     run = run_task(partial(make, stream="scope/stream", pravega_conn_id=nobody))

@@ -39,7 +39,7 @@ def test_a_range_passes_that_is_what_it_claims_and_another_fails(run_task, clien
 
 
 @pytest.mark.usefixtures("head")
-def test_what_is_no_number_or_range_is_refused(run_task, stream, capsys):
+def test_what_is_not_a_number_or_range_is_refused(run_task, stream, capsys):
     assert run_task(partial(PravegaDataGateOperator, stream=str(stream), sample="many")).state() == "failed"
     assert "whole number" in capsys.readouterr().out
     assert run_task(partial(PravegaDataGateOperator, stream=str(stream), stream_cuts={})).state() == "failed"

@@ -142,7 +142,7 @@ def test_a_sensor_without_records_needs_no_ledger(timed, client, run_task):
     assert client.list_streams(timed.scope) == [timed]
 
 
-def test_what_cannot_work_fails_for_good(timed, client, run_task, capsys):
+def test_what_cannot_work_fails_without_retries(timed, client, run_task, capsys):
     client.create_stream(timed.scope, "silent", ScalingPolicy.fixed(1))
     for wrong, error in (
         ({"since": "2013-01-01T00:00:00"}, "ConfigurationError: since is 2013-01-01T00:00:00, which has no zone"),
@@ -159,7 +159,7 @@ def test_what_cannot_work_fails_for_good(timed, client, run_task, capsys):
         assert error in capsys.readouterr().out
 
 
-def test_a_record_of_a_deleted_stream_or_of_another_release_is_told(timed, client, write, run_task, capsys):
+def test_a_record_of_a_deleted_stream_or_of_another_release_is_reported(timed, client, write, run_task, capsys):
     write(1)
     sensor = partial(PravegaEventTimeSensor, stream=str(timed), since=day(1), until=day(2), consumer="ada")
     client.seal_stream(timed.scope, timed.stream)

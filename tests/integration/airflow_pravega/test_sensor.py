@@ -19,11 +19,11 @@ from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 FIRST, SECOND, THIRD = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3))
 # Bytes of an event's header, which count as the stream's.
 HEADER = 8
-# A trigger that is on its way does not look again for so long: tests do not wait for a usual interval.
+# A trigger that is on its way does not check again for so long: tests do not wait for a usual interval.
 SOON = 0.1
 
 
-def until(condition, seconds: float = 30.0) -> None:
+def until(condition, seconds: float = 300.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it took too long"
@@ -68,7 +68,7 @@ def test_it_defers_until_enough_is_written(run_task, stream, write, read, meanwh
 
 def test_it_pokes_where_it_may_not_defer(run_task, client, stream, write, read, meanwhile):
     def later() -> None:
-        until(lambda: has_cut_ledger(client, stream.scope))  # the sensor makes it with its first look
+        until(lambda: has_cut_ledger(client, stream.scope))  # the sensor makes it with its first check
         write(b"new")
 
     sensor = partial(PravegaStreamCutSensor, stream=str(stream), deferrable=False, poke_interval=SOON, timeout=60)
@@ -94,7 +94,7 @@ def test_it_waits_across_a_scaling(run_task, client, stream, write, read, meanwh
     assert read(run.result()) == [b"after", b"after", b"before"]
 
 
-def test_a_repeated_run_gets_the_same_range_and_the_next_one_goes_on(run_task, stream, write, read, finish):
+def test_a_repeated_run_gets_the_same_range_and_the_next_one_continues(run_task, stream, write, read, finish):
     sensor = partial(PravegaStreamCutSensor, stream=str(stream))
     write(b"a")
     first = run_task(sensor, FIRST).result()
@@ -172,3 +172,38 @@ def test_a_timeout_ends_the_waiting_without_a_retry(run_task, stream):
     run = run_task(partial(PravegaStreamCutSensor, stream=str(stream), poke_interval=SOON, timeout=0.2))
     assert run.state() == "failed"
     assert run.tries() == 1
+
+
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_an_outage_is_waited_out(run_task, stream, write, read, meanwhile, away, deferrable):
+    write(b"a")
+    sensor = partial(
+        PravegaStreamCutSensor,
+        stream=str(stream),
+        deferrable=deferrable,
+        poll_interval=SOON,
+        poke_interval=SOON,
+        pravega_conn_id=away.connection,
+    )
+
+    def return_later() -> None:
+        until(lambda: away.refused > 3)
+        away.ends()
+
+    with meanwhile(return_later):
+        run = run_task(sensor)
+
+    assert run.tries() == 1
+    assert read(run.result()) == [b"a"]
+
+
+def test_an_outage_is_waited_out_until_the_sensor_s_timeout(run_task, stream, away):
+    sensor = partial(
+        PravegaStreamCutSensor, stream=str(stream), poke_interval=SOON, timeout=3, pravega_conn_id=away.connection
+    )
+
+    run = run_task(sensor)
+
+    assert run.state() == "failed"
+    assert run.tries() == 1  # as Airflow has it for sensors that have timed out
+    assert away.refused > 1

@@ -1,4 +1,4 @@
-"""A task uses the Spark session of its process, whichever thread made that, and leaves it running."""
+"""A task uses the Spark session of its process, made by any thread, and leaves it running."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from aiopravega.jobs.spark_session import LOCAL, session_for_block
 
 
-def test_a_session_of_another_thread_is_used_and_goes_on(spark: SparkSession):
+def test_a_session_of_another_thread_is_used_and_continues(spark: SparkSession):
     def task() -> tuple[str, bool]:
         with session_for_block("task", LOCAL, {}, package="airflow-provider-pravega") as session:
             found = SparkSession.getActiveSession()

@@ -72,7 +72,7 @@ def test_exactly_the_range_is_read(run_task, client, spark, numbers, whole, tmp_
     assert result["digest"] is None
 
 
-def test_a_read_that_fails_for_good_says_why_in_the_cut_ledger(run_task, client, numbers, whole, tmp_path):
+def test_a_read_that_fails_without_retries_says_why_in_the_cut_ledger(run_task, client, numbers, whole, tmp_path):
     interval = Interval("ada", numbers, "monday")
     ledger = client.cut_ledger(numbers.scope)
     ledger.create()
@@ -129,7 +129,7 @@ def test_the_same_range_gives_the_same_rows_in_the_same_files(run_task, numbers,
 
 
 @pytest.mark.parametrize("form", ["parquet", "json"])
-def test_a_digest_tells_contents_and_their_order(spark, tmp_path, form):
+def test_a_digest_differs_with_contents_and_their_order(spark, tmp_path, form):
     def written(folder: str, numbers: list[int]) -> str:
         path = str(tmp_path / folder)
         spark.createDataFrame([(number,) for number in numbers], "n long").coalesce(1).write.format(form).save(path)

@@ -14,7 +14,7 @@ JOB = Path(__file__).with_name("connect_job.py")
 pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("spark_connect")]
 
 
-@pytest.mark.parametrize("source", ["operator", "connection"])
+@pytest.mark.parametrize("source", ["connection", pytest.param("operator", marks=pytest.mark.slow)])
 def test_a_range_is_read_and_written_once(
     client, stream, pravega_config, connection_json, spark_connect_url, tmp_path, source
 ):

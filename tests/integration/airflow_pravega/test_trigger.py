@@ -5,10 +5,13 @@ import json
 from pkgutil import resolve_name
 
 import pytest
+import structlog
 
 from aiopravega import PravegaClient, PravegaConfig, ScalingPolicy, StreamCut, StreamCutRange
 from airflow_pravega import clients
+from airflow_pravega.triggers.reachable import PravegaReachableTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
+from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 MANY = 250
 
@@ -19,7 +22,7 @@ async def pravega(pravega_config: PravegaConfig):
         yield opened
 
 
-async def first_event(trigger: PravegaStreamCutTrigger) -> dict[str, str]:
+async def first_event(trigger: PravegaWaitingTrigger) -> dict[str, str]:
     """What the triggerer gets of a trigger that it made again from its serialized form."""
     name, arguments = json.loads(json.dumps(trigger.serialize()))
     async for event in resolve_name(name)(**arguments).run():
@@ -42,7 +45,7 @@ def users() -> int:
 
 
 async def until(condition) -> None:
-    while not condition():  # noqa: ASYNC110 - nobody tells when a trigger has got so far
+    while not condition():  # noqa: ASYNC110 - nothing reports when a trigger has got so far
         await asyncio.sleep(0)
 
 
@@ -133,11 +136,32 @@ async def test_a_text_that_is_no_cut_is_an_error():
     assert (event["status"], event["error"]) == ("error", "ConfigurationError")
 
 
-async def test_a_server_that_is_not_there_is_an_error_for_all_who_wait(pravega, scope, nobody):
+async def test_an_outage_is_waited_out(pravega, scope, away):
     await pravega.create_stream(scope, "stream")
     since = (await pravega.tail(scope, "stream")).to_text()
-    triggers = [PravegaStreamCutTrigger(f"{scope}/stream", since, 1, 0.1, nobody) for _ in range(3)]
-    async with asyncio.timeout(300):
-        events = await asyncio.gather(*map(first_event, triggers))
-    assert {event["error"] for event in events} == {"PravegaConnectionError"}
+    triggers = [PravegaStreamCutTrigger(f"{scope}/stream", since, 1, 0.1, away.connection) for _ in range(3)]
+    async with pravega.writer(scope, "stream") as writer:
+        await writer.write(b"event")
+    with structlog.testing.capture_logs() as lines:
+        waiting = [asyncio.create_task(first_event(trigger)) for trigger in triggers]
+        async with asyncio.timeout(300):
+            await until(lambda: away.refused > 10 * len(waiting))
+            assert not any(task.done() for task in waiting)
+            away.ends()
+            events = await asyncio.gather(*waiting)
+
+    assert {event["status"] for event in events} == {"moved"}
+    # However long it is.
+    assert [line["log_level"] for line in lines].count("warning") == len(triggers)
+    assert all("cannot be checked" in line["event"] for line in lines if line["log_level"] == "warning")
     assert not shared()
+
+
+async def test_the_end_of_an_outage_is_fired(pravega, scope, away):
+    await pravega.create_stream(scope, "stream")
+    waiting = asyncio.create_task(first_event(PravegaReachableTrigger(f"{scope}/stream", 0.1, away.connection)))
+    async with asyncio.timeout(300):
+        await until(lambda: away.refused > 1)
+        assert not waiting.done()
+        away.ends()
+        assert await waiting == {"status": "reachable"}

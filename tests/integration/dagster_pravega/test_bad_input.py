@@ -141,7 +141,7 @@ def test_an_unknown_option(write, spark, make_stream, manager):
     assert retries == 0
 
 
-def test_many_partitions_in_one_run_cannot_be_told_apart(write, spark, make_stream, contents):
+def test_many_partitions_in_one_run_are_refused(write, spark, make_stream, contents):
     stream = make_stream()
     said, retries = write(
         spark.range(5),

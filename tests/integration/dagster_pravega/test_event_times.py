@@ -150,7 +150,7 @@ def test_a_frame_that_is_written_on_is_done(timed, client, materialize):
     assert [(record.since.day, record.is_done) for record in records] == [(1, True), (2, True)]
 
 
-def test_what_cannot_work_is_told_and_tried_again_only_if_it_can_pass(timed, materialize):
+def test_what_cannot_work_is_reported_and_tried_again_only_if_it_can_pass(timed, materialize):
     def failure_of(partition: str, **options: str) -> tuple[str, bool]:
         spec = pravega_stream_spec(str(timed), options=OPTIONS | options)
 
@@ -178,7 +178,7 @@ def test_what_cannot_work_is_told_and_tried_again_only_if_it_can_pass(timed, mat
         assert again is tried_again
 
 
-def test_a_record_of_a_deleted_stream_or_of_another_release_is_told(timed, day_asset, client, materialize):
+def test_a_record_of_a_deleted_stream_or_of_another_release_is_reported(timed, day_asset, client, materialize):
     assets, _ = day_asset
     assert materialize(assets, key(1)).success
     cuts = client.cut_ledger(timed.scope).records("dagster/day", timed)[0].range
@@ -191,9 +191,9 @@ def test_a_record_of_a_deleted_stream_or_of_another_release_is_told(timed, day_a
         [failure] = [event for event in result.all_events if event.is_step_failure]
         return str(failure.step_failure_data.error)
 
-    told = failure()
-    assert f"stream {timed} was deleted and made again on" in told
-    assert f"; the range of interval '{interval_of(2)}' of 'dagster/day'" in told
+    text = failure()
+    assert f"stream {timed} was deleted and made again on" in text
+    assert f"; the range of interval '{interval_of(2)}' of 'dagster/day'" in text
     client.table(timed.scope, CUT_TABLE).put(Interval("dagster/day", timed, interval_of(2)).key, b'{"version": 4}')
     assert "LedgerError: a record of version 4 of a cut ledger" in failure()
 
@@ -224,18 +224,18 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
         resources={"pravega": pravega, "pravega_spark": PravegaSparkIOManager(pravega=pravega)},
     )
 
-    def look(cursor: str | None) -> Any:
+    def check(cursor: str | None) -> Any:
         with dg.build_sensor_context(cursor=cursor, resources={"pravega": pravega}, definitions=definitions) as context:
             return sensor.evaluate_tick(context)
 
-    first = look(None)
-    # The first mark tells the last day of 2012 to be complete, and nothing of the day before.
+    first = check(None)
+    # The first mark declares the last day of 2012 complete, but not the day before.
     assert [request.partition_key for request in first.run_requests] == ["2012-12-31", key(1), key(2), key(3)]
-    nothing = look(first.cursor)
+    nothing = check(first.cursor)
     assert "not complete up to the end of another partition" in str(nothing.skip_message)
     client.note_time(timed.scope, timed.stream, "writer", at(5))
     next(mark for mark in client.watermarks(timed.scope, timed.stream, follow=True) if mark.lower == at(5))
-    assert [request.partition_key for request in look(first.cursor).run_requests] == [key(4)]
+    assert [request.partition_key for request in check(first.cursor).run_requests] == [key(4)]
 
     assert client.create_stream(scope, "silent", ScalingPolicy.fixed(1))
     silent = complete_partitions_sensor("silent", stream=f"{scope}/silent", partitions_def=DAYS, target=[day])

@@ -1,4 +1,4 @@
-"""Partitions that are not event times: refused without a range, and of one range for good with one."""
+"""Partitions that are not event times: refused without a range, and with one, of the same range forever."""
 
 from datetime import UTC, datetime
 
@@ -78,11 +78,11 @@ def read(stream, manager, instance):
 )
 def test_a_partition_that_does_not_say_which_part_it_reads_is_refused(read, instance, partitions, key, kind):
     instance.add_dynamic_partitions("colours", ["green"])
-    told = read(partitions, key, fails=True)
-    assert "does not say which part of" in told
-    assert kind in told
+    text = read(partitions, key, fails=True)
+    assert "does not say which part of" in text
+    assert kind in text
     for way in ("run config of the input", "event_time", "pravega/cuts"):
-        assert way in told
+        assert way in text
 
 
 def test_one_range_for_all_partitions_can_be_meant(read):
@@ -108,7 +108,7 @@ def test_a_sensor_and_a_backfill_of_a_partition_read_the_same_range(read, client
     assert "pravega cuts forget" in read(colours, "green", cuts={"start": start}, fails=True)
 
 
-def test_a_partition_of_a_stream_that_was_made_again_is_told_and_can_be_forgotten(
+def test_a_partition_of_a_stream_that_was_made_again_is_reported_and_can_be_forgotten(
     read, client, stream, append, whole, make_stream
 ):
     read(STATIC, "red", cuts=whole)
@@ -116,15 +116,15 @@ def test_a_partition_of_a_stream_that_was_made_again_is_told_and_can_be_forgotte
     make_stream()
     append(stream, ["new"])
 
-    told = read(STATIC, "red", fails=True)
+    text = read(STATIC, "red", fails=True)
 
     today = datetime.now(UTC).date().isoformat()
-    assert f"stream {stream} was deleted and made again on {today}T" in told
-    assert "; the range of interval 'red' of 'dagster/colours'" in told
-    assert read(STATIC, "red", cuts={"end": "latest"}, metadata={"pravega/consumer": "anew"})[0] == ["new"]
+    assert f"stream {stream} was deleted and made again on {today}T" in text
+    assert "; the range of interval 'red' of 'dagster/colours'" in text
+    assert read(STATIC, "red", cuts={"end": "latest"}, metadata={"pravega/consumer": "again"})[0] == ["new"]
     client.cut_ledger(stream.scope).forget("dagster/colours", stream)
     assert read(STATIC, "red", cuts={"end": "latest"})[0] == ["new"]
-    assert client.cut_ledger(stream.scope).find(Interval("anew", stream, "red")).is_done
+    assert client.cut_ledger(stream.scope).find(Interval("again", stream, "red")).is_done
 
 
 def test_a_read_without_partitions_and_range_says_that_it_was_of_the_whole_stream(read, whole):

@@ -15,7 +15,7 @@ def resource(pravega_config, scope):
     made.close()
 
 
-def test_a_range_goes_from_the_head_to_the_tail_unless_it_says_else(resource, make_stream, append, client):
+def test_a_range_goes_by_default_from_the_head_to_the_tail(resource, make_stream, append, client):
     stream = make_stream()
     append(stream, ["a", "b"])
     middle = resource.tail("stream")
@@ -41,13 +41,13 @@ def test_one_client_serves_a_run_and_is_closed_with_it(resource, make_stream, in
     used = []
 
     @dg.asset
-    def looks(pravega: PravegaResource) -> None:
+    def asks(pravega: PravegaResource) -> None:
         pravega.head("stream")
         used.append((pravega, pravega.client))
         pravega.tail("stream")
         assert pravega.client is used[0][1]
 
-    assert dg.materialize([looks], resources={"pravega": resource}, instance=instance).success
+    assert dg.materialize([asks], resources={"pravega": resource}, instance=instance).success
 
     [(during, _)] = used
     assert during._opened is None

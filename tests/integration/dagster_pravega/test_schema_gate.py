@@ -60,7 +60,7 @@ def visits(client, registry, scope) -> StreamName:
 
 @pytest.fixture
 def run(resources, visits, instance):
-    """Runs a check and an asset that follows what it looks at; returns whether that one ran, and the check."""
+    """Runs a check and an asset that follows the checked one; returns whether that one ran, and the check."""
 
     def run(build, **arguments):
         source = pravega_stream_spec(str(visits))

@@ -11,7 +11,7 @@ from dagster._core.execution.api import execute_run
 from pyspark.sql import DataFrame
 
 from aiopravega import StreamCutRange, StreamName
-from dagster_pravega import PravegaSparkIOManager, pravega_stream_spec
+from dagster_pravega import PravegaSparkIOManager
 
 
 @pytest.fixture
@@ -237,25 +237,43 @@ def test_a_partition_is_read_as_it_was_written(make_stream, rows, manager, insta
     assert sorted(found) == events("a", 20)
 
 
-def test_a_write_whose_place_nobody_knows_any_more_is_not_read_by_guess(make_stream, rows, manager):
+def test_a_new_instance_reads_a_partition_where_the_ledger_says_that_it_is(make_stream, append, rows, manager):
     stream = make_stream()
-    spec = pravega_stream_spec(str(stream), key="written")
     partitions = dg.StaticPartitionsDefinition(["a"])
     asset = writer(stream, lambda key: rows(key, 20), partitions)
+    found: list[str] = []
 
-    @dg.asset(ins={"frame": dg.AssetIn(spec.key, input_manager_key="pravega")}, partitions_def=partitions)
+    @dg.asset(ins={"frame": dg.AssetIn("written", input_manager_key="pravega")}, partitions_def=partitions)
     def downstream(frame: DataFrame) -> None:
-        raise AssertionError(f"it was read: {frame}")
+        found.extend(row.event.decode() for row in frame.collect())
 
     with dg.DagsterInstance.ephemeral() as forgotten:
         materialize(asset, manager, partition_key="a", instance=forgotten)
+    append(stream, events("later", 10))
     with dg.DagsterInstance.ephemeral() as new:
-        assert "pravega/cuts" not in materialize(asset, manager, partition_key="a", instance=new).metadata
-        with pytest.raises(dg.Failure, match="left no record of where: name the range in the run config"):
-            dg.materialize(
-                [asset, downstream],
-                selection=[downstream],
-                resources={"pravega": manager},
-                partition_key="a",
-                instance=new,
-            )
+        resources = {"pravega": manager}
+        assert dg.materialize([asset, downstream], resources=resources, partition_key="a", instance=new).success
+
+    assert sorted(found) == events("a", 20)
+
+
+def test_a_write_whose_range_nobody_knows_is_not_read_by_guess(make_stream, rows, manager, instance):
+    partitions = dg.StaticPartitionsDefinition(["a"])
+    asset = writer(make_stream(), lambda key: rows(key, 20), partitions)
+
+    @dg.asset(ins={"frame": dg.AssetIn("written", input_manager_key="pravega")}, partitions_def=partitions)
+    def downstream(frame: DataFrame) -> None:
+        raise AssertionError(f"it was read: {frame}")
+
+    # As an account that may write, and not ask where the stream ends, leaves it.
+    metadata: dict[str, Any] = {"pravega/write_id": "dagster/written/partition a", "pravega/events": 20}
+    instance.report_runless_asset_event(dg.AssetMaterialization("written", partition="a", metadata=metadata))
+
+    with pytest.raises(dg.Failure, match="did not say where in the stream .* name the range in the run config"):
+        dg.materialize(
+            [asset, downstream],
+            selection=[downstream],
+            resources={"pravega": manager},
+            partition_key="a",
+            instance=instance,
+        )

@@ -29,8 +29,8 @@ async def content(cluster: DurablePravega, stream: str) -> list[bytes]:
         return [event.data async for event in client.read(everything)]
 
 
-# The segment store is killed in `test_faults`, amid reads and writes.
-async def test_a_bookie_that_was_killed_comes_back_with_all_data(cluster):
+# The segment store is killed in `test_faults`, during reads and writes.
+async def test_a_bookie_that_was_killed_restarts_with_all_data(cluster):
     await append(cluster, "bookie", b"before")
 
     cluster.kill("bookie")

@@ -1,4 +1,4 @@
-"""A segment store is killed and restarts, tokens run out, amid reads and writes: nothing is lost or doubled."""
+"""A segment store is killed and restarts, tokens expire, during reads and writes: nothing is lost or duplicated."""
 
 import asyncio
 
@@ -38,77 +38,95 @@ async def fill(client: PravegaClient, stream: StreamName) -> None:
         await writer.write_many((event(number) for number in range(EVENTS)), ["key"] * EVENTS)
 
 
-async def kill_and_restart(cluster) -> None:
-    await asyncio.to_thread(cluster.kill, "segmentstore")
-    await asyncio.to_thread(cluster.restart, "segmentstore")
+class Kill:
+    """One kill of the segment store, when everything that is open has reached its middle."""
+
+    def __init__(self, cluster, activities: int) -> None:
+        self._cluster = cluster
+        self._middle = asyncio.Barrier(activities + 1)
+        self._killed = asyncio.Event()
+
+    async def happens(self) -> None:
+        await self._middle.wait()
+        await asyncio.to_thread(self._cluster.kill, "segmentstore")
+        self._killed.set()
+        await asyncio.to_thread(self._cluster.restart, "segmentstore")
+
+    async def waited_for(self) -> None:
+        await self._middle.wait()
+        await self._killed.wait()
 
 
 async def content(client: PravegaClient, stream: StreamName) -> list[bytes]:
     return [found.data async for found in client.read(StreamCutRange(UNBOUNDED, UNBOUNDED), stream)]
 
 
-async def test_a_read_goes_on_behind_the_kill(cluster, client):
+async def read(client: PravegaClient, kill: Kill) -> list[bytes]:
     stream = await make(client, "read")
     await fill(client, stream)
     found = []
-
-    async for read in client.read(StreamCutRange(UNBOUNDED, UNBOUNDED), stream):
-        found.append(read.data)
+    async for each in client.read(StreamCutRange(UNBOUNDED, UNBOUNDED), stream):
+        found.append(each.data)
         if len(found) == EVENTS // 10:
-            await kill_and_restart(cluster)
+            await kill.waited_for()
+    return found
 
-    assert found == [event(number) for number in range(EVENTS)]
 
-
-async def test_a_bulk_read_goes_on_behind_the_kill(cluster, client):
+async def bulk_read(client: PravegaClient, kill: Kill) -> list[bytes]:
     stream = await make(client, "bulk")
     await fill(client, stream)
+    loop = asyncio.get_running_loop()
 
-    def read() -> list[bytes]:
+    def blocking() -> list[bytes]:
         found: list[bytes] = []
-        with BlockingClient(client.config) as blocking:
-            reader = BulkReader(blocking.locate, client.config)
-            (part,) = blocking.plan(StreamCutRange(UNBOUNDED, UNBOUNDED), stream)
+        with BlockingClient(client.config) as opened:
+            reader = BulkReader(opened.locate, client.config)
+            (part,) = opened.plan(StreamCutRange(UNBOUNDED, UNBOUNDED), stream)
             for block in reader.read(part, scan=scan_frames, block_bytes=1_000_000):
                 if not found:
-                    cluster.kill("segmentstore")
-                    cluster.restart("segmentstore")
+                    asyncio.run_coroutine_threadsafe(kill.waited_for(), loop).result()
                 ends = [*block.frames[1:], len(block.data)]
                 found += [bytes(block.data[start + 8 : end]) for start, end in zip(block.frames, ends, strict=True)]
             reader.close()
         return found
 
-    assert await asyncio.to_thread(read) == [event(number) for number in range(EVENTS)]
+    return await asyncio.to_thread(blocking)
 
 
-async def test_appends_go_on_behind_the_kill_each_event_once(cluster, client):
+async def append(client: PravegaClient, kill: Kill) -> list[bytes]:
+    """Writes on, while the segment store is killed."""
     stream = await make(client, "append")
-
-    async with client.writer(stream.scope, stream.stream) as writer:
-        killing = None
+    async with client.writer(stream.scope, stream.stream) as writer, asyncio.TaskGroup() as tasks:
         for number in range(EVENTS):
             await writer.write(event(number), routing_key="key")
             if number == EVENTS // 3:
-                killing = asyncio.create_task(kill_and_restart(cluster))
+                tasks.create_task(kill.waited_for())
             if number % 100 == 0:
                 await asyncio.sleep(0)
-        assert killing is not None
-        await killing
-
-    assert await content(client, stream) == [event(number) for number in range(EVENTS)]
+    return await content(client, stream)
 
 
-async def test_a_transaction_survives_the_kill(cluster, client):
+async def transaction(client: PravegaClient, kill: Kill) -> list[bytes]:
     stream = await make(client, "transaction")
-
-    async with client.transaction(stream.scope, stream.stream, lease=120) as transaction:
-        await transaction.write_many((event(number) for number in range(EVENTS // 2)), ["key"] * (EVENTS // 2))
-        await kill_and_restart(cluster)
+    async with client.transaction(stream.scope, stream.stream, lease=120) as opened:
+        await opened.write_many((event(number) for number in range(EVENTS // 2)), ["key"] * (EVENTS // 2))
+        await kill.waited_for()
         for number in range(EVENTS // 2, EVENTS):
-            await transaction.write(event(number), routing_key="key")
-    await transaction.wait_committed(60)
+            await opened.write(event(number), routing_key="key")
+    await opened.wait_committed(60)
+    return await content(client, stream)
 
-    assert await content(client, stream) == [event(number) for number in range(EVENTS)]
+
+async def test_what_is_open_survives_the_kill_with_each_event_once(cluster, client):
+    activities = (read, bulk_read, append, transaction)
+    kill = Kill(cluster, len(activities))
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(kill.happens())
+        found = {each.__name__: tasks.create_task(each(client, kill)) for each in activities}
+
+    for name, task in found.items():
+        assert task.result() == [event(number) for number in range(EVENTS)], name
 
 
 async def test_tokens_are_renewed_while_a_writer_and_a_reader_stay_open(client):

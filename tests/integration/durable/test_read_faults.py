@@ -26,7 +26,7 @@ def stream(cluster):
 
 @pytest.fixture
 def held(spark, cluster, stream, tmp_path):
-    """Reads the stream, and stops amid the read until `go` has been called."""
+    """Reads the stream, and stops during the read until `go` has been called."""
     config = cluster.config
     began, goes_on = tmp_path / "began", tmp_path / "goes-on"
     deadline = time.monotonic() + WAIT_SECONDS
@@ -56,7 +56,7 @@ def held(spark, cluster, stream, tmp_path):
     return read
 
 
-def test_a_read_goes_on_where_it_was_behind_the_kill_of_the_segment_store(held, cluster):
+def test_a_read_continues_where_it_was_after_the_kill_of_the_segment_store(held, cluster):
     def kill():
         cluster.kill("segmentstore")
         cluster.restart("segmentstore")
@@ -64,5 +64,5 @@ def test_a_read_goes_on_where_it_was_behind_the_kill_of_the_segment_store(held, 
     assert held(kill) == list(range(EVENTS))
 
 
-def test_a_read_goes_on_with_a_fresh_token(held):
+def test_a_read_continues_with_a_fresh_token(held):
     assert held(lambda: time.sleep(2 * TOKEN_SECONDS)) == list(range(EVENTS))

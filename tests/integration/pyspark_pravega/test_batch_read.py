@@ -27,7 +27,7 @@ def tail(client, stream: StreamName) -> StreamCut:
     return found
 
 
-def test_every_event_is_a_row_with_its_place(read, fill, client, make_stream):
+def test_every_event_is_a_row_with_its_offset(read, fill, client, make_stream):
     stream = make_stream(4)
     fill(stream, 1000)
     expected = [
@@ -163,7 +163,7 @@ def test_a_range_is_the_same_while_its_stream_scales_and_grows(read, fill, clien
     assert all(each == Counter(written) for each in found)
 
 
-def test_a_range_may_start_before_and_end_behind_a_scaling(read, fill, client, make_stream):
+def test_a_range_may_start_before_and_end_after_a_scaling(read, fill, client, make_stream):
     stream = make_stream(2)
     fill(stream, 100, "before")
     start = tail(client, stream).to_text()

@@ -230,7 +230,7 @@ def test_a_job_that_was_killed_after_its_decision_is_finished_and_not_repeated(
     assert ledger.lookup(sink, "daily").record.state is CommitState.DONE
 
 
-def test_a_job_that_lost_its_leases_after_its_decision_is_written_anew(numbers, write, contents, make_stream, client):
+def test_a_job_that_lost_its_leases_after_its_decision_is_written_again(numbers, write, contents, make_stream, client):
     sink = make_stream(2)
     ledger = client.commit_ledger(sink.scope)
     ledger.create()

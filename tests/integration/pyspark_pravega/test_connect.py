@@ -60,7 +60,7 @@ def test_rows_are_written_once(remote, named, make_stream):
     assert contents(written) == Counter(b"event-%d" % number for number in range(300))
 
 
-def test_a_streaming_query_reads_what_there_is_and_goes_on_later(remote, named, fill, make_stream, tmp_path):
+def test_a_streaming_query_reads_what_there_is_and_continues_later(remote, named, fill, make_stream, tmp_path):
     stream = make_stream(2)
     events = fill(stream, 100)
 

@@ -181,7 +181,7 @@ def test_best_effort_writes_what_it_can(write, spark, make_stream, events_in):
     assert [event.data for event in events_in(sink)] == [str(number).encode() for number in range(50)]
 
 
-def test_only_best_effort_goes_on_when_a_stream_takes_no_more(client, make_stream, pravega_config, caplog):
+def test_only_best_effort_continues_when_a_stream_takes_no_more(client, make_stream, pravega_config, caplog):
     sink = make_stream(1)
     client.seal_stream(sink.scope, sink.stream)
     columns = SinkColumns.find(StructType([StructField("event", StringType())]))

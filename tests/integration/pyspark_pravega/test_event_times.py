@@ -113,7 +113,7 @@ def test_neighbouring_intervals_share_no_row_and_miss_none(timed, read, protobuf
     ]
 
 
-def test_given_cuts_bound_what_is_looked_for(timed, read, client):
+def test_given_cuts_bound_the_search(timed, read, client):
     stream = timed("cuts", as_json, seal=False)
     (day,) = days(0, 24, start_stream_cut="earliest", end_stream_cut="latest")
     with client.writer(stream.scope, stream.stream) as writer:
@@ -122,7 +122,7 @@ def test_given_cuts_bound_what_is_looked_for(timed, read, client):
     assert read(stream, **JSON | day).count() == 25
 
 
-def test_what_the_watermarks_cannot_tell_is_told(timed, read, client, scope):
+def test_what_the_watermarks_cannot_answer_is_an_error(timed, read, client, scope):
     stream = timed("open", as_json, seal=False)
 
     def error_of(stream, *edges: int, **more: str) -> str:

@@ -1,4 +1,4 @@
-"""A table of a stream in Hive's metastore, in a process of its own: a session has one catalog for good."""
+"""A table of a stream in Hive's metastore, in a process of its own: a session never changes its catalog."""
 
 import subprocess
 import sys
@@ -9,6 +9,7 @@ import pytest
 JOB = Path(__file__).with_name("hive_job.py")
 
 
+@pytest.mark.slow  # a JVM with a metastore of its own; make test has the same table in Spark's own catalog
 @pytest.mark.timeout(1500)
 def test_hives_metastore_keeps_a_table(pravega_config, fill, make_stream, tmp_path):
     stream = make_stream(1)

@@ -12,7 +12,7 @@ from aiopravega import StreamName
 from pyspark_pravega.read.batch import PravegaBatchReader
 from pyspark_pravega.source import PravegaDataSource
 
-# Two Java clients that write large events at the same time can wait for ever for the small server of the tests.
+# Two Java clients that write large events at the same time can wait forever for the small server of the tests.
 pytestmark = pytest.mark.slow
 
 # More than one window of small events on each side of large ones.

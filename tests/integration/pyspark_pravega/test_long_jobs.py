@@ -1,13 +1,16 @@
 """A job that takes many times longer than any lease that the server grants.
 
-Two tasks write: one ends at once, and Spark ends its Python worker after an idle minute; the other one lasts for much
-longer than that. The server grants leases of 20 s here, where others grant ten minutes.
+Two tasks write. One ends at once, and its process ends soon afterwards: Spark ends a Python worker after an idle
+minute, or its executor is killed. The other one lasts for much longer than that. The server grants leases of
+20 s here, where others grant ten minutes.
 """
 
+import sys
 import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -18,6 +21,9 @@ from pravega_emulator import PravegaEmulator
 
 LONG_SECONDS = 150
 LONGEST_LEASE_MS = 20_000
+# How long the straggler works on after the executor of the other task is gone.
+STRAGGLES_SECONDS = 60
+PREEMPTED_JOB = Path(__file__).with_name("preempted_job.py")
 
 
 def slowly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -40,4 +46,20 @@ def test_a_job_that_outlives_its_first_worker_and_every_lease_is_written_once(sp
 
         found = Counter(event.data for event in client.read(StreamCutRange(UNBOUNDED, UNBOUNDED), sink))
 
+    assert found == Counter([b"0", b"1"])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_a_job_whose_executor_is_killed_a_second_after_its_task_is_written_once(launch, tmp_path):
+    sink = StreamName("long", f"jobs-{uuid.uuid4().hex}")
+    settings = {"controller.transaction.lease.count.max": str(LONGEST_LEASE_MS)}
+    with PravegaEmulator(settings=settings) as server, PravegaClient(server.config) as client:
+        command = [sys.executable, str(PREEMPTED_JOB), "--controller", server.controller_uri, "--scope", sink.scope]
+        command += ["--stream", sink.stream, "--folder", str(tmp_path), "--seconds", str(STRAGGLES_SECONDS)]
+        launch(command).succeed()
+
+        found = Counter(event.data for event in client.read(StreamCutRange(UNBOUNDED, UNBOUNDED), sink))
+
+    assert (tmp_path / "killed").exists()
     assert found == Counter([b"0", b"1"])

@@ -68,7 +68,7 @@ def test_an_end_before_the_start_across_a_scaling_is_refused(read, fill, client,
     assert "InvalidRangeError" in said
 
 
-def test_an_end_behind_the_tail_is_refused(read, fill, make_stream):
+def test_an_end_after_the_tail_is_refused(read, fill, make_stream):
     stream = make_stream(1)
     fill(stream, 10)
     beyond = StreamCut(stream, {SegmentId(stream, 0, 0): 10_000_000})

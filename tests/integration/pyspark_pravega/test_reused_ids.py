@@ -82,11 +82,11 @@ def test_other_rows_are_an_error_that_says_what_was_written_and_what_to_do(
     said = str(caught.value)
     assert f"write 'daily' to {sink} is done already, with other rows: 1,000 events in 10,890 bytes" in said
     assert now in said
-    assert all(way in said for way in ("another write_id", "resolve --forget", "on_written=skip", "@"))
+    assert all(way in said for way in ("another write_id", "rebuild=2", "on_written=skip", "@"))
     assert contents(sink) == numbers(1000)
 
 
-def test_rows_are_not_lost_behind_a_first_write_of_none(rows, write, contents, make_stream):
+def test_rows_are_not_lost_after_a_first_write_of_none(rows, write, contents, make_stream):
     sink = make_stream(1)
     write(rows(10).where("event = 'no such'"), sink)
     write(rows(10).where("event = 'no such'"), sink)
@@ -141,3 +141,22 @@ def test_a_record_of_an_older_release_is_compared_by_its_numbers(rows, write, co
         write(rows(99), sink)
 
     assert contents(sink) == numbers(100)
+
+
+def test_a_generation_is_written_once_and_has_cuts_of_its_own(rows, write, contents, make_stream, client):
+    sink = make_stream(2)
+    write(rows(100), sink)
+    write(rows(100, start=100), sink, rebuild="2")
+    write(rows(100, start=100, partitions=1), sink, rebuild="2")  # the same rows: nothing is added
+    write(rows(100), sink)  # so is the first generation
+
+    with pytest.raises(Exception, match="WriteIdReusedError: generation 2 of write 'daily'.*rebuild=3"):
+        write(rows(100), sink, rebuild="2")
+    with pytest.raises(Exception, match="GenerationError.*the next one is rebuild=3"):
+        write(rows(100), sink, rebuild="4")
+
+    assert contents(sink) == numbers(200)
+    first, second = client.written(sink.scope, sink.stream, "daily")
+    for start, record in ((0, first), (100, second)):
+        found = sorted(int(event.data) for event in client.read(record.cuts, sink))
+        assert found == list(range(start, start + 100))

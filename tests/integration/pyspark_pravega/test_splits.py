@@ -100,7 +100,7 @@ def test_rows_of_a_segment_are_in_order_over_its_tasks(read, put, make_stream):
     assert [row.offset for row in rows] == sorted(row.offset for row in rows)
 
 
-def test_segments_before_and_behind_a_scaling_are_split(read, put, fill, client, make_stream):
+def test_segments_before_and_after_a_scaling_are_split(read, put, fill, client, make_stream):
     stream = make_stream(1)
     put(stream, PAYLOADS["json"])
     client.scale_stream(stream.scope, stream.stream, 3)
@@ -142,7 +142,7 @@ def test_a_wrong_border_is_caught_by_the_proof(planted, wrong):
         list(reader.read(pieces[0]))
 
 
-def test_events_are_not_given_out_behind_a_border_that_is_none(planted):
+def test_no_events_are_given_out_after_a_wrong_border(planted):
     reader, pieces = planted([document(number) for number in range(10_000)], 9)
 
     with pytest.raises(SplitProofError):

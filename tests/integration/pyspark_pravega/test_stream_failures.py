@@ -7,7 +7,7 @@ from aiopravega import StreamName
 
 
 def failure(query) -> str:
-    """What the user is told when the query has ended."""
+    """The error that the user sees when the query has ended."""
     with pytest.raises(StreamingQueryException) as caught:
         query.processAllAvailable()
     query.stop()
@@ -29,7 +29,7 @@ def test_events_that_retention_has_removed_are_missed(follow, fill, files, clien
         assert "new checkpointLocation" in said
 
 
-def test_what_is_removed_behind_a_query_is_not_missed(spark, follow, fill, files, client, make_stream):
+def test_events_removed_before_the_position_of_a_query_are_not_missed(spark, follow, fill, files, client, make_stream):
     stream = make_stream(2)
     fill(stream, 100)
     files.run(follow(stream, start_stream_cut="earliest"))
@@ -54,7 +54,7 @@ def test_a_deleted_stream_is_named(follow, fill, files, client, make_stream):
     assert str(stream) in said
 
 
-def test_a_stream_that_was_made_anew_is_not_taken_for_the_old_one(follow, fill, files, client, make_stream):
+def test_a_stream_that_was_made_again_is_not_taken_for_the_old_one(follow, fill, files, client, make_stream):
     stream = make_stream(1)
     fill(stream, 10)
     files.run(follow(stream, start_stream_cut="earliest"))

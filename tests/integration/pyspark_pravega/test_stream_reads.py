@@ -72,7 +72,7 @@ def test_a_query_reads_a_stream_from_its_head(spark, follow, fill, files, make_s
     assert files.contents(spark) == Counter(events)
 
 
-def test_a_query_reads_what_there_is_and_the_next_one_goes_on(spark, follow, fill, files, make_stream):
+def test_a_query_reads_what_there_is_and_the_next_one_continues(spark, follow, fill, files, make_stream):
     stream = make_stream(2)
     events = []
     for number in range(2):

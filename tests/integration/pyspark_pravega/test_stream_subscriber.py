@@ -91,7 +91,7 @@ def test_two_queries_cannot_share_a_name(follow, fill, files, client, make_strea
     files.run(follow(stream, start_stream_cut="earliest", subscriber="etl"))
     other = type(files)(files.folder / "other").start(follow(stream, start_stream_cut="earliest", subscriber="etl"))
 
-    with pytest.raises(StreamingQueryException, match="used by two readers"):
+    with pytest.raises(StreamingQueryException, match="Do two readers use the name"):
         other.awaitTermination(60)
 
     client.unsubscribe(*names(stream), "etl")

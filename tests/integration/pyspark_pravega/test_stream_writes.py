@@ -11,9 +11,11 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.types import StructType
 
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
 from aiopravega.ledger import CommitState
+from pyspark_pravega.write.stream import PravegaStreamWriter
 
 JOB = Path(__file__).with_name("copy_job.py")
 JOB_SECONDS = 240
@@ -127,45 +129,60 @@ def test_a_batch_that_is_done_is_not_compared_if_the_query_says_so(run, follow, 
     assert len(events_in(sink)) == len(written)
 
 
-@pytest.mark.parametrize("on_written", ["verify", "fail"])
-def test_a_batch_whose_rows_are_random_cannot_be_done_again(
-    run, follow, fill, make_stream, events_in, tmp_path, on_written
-):
+def test_a_batch_whose_rows_are_random_cannot_be_done_again(run, follow, fill, make_stream, events_in, tmp_path):
     source, sink = make_stream(1), make_stream(1, "sink")
     written = fill(source, 100)
     rows = follow(source, start_stream_cut="earliest")
-    query = run(rows.selectExpr("concat(event, uuid()) as event"), sink, on_written=on_written)
+    query = run(rows.selectExpr("concat(event, uuid()) as event"), sink)
     forget_commit(tmp_path / "checkpoint", query.lastProgress["batchId"])
 
     with pytest.raises(StreamingQueryException, match=r"WriteIdReusedError.*on_written=skip"):
-        run(rows.selectExpr("concat(event, uuid()) as event"), sink, on_written=on_written)
+        run(rows.selectExpr("concat(event, uuid()) as event"), sink)
 
     assert len(events_in(sink)) == len(written)
 
 
-def test_rows_of_a_foreach_batch_under_a_used_name_are_an_error(
-    follow, fill, make_stream, events_in, pravega_config, tmp_path
-):
-    source, sink = make_stream(1), make_stream(1, "sink")
-    options = {"controller": pravega_config.controller_uri, "scope": sink.scope, "stream": sink.stream}
+@pytest.fixture
+def copy_by_foreach_batch(follow, pravega_config, tmp_path):
+    """Copies a stream by a query whose batches are written by `foreachBatch`; `name` makes their write ids."""
 
-    def save(frame: DataFrame, batch: int) -> None:
-        named = frame.select("event").write.format("pravega").mode("append").options(**options)
-        named.option("write_id", f"totals/{batch}").save()
+    def copy(source: StreamName, sink: StreamName, checkpoint: str, name: str | None) -> None:
+        options = {"controller": pravega_config.controller_uri, "scope": sink.scope, "stream": sink.stream}
 
-    def copy(checkpoint: str) -> None:
+        def save(frame: DataFrame, batch: int) -> None:
+            ids = {} if name is None else {"write_id": f"{name}/{batch}"}
+            frame.select("event").write.format("pravega").mode("append").options(**options, **ids).save()
+
         writer = follow(source, start_stream_cut="earliest").writeStream.foreachBatch(save)
         query = writer.option("checkpointLocation", str(tmp_path / checkpoint)).trigger(availableNow=True).start()
         query.awaitTermination(RUN_SECONDS)
 
+    return copy
+
+
+def test_rows_of_a_foreach_batch_under_a_used_name_are_an_error(copy_by_foreach_batch, fill, make_stream, events_in):
+    source, sink = make_stream(1), make_stream(1, "sink")
     written = fill(source, 50, "first")
-    copy("one")
+    copy_by_foreach_batch(source, sink, "one", "totals")
     fill(source, 50, "second")
 
     with pytest.raises(StreamingQueryException, match=r"WriteIdReusedError.*'totals/0'.*this run has 100 events"):
-        copy("two")  # as after a checkpoint was deleted
+        copy_by_foreach_batch(source, sink, "two", "totals")  # as after a checkpoint was deleted
 
     assert Counter(events_in(sink)) == Counter(written)
+
+
+@pytest.mark.parametrize(("name", "times"), [("totals", 1), (None, 2)])
+def test_a_foreach_batch_that_is_done_again_is_written_once_if_it_has_a_name(
+    copy_by_foreach_batch, fill, make_stream, events_in, name, times
+):
+    source, sink = make_stream(1), make_stream(1, "sink")
+    written = fill(source, 50, "first")
+
+    for checkpoint in ("one", "two"):
+        copy_by_foreach_batch(source, sink, checkpoint, name)
+
+    assert Counter(events_in(sink)) == Counter(written * times)
 
 
 @pytest.mark.parametrize(("mode", "complaint"), [("complete", "cannot be overwritten"), ("update", "Update mode")])
@@ -211,6 +228,7 @@ def test_a_write_id_is_refused_since_the_checkpoint_names_the_writes(run, follow
         run(follow(source).select("event"), source, write_id="daily")
 
 
+@pytest.mark.slow  # the fault matrix, of which make test runs a part, kills writes too
 @pytest.mark.timeout(6 * JOB_SECONDS)  # starts three JVMs on a machine that may be busy with other tests
 def test_a_query_that_is_killed_again_and_again_writes_every_event_once(
     launch, client, make_stream, events_in, pravega_config, tmp_path
@@ -247,3 +265,14 @@ def test_a_query_that_is_killed_again_and_again_writes_every_event_once(
         key, number = event.decode().split(":")
         by_key[key].append(int(number))
     assert by_key == {f"key-{key}": list(range(key, 2000, 10)) for key in range(10)}
+
+
+def test_a_query_whose_stream_cannot_be_marked_says_so_once(make_stream, client, pravega_config, caplog):
+    sink = make_stream(1)
+    client.seal_stream(sink.scope, sink.stream)
+    options = {"controller": pravega_config.controller_uri, "scope": sink.scope, "stream": sink.stream}
+
+    for _ in range(3):  # Spark makes one for each micro-batch
+        PravegaStreamWriter(options, StructType().add("event", "string"), overwrite=False)
+
+    assert [record.message.partition(" with")[0] for record in caplog.records] == [f"{sink} is not marked"]

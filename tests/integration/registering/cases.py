@@ -80,3 +80,5 @@ FOREIGN = {
     SchemaFormat.JSON: CASES[SchemaFormat.PROTOBUF][0],
     SchemaFormat.PROTOBUF: CASES[SchemaFormat.AVRO][0],
 }
+# Single events of it can be read, columns not: it contains itself.
+RECURSIVE = avro("contains itself", LONG, {"name": "next", "type": ["null", "orders"], "default": None})

@@ -43,7 +43,7 @@ class Finding(NamedTuple):
 _LINE = re.compile(r"^(\d+) +(backward|forward) +(\S+) +(\S+)", re.MULTILINE)
 
 
-def told(text: str) -> PravegaError:
+def error_of(text: str) -> PravegaError:
     """An error out of its text."""
     name, _, message = text.partition(": ")
     return error_named(name, message)
@@ -55,7 +55,7 @@ def findings_in(text: str) -> frozenset[Finding]:
 
 @dataclass
 class Surroundings:
-    """What the ways need."""
+    """What the ways need. `as_columns` is asked of those that know it."""
 
     client: PravegaClient
     registry: SchemaRegistry
@@ -63,6 +63,7 @@ class Surroundings:
     config: PravegaConfig
     folder: Path
     capsys: pytest.CaptureFixture[str]
+    as_columns: bool = False
 
     def file(self, case: Case) -> str:
         path = self.folder / f"{uuid.uuid4().hex}{SUFFIXES[case.schema.format]}"
@@ -72,7 +73,9 @@ class Surroundings:
 
 def by_the_door(around: Surroundings, stream: StreamName, case: Case, policy: str | None) -> None:
     registry = around.registry
-    registry.run(register_schema(registry.asynchronous, stream, case.schema, new_policy=policy))
+    registry.run(
+        register_schema(registry.asynchronous, stream, case.schema, new_policy=policy, as_columns=around.as_columns)
+    )
 
 
 def by_the_client(around: Surroundings, stream: StreamName, case: Case, policy: str | None) -> None:
@@ -100,7 +103,15 @@ def by_a_serializer_of_blocks(around: Surroundings, stream: StreamName, case: Ca
 
 def by_a_gate(around: Surroundings, stream: StreamName, case: Case, policy: str | None) -> None:
     registry, (scope, group) = around.registry, (stream.scope, stream.stream)
-    checked = check_schema(registry.asynchronous, group, case.schema, namespace=scope, register=True, new_policy=policy)
+    checked = check_schema(
+        registry.asynchronous,
+        group,
+        case.schema,
+        namespace=scope,
+        as_columns=around.as_columns,
+        register=True,
+        new_policy=policy,
+    )
     registry.run(checked).require()
 
 
@@ -112,13 +123,14 @@ def by_the_catalog(around: Surroundings, stream: StreamName, case: Case, policy:
 
 def by_the_command_line(around: Surroundings, stream: StreamName, case: Case, policy: str | None) -> None:
     words = ["schema", "register", str(stream), "--new", around.file(case), "--registry", around.uri]
+    words += ["--as-columns"] if around.as_columns else []
     around.capsys.readouterr()
     code = main(words if policy is None else [*words, "--new-policy", policy])
     said = around.capsys.readouterr()
     if code == 1:
         raise SchemaRefusedError(said.out)
     if code:
-        raise told(said.err.removeprefix("error: "))
+        raise error_of(said.err.removeprefix("error: "))
 
 
 def by_spark_s_plan(around: Surroundings, stream: StreamName, case: Case, policy: str | None) -> None:
@@ -134,7 +146,11 @@ def by_spark_s_plan(around: Surroundings, stream: StreamName, case: Case, policy
 
 def by_airflow_s_registration(around: Surroundings, stream: StreamName, case: Case, policy: str | None) -> None:
     PravegaRegisterSchemaOperator(
-        task_id="register", stream=str(stream), candidate=around.file(case), new_policy=policy
+        task_id="register",
+        stream=str(stream),
+        candidate=around.file(case),
+        new_policy=policy,
+        as_columns=around.as_columns,
     ).execute({})
 
 
@@ -144,15 +160,29 @@ def by_airflow_s_gate(around: Surroundings, stream: StreamName, case: Case, poli
 
         def xcom_push(self, key: str, value: dict[str, Any]) -> None:
             violations = value["violations"]
-            raise SchemaRefusedError("\n".join(" ".join(str(each[k]) for k in Finding._fields) for each in violations))
+            raise SchemaRefusedError(
+                "\n".join(" ".join(str(violation[k]) for k in Finding._fields) for violation in violations)
+            )
 
     PravegaSchemaGateOperator(
-        task_id="gate", stream=str(stream), candidate=around.file(case), register=True, new_policy=policy
+        task_id="gate",
+        stream=str(stream),
+        candidate=around.file(case),
+        register=True,
+        new_policy=policy,
+        as_columns=around.as_columns,
     ).execute({"ti": Task()})  # type: ignore[typeddict-item]  # all that the gate uses of it
 
 
 def by_dagster_s_gate(around: Surroundings, stream: StreamName, case: Case, policy: str | None) -> None:
-    gate = build_schema_gate("orders", stream=str(stream), candidate=case.schema, register=True, new_policy=policy)
+    gate = build_schema_gate(
+        "orders",
+        stream=str(stream),
+        candidate=case.schema,
+        register=True,
+        new_policy=policy,
+        as_columns=around.as_columns,
+    )
     with dg.DagsterInstance.ephemeral() as instance:
         context = dg.build_asset_check_context(instance=instance)
         result = gate(context, schema_registry=SchemaRegistryResource(uri=around.uri))
@@ -175,6 +205,14 @@ WAYS: tuple[Way, ...] = (
     by_the_catalog,
     by_the_command_line,
     by_spark_s_plan,
+    by_airflow_s_registration,
+    by_airflow_s_gate,
+    by_dagster_s_gate,
+)
+WAYS_FOR_COLUMNS: tuple[Way, ...] = (
+    by_the_door,
+    by_a_gate,
+    by_the_command_line,
     by_airflow_s_registration,
     by_airflow_s_gate,
     by_dagster_s_gate,

@@ -68,7 +68,7 @@ def test_an_item_comes_over_while_the_next_one_is_waited_for():
     items.close()
 
 
-def test_a_forked_process_is_told_to_make_a_client_of_its_own():
+def test_the_error_of_a_forked_process_says_to_make_a_client_of_its_own():
     done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, timeout=60, check=True)
     assert "Make a client in each process" in done.stdout, (done.stderr, os.environ.get("PYTHONPATH"))
 

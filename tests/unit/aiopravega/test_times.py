@@ -45,7 +45,7 @@ def test_a_point_in_time_without_zone_is_refused():
 
 
 @pytest.mark.parametrize("wrong", [1.5, "2013-01-01", None, True])
-def test_what_is_no_time_is_refused(wrong):
+def test_what_is_not_a_time_is_refused(wrong):
     with pytest.raises(ConfigurationError, match="an event time is"):
         TimeUnit.MS.number(wrong)
 

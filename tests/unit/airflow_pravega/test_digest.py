@@ -3,7 +3,7 @@
 from airflow_pravega.spark.digest import _place
 
 
-def test_a_file_has_the_place_of_its_part():
+def test_a_file_has_the_number_of_its_part():
     assert _place("file:/data/part-00003-1851fe1f-5b8e-40cc-98b1-4109a1041268-c001.snappy.parquet") == (
         "file:/data",
         3,

@@ -7,7 +7,7 @@ from aiopravega import errors
 from airflow_pravega.task_failures import failing_for_good, from_event, to_event
 
 
-def test_what_no_retry_can_help_fails_the_task_for_good():
+def test_what_no_retry_can_help_fails_the_task_without_retries():
     with pytest.raises(AirflowFailException, match="StreamSealedError: what, and what to do"), failing_for_good():
         raise errors.StreamSealedError("what, and what to do")
 

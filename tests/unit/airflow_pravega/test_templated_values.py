@@ -44,7 +44,7 @@ def test_a_time_comes_as_templates_write_it(given):
 
 
 @pytest.mark.parametrize("wrong", ["", "None", "yesterday", "1357017420"])
-def test_what_is_no_time_is_refused(wrong):
+def test_what_is_not_a_time_is_refused(wrong):
     with pytest.raises(ConfigurationError, match="since is .* but must be a time with its zone"):
         time_of("since", wrong)
 

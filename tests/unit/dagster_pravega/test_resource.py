@@ -1,4 +1,4 @@
-"""The resource's configuration, its secrets, and what it tells Spark. No server."""
+"""The resource's configuration, its secrets, and the options that it gives Spark. No server."""
 
 import dagster as dg
 import pytest

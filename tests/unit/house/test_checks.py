@@ -57,7 +57,7 @@ def test_a_longer_module_passes_with_a_reason_in_its_first_lines(checkout: Check
     assert checkout.check("module_size")[0]
 
 
-def test_an_empty_reason_is_none(checkout: Checkout) -> None:
+def test_an_empty_reason_is_not_accepted(checkout: Checkout) -> None:
     checkout.write("table.py", "# long because: \n" + "x = 1\n" * 301)
     assert not checkout.check("module_size")[0]
 

@@ -41,12 +41,32 @@ def test_no_example_uses_what_a_run_without_a_logical_date_does_not_have() -> No
     assert [str(path) for path in examples if undefined.search(path.read_text())] == []
 
 
-def test_the_tests_that_the_page_about_java_names_exist() -> None:
-    named = set(re.findall(r"\btest_\w+", (ROOT / "docs" / "reference" / "java.md").read_text()))
-    files = list((ROOT / "tests").rglob("test_*.py"))
-    known = {file.stem for file in files}
-    known |= {
-        name for file in files for name in re.findall(r"^(?:async )?def (test_\w+)", file.read_text(), re.MULTILINE)
-    }
+TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
+
+
+def functions_of(file: Path) -> set[str]:
+    """The names of the tests in a file."""
+    return set(re.findall(r"^(?:async )?def (test_\w+)", file.read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", ["reference/java.md", "explanation/exactly-once.md"])
+def test_the_tests_that_a_page_names_exist(page: str) -> None:
+    named = set(re.findall(r"\btest_\w+", (ROOT / "docs" / page).read_text()))
+    known = {file.stem for file in TESTS}.union(*map(functions_of, TESTS))
     assert named - known == set()
     assert len(named) > 20
+
+
+def test_every_promise_about_writes_names_the_tests_that_prove_it_by_their_files() -> None:
+    page = (ROOT / "docs" / "explanation" / "exactly-once.md").read_text()
+    promises = page.partition("## What is promised")[2].partition("\n## ")[0]
+    rows = [line for line in promises.splitlines() if line.startswith("| ") and not line.endswith("| tests |")]
+    assert len(rows) > 10
+    for row in rows:
+        proofs = row.rstrip("| ").rpartition(" | ")[2]
+        for proof in proofs.split("; "):
+            file, *tests = re.findall(r"`([^`]+)`", proof)
+            path = ROOT / "tests" / "integration" / f"{file}.py"
+            assert path.exists(), row
+            assert tests, row
+            assert set(tests) <= functions_of(path), row

@@ -35,7 +35,7 @@ def fake_java(path: Path, version: str) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A fresh checkout, as far as `make setup` looks before it knows that it can work."""
+    """A fresh checkout: the files that `make setup` checks before it starts to work."""
     folder = tmp_path / "checkout"
     folder.mkdir()
     for name in ("Makefile", "requirements.lock", "tools"):
@@ -44,7 +44,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def setup(checkout: Path, commands: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run `make setup` as far as it gets with these commands only."""
+    """Run `make setup` with these commands only."""
     return subprocess.run(
         ["make", "setup"],
         cwd=checkout,
@@ -74,7 +74,7 @@ def test_without_python_make_says_which_python_to_install(checkout: Path, comman
     assert not (checkout / ".venv").exists()
 
 
-def test_an_old_python_is_passed_over(checkout: Path, commands: Path) -> None:
+def test_an_old_python_is_skipped(checkout: Path, commands: Path) -> None:
     fake_java(commands / "java", "17.0.15")
     command(commands / "python3", "exit 1")  # what an old one answers when asked whether it is new enough
     assert_one_clear_line(setup(checkout, commands), "no Python 3.11 or newer")

@@ -88,7 +88,7 @@ def test_an_empty_cache_is_filled(repository):
     assert is_whole(ensure_jars(JARS, repository.url))
 
 
-def test_a_full_cache_asks_nobody(repository):
+def test_a_full_cache_sends_no_requests(repository):
     ensure_jars(JARS, repository.url)
     repository.asked.clear()
 

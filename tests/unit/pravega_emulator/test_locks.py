@@ -38,7 +38,7 @@ def test_a_lock_of_another_process_is_seen_and_ends_with_that_process(holder):
     assert not is_locked(path)
 
 
-def test_who_waits_in_vain_is_told_what_for(holder):
+def test_the_error_of_a_vain_wait_says_what_it_waited_for(holder):
     path, _ = holder
 
     with (

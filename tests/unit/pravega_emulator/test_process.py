@@ -136,8 +136,9 @@ def test_a_program_that_should_end_by_itself_is_waited_for(server):
 
 
 OWNER = """
-import sys, threading
+import signal, sys, threading
 from pathlib import Path
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which tests that are started with nohup hand down as ignored
 from pravega_emulator.process import ServerProcess
 process = ServerProcess("server", ["/bin/sleep", "600"], Path(sys.argv[1]) / "log", Path(sys.argv[1]))
 # Started by a thread that ends: the server belongs to the process, not to the thread.
@@ -167,7 +168,7 @@ def test_however_its_owner_dies_the_server_ends(owner, number):
     assert lives(server)
 
     process.send_signal(number)
-    process.wait()
+    process.wait(SECONDS)
 
     assert eventually(lambda: not lives(server))
     assert eventually(lambda: not lives(keeper))

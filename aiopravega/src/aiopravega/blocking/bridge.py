@@ -23,7 +23,7 @@ C_co = TypeVar("C_co", bound=AbstractAsyncContextManager[Any], covariant=True)
 A_contra = TypeVar("A_contra", contravariant=True)
 T_co = TypeVar("T_co", covariant=True)
 
-# What a docstring of the asyncio API says otherwise here.
+# Words of the asyncio API's docstrings that change here.
 _WORDS = {"`async with`": "`with`", "`contextlib.aclosing`": "`contextlib.closing`"}
 
 
@@ -149,7 +149,7 @@ class Shown(Protocol[A_contra, T_co]):
 
 
 def shows(getter: Callable[[A], T]) -> Shown[A, T]:
-    """The blocking form of a property, which is the same: to look at something waits for nothing."""
+    """The blocking form of a property, which is the same: a property does not wait."""
     get = cast(Callable[[A], T], getattr(getter, "fget"))  # noqa: B009 - for mypy a property of a class is its function
     return cast(Shown[A, T], property(lambda twin: get(twin.asynchronous), doc=without_await(getter.__doc__)))
 

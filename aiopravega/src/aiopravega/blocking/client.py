@@ -18,7 +18,7 @@ from aiopravega.store import SegmentStore
 class PravegaClient(OpenFace[aio.PravegaClient]):
     """A client of one Pravega cluster; use it with `with`.
 
-    Every call has a time limit and tries failures that can pass again, both as the configuration says.
+    Every call has a time limit, and repeats after failures that can pass; the configuration sets both.
 
     Raises:
         PravegaConnectionError: on entering, when no controller answers.
@@ -50,7 +50,7 @@ class PravegaClient(OpenFace[aio.PravegaClient]):
 
     @property
     def arithmetic(self) -> Arithmetic:
-        """Answers many questions of one stream's cuts with few calls."""
+        """Answers many questions about one stream's cuts with few calls."""
         return self.asynchronous.arithmetic
 
     def locate(self, segment: SegmentId, *, again: bool = False) -> tuple[Endpoint, str]:
@@ -122,4 +122,5 @@ class PravegaClient(OpenFace[aio.PravegaClient]):
     delete_table = waits(aio.PravegaClient.delete_table)
     table = calls(aio.PravegaClient.table, KeyValueTable)
     commit_ledger = calls(aio.PravegaClient.commit_ledger, CommitLedger)
+    written = waits(aio.PravegaClient.written)
     cut_ledger = calls(aio.PravegaClient.cut_ledger, CutLedger)

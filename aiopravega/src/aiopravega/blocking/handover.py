@@ -1,8 +1,8 @@
-"""Single events on their way from any thread to a writer in the loop's thread: in batches, because each hop is dear.
+"""Single events on their way from any thread to a writer in the loop's thread: in batches, because each hop costs.
 
 Threads add events; a batch that is full, or a few milliseconds old, is handed over, and a task in the loop's thread
-writes one after another. Whoever wants to begin a batch while too many wait has to wait, too: that bounds the memory.
-How a writer makes events durable is not known here.
+writes one after another. A thread that begins a batch while too many wait has to wait too: that bounds the memory. How
+a writer makes events durable is not known here.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 # A batch is full with so many events, or with a block's bytes.
 BATCH_EVENTS: Final = 4 * BLOCK_EVENTS
-# Batches at a time: one is being written, one is ready for when it is, and one takes events.
+# Batches at a time: one is being written, one waits to be written, and one takes events.
 MOST_BATCHES: Final = 3
-# How long an event may wait for company, in seconds.
+# How long an event may wait for others in its batch, in seconds.
 LINGER: Final = 0.005
 
 

@@ -37,6 +37,7 @@ class CommitLedger(Face[aio.CommitLedger]):
 
     create = waits(aio.CommitLedger.create)
     mark = waits(aio.CommitLedger.mark)
+    tail = waits(aio.CommitLedger.tail)
     keeper = calls(aio.CommitLedger.keeper, LeaseKeeper)
     protocol = calls(aio.CommitLedger.protocol, CommitProtocol)
     lookup = waits(aio.CommitLedger.lookup)
@@ -45,4 +46,5 @@ class CommitLedger(Face[aio.CommitLedger]):
     records = iterates(aio.CommitLedger.records)
     amend = waits(aio.CommitLedger.amend)
     forget = waits(aio.CommitLedger.forget)
+    forget_newest = waits(aio.CommitLedger.forget_newest)
     finish = waits(aio.CommitLedger.finish)

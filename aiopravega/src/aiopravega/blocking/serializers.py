@@ -1,7 +1,7 @@
 """The blocking form of `aiopravega.schema.serializers`.
 
-Serializers ask nobody, so they are the same; a deserializer asks the registry for each encoding id once. Whole blocks
-of events are the business of `aiopravega.blocking.blocks`.
+Serializers send no requests, so they are the same; a deserializer asks the registry for each encoding id once. Whole
+blocks of events are the business of `aiopravega.blocking.blocks`.
 """
 
 from collections.abc import Iterable
@@ -17,10 +17,10 @@ __all__ = ["Deserializer", "open_deserializer", "open_multi_serializer", "open_s
 
 
 class Deserializer(Face[aio.Deserializer]):
-    """Makes values of the events of one group; what is known is read without a step into the loop's thread.
+    """Makes values of the events of one group; events with known encoding ids are read without the loop's thread.
 
-    A group that is deleted and made again gives out the same encoding ids anew. If an event does not fit what is known,
-    the group is looked at again, half a minute later at the earliest; `refresh` does it at once.
+    A group that is deleted and made again gives out the same encoding ids again. If an event does not fit what is
+    known, the group is read again, but at most every half minute; `refresh` reads it at once.
     """
 
     @mirrors(aio.Deserializer.deserialize)

@@ -99,7 +99,7 @@ class EventWriter(OpenFace[AioWriter]):
 
     @mirrors(AioWriter.write)
     def write(self, data: bytes | bytearray | memoryview, routing_key: str | None = None) -> None:
-        if len(data) > MAX_EVENT:  # no part of a batch, if it is taken at all
+        if len(data) > MAX_EVENT:  # never part of a batch, even if the writer takes it
             self._write_now(data, routing_key)
         else:
             self.handover.add(data, routing_key)

@@ -49,8 +49,8 @@ class PravegaCatalog:
             except StreamNotFoundError:  # deleted since it was listed
                 return None
 
-        found = await each(described, await self._client.list_streams(scope, tag), _AT_ONCE)
-        return [table for table in found if table is not None]
+        tables = await each(described, await self._client.list_streams(scope, tag), _AT_ONCE)
+        return [table for table in tables if table is not None]
 
     async def describe(self, stream: StreamName | str) -> StreamTable:
         """All about a stream.
@@ -80,11 +80,11 @@ class PravegaCatalog:
             return None
         from aiopravega.schema.open import GroupAddress, find_group
 
-        found = await find_group(self._registry, GroupAddress.of_stream(stream))
-        if found is None:
+        group = await find_group(self._registry, GroupAddress.of_stream(stream))
+        if group is None:
             return None
-        latest = await self._registry.latest(found.name, found.namespace)
-        return StreamGroup(found.name, found.namespace, found.properties, tuple(latest))
+        latest = await self._registry.latest(group.name, group.namespace)
+        return StreamGroup(group.name, group.namespace, group.properties, tuple(latest))
 
     async def create(
         self,
@@ -99,14 +99,14 @@ class PravegaCatalog:
     ) -> StreamTable:
         """Make a stream, with the group and the schema of its events; or none of them, if one cannot be made.
 
-        A group that is there already, because the stream had a life before or another serializer made it, keeps its
-        policy, and takes the schema only if that allows it.
+        A group that exists already, from an earlier stream or another serializer, keeps its policy, and takes the
+        schema only if that allows it.
 
         Args:
             stream: `scope/stream`; the scope must be there.
             schema: of its events. It needs a registry.
             scaling: how many segments it has; by default one.
-            retention: how long its data stays; by default for ever.
+            retention: how long its data stays; by default forever.
             tags: to find it by.
             new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
             declared_only: of JSON, for a group that is there; see `aiopravega.schema.open.Question`.

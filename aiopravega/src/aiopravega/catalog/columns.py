@@ -1,6 +1,6 @@
-"""The fields of a schema as columns to look at: names, types in the words of the format, whether they may be missing.
+"""The fields of a schema as columns to show: names, types in the words of the format, whether they may be missing.
 
-For people and for the pages of schedulers. Whoever decodes events needs more than this; see `aiopravega.schema`.
+For people and for the pages of schedulers. Decoding events needs more than this; see `aiopravega.schema`.
 """
 
 import json
@@ -39,7 +39,7 @@ def columns_of(schema: "SchemaInfo") -> tuple[Column, ...]:
                 return _json(json.loads(schema.text))
             case "Protobuf":
                 return _protobuf(FileDescriptorSet.FromString(schema.schema_data), schema.type)
-    except (ValueError, DecodeError):  # a schema that its format does not know: there is nothing to show of it
+    except (ValueError, DecodeError):  # a schema that is not valid in its format: nothing can be shown
         return ()
     return ()
 
@@ -88,8 +88,8 @@ def _json(document: Any) -> tuple[Column, ...]:
 
 
 def _said(field: Any) -> str | None:
-    found = field.get("description") if isinstance(field, dict) else None
-    return found if isinstance(found, str) else None
+    description = field.get("description") if isinstance(field, dict) else None
+    return description if isinstance(description, str) else None
 
 
 def _json_type(field: Any) -> str:

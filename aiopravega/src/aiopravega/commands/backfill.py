@@ -81,7 +81,7 @@ def _time(text: str) -> datetime:
     try:
         time = datetime.fromisoformat(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time: {error}") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time: {error}") from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
@@ -126,14 +126,14 @@ async def _plan(client: PravegaClient, options: argparse.Namespace) -> int:
     }
     if options.json:
         intervals = [
-            {"interval": each.name, "bytes": each.size, "done": each.is_done, **each.range.to_json()}
-            for each in plan.intervals
+            {"interval": interval.name, "bytes": interval.size, "done": interval.is_done, **interval.range.to_json()}
+            for interval in plan.intervals
         ]
         print(json.dumps(summary | {"intervals": intervals}, indent=2))
         return 0
     rows = [
-        (each.name, "?" if each.size is None else f"{each.size:,}", "done" if each.is_done else "to do")
-        for each in plan.intervals
+        (interval.name, "?" if interval.size is None else f"{interval.size:,}", "done" if interval.is_done else "to do")
+        for interval in plan.intervals
     ]
     print(table(("interval", "bytes", "state"), rows))
     print(f"\nto do: {len(plan.waiting):,} tasks, {plan.size:,} bytes, about {plan.events:,} events")

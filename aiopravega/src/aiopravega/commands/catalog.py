@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     dropped = commands.add_parser("drop", help="delete a stream with all its events, and its schemas")
     dropped.set_defaults(action=_drop)
     dropped.add_argument("--keep-schemas", action="store_true", help="leave its group in the registry")
-    dropped.add_argument("--yes", action="store_true", help="do it; without, it is only said what would be done")
+    dropped.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
     for each in (described, created, dropped):
         each.add_argument("stream", help="scope/stream")
     for each in (listed, described, created, dropped):
@@ -72,9 +72,9 @@ async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
         print(json.dumps(scopes, indent=2) if options.json else "\n".join(scopes))
         return 0
     async with _catalog(client, options) as catalog:
-        found = await catalog.list_tables(options.scope, options.tag)
+        tables = await catalog.list_tables(options.scope, options.tag)
     if options.json:
-        print(json.dumps([each.to_json() for each in found], indent=2))
+        print(json.dumps([each.to_json() for each in tables], indent=2))
         return 0
     rows = [
         (
@@ -85,7 +85,7 @@ async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
             each.group.policy if each.group else "",
             ", ".join(each.tags),
         )
-        for each in found
+        for each in tables
     ]
     print(table(("stream", "segments", "bytes", "schema", "policy", "tags"), rows))
     return 0
@@ -95,7 +95,7 @@ def _schema(found: StreamTable) -> str:
     if found.group is None:
         return ""
     versions = [each.version_info for each in found.group.latest]
-    types = ", ".join(f"{each.type} v{each.version}" for each in versions) or "no schema yet"
+    types = ", ".join(f"{version.type} v{version.version}" for version in versions) or "no schema yet"
     return f"{found.group.properties.format} {types}"
 
 
@@ -123,7 +123,8 @@ def _show(found: StreamTable, options: argparse.Namespace) -> None:
     print(table(rows[0], [row for row in rows[1:] if row[1]]))
     if found.columns:
         columns = [
-            (each.name, each.type, "yes" if each.nullable else "no", each.description or "") for each in found.columns
+            (column.name, column.type, "yes" if column.nullable else "no", column.description or "")
+            for column in found.columns
         ]
         print(f"\n{table(('column', 'type', 'nullable', 'description'), columns)}")
 

@@ -1,4 +1,4 @@
-"""What the commands share: which cluster, which ledger, how errors are told, tables of text."""
+"""What the commands share: which cluster, which ledger, how errors are reported, tables of text."""
 
 import argparse
 import asyncio
@@ -28,7 +28,7 @@ def add_controller(parser: argparse.ArgumentParser) -> None:
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where to look."""
+    """Add the options that name the cluster and the ledger."""
     add_controller(parser)
     parser.add_argument(
         "--ledger", metavar="SCOPE/TABLE", help=f"cut ledger; default: {CUT_TABLE} of the stream's scope"
@@ -46,10 +46,10 @@ _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 def number_with_unit(text: str, pattern: str, units: Mapping[str, int]) -> int:
     """A number times what its unit stands for; `pattern` has a group for each of them."""
-    found = re.fullmatch(pattern, text.strip().lower())
-    if found is None or found[2] not in units:
+    matched = re.fullmatch(pattern, text.strip().lower())
+    if matched is None or matched[2] not in units:
         raise argparse.ArgumentTypeError(f"{text!r}: expected a number and one of {', '.join(filter(None, units))}")
-    return int(found[1]) * units[found[2]]
+    return int(matched[1]) * units[matched[2]]
 
 
 def duration(text: str) -> timedelta:

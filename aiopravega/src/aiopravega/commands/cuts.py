@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shown = commands.add_parser("list", help="show consumers, or the intervals of one")
     shown.set_defaults(action=_list)
     checked = commands.add_parser(
-        "verify", help="look for gaps, overlaps, intervals that are not done, and those that cannot be read"
+        "verify", help="find gaps, overlaps, intervals that are not done, and those that cannot be read"
     )
     checked.add_argument(
         "--allow-open",
@@ -71,17 +71,19 @@ def _counts(records: Sequence[CutRecord]) -> dict[IntervalState, int]:
 
 
 async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
-    found = await _found(client, options)
+    consumers = await _found(client, options)
     if options.json:
-        print(json.dumps([each.model_dump(mode="json") for records in found.values() for each in records], indent=2))
+        print(
+            json.dumps([each.model_dump(mode="json") for records in consumers.values() for each in records], indent=2)
+        )
     elif options.consumer is None:
-        rows = [_summary(name, records) for name, records in found.items()]
+        rows = [_summary(name, records) for name, records in consumers.items()]
         print(table(("consumer", "intervals", "done", "open", "failed", "last"), rows))
     else:
         print(
             table(
                 ("interval", "state", "taken", "by", "since", "by", "why"),
-                [_row(record) for record in found[options.consumer]],
+                [_row(record) for record in consumers[options.consumer]],
             )
         )
     return 0
@@ -95,19 +97,21 @@ def _summary(name: str, records: Sequence[CutRecord]) -> tuple[object, ...]:
 
 def _row(record: CutRecord) -> tuple[str, ...]:
     changed = f"{record.changed_at:%Y-%m-%d %H:%M:%S}" if record.changed_at else ""
-    taken = f"{record.recorded_at:%Y-%m-%d %H:%M:%S}"
+    recorded = f"{record.recorded_at:%Y-%m-%d %H:%M:%S}"
     why = record.reason or record.skipped_because or ""
-    return record.interval, record.state.value, taken, record.recorded_by, changed, record.changed_by or "", why
+    return record.interval, record.state.value, recorded, record.recorded_by, changed, record.changed_by or "", why
 
 
 async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
-    found = await _found(client, options)
-    findings = {name: await verify(client, records, allow_open=options.allow_open) for name, records in found.items()}
+    consumers = await _found(client, options)
+    findings = {
+        name: await verify(client, records, allow_open=options.allow_open) for name, records in consumers.items()
+    }
     if options.json:
         shown = [
             {
                 "consumer": name,
-                "intervals": {state.value: count for state, count in _counts(found[name]).items()},
+                "intervals": {state.value: count for state, count in _counts(consumers[name]).items()},
                 "findings": [
                     {"kind": each.kind, "intervals": each.intervals, "bytes": each.size, "text": each.text}
                     for each in wrong
@@ -117,7 +121,7 @@ async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
         ]
         print(json.dumps(shown, indent=2))
     else:
-        for name, records in found.items():
+        for name, records in consumers.items():
             wrong = findings[name]
             counts = ", ".join(f"{count} {state.value}" for state, count in _counts(records).items())
             summary = f"{len(wrong)} findings" if wrong else "no gap, no overlap"
@@ -129,14 +133,14 @@ async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
 
 
 async def _plot(client: PravegaClient, options: argparse.Namespace) -> int:
-    found = await _found(client, options)
+    consumers = await _found(client, options)
     if options.output is None:
-        for name, records in found.items():
+        for name, records in consumers.items():
             print(f"{name}\n{draw_text(records)}")
         return 0
-    if len(found) != 1:
-        raise ConfigurationError(f"a file has one consumer, but there are {sorted(found)}: name one by --consumer")
-    [records] = found.values()
+    if len(consumers) != 1:
+        raise ConfigurationError(f"a file has one consumer, but there are {sorted(consumers)}: name one by --consumer")
+    [records] = consumers.values()
     draw_png(records, options.output)
     print(options.output)
     return 0

@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 def add_decisions(commands: "Commands") -> None:
     """Add the commands."""
     skipped = commands.add_parser(
-        "skip", help="pass over what a consumer can never read again: truncated, or of a stream made again"
+        "skip", help="skip what a consumer can never read again: truncated, or of a stream made again"
     )
     skipped.add_argument("--interval", help="this interval, whether it can be read or not; default: all that is gone")
     skipped.set_defaults(action=_skip)
     forgotten = commands.add_parser(
-        "forget", help="remove what is known of a consumer: it begins anew, and processes what there is again"
+        "forget", help="remove all records of a consumer: it starts again, and processes the stream again"
     )
     forgotten.add_argument("--interval", help="only this interval, if it was claimed for itself")
     forgotten.set_defaults(action=_forget)
     reopened = commands.add_parser("reopen", help="hand an interval out again, with the range that it has")
     reopened.add_argument("--interval", required=True, help="name of the interval")
-    reopened.add_argument("--reason", default="a person has decided so", help="why, for those who look")
+    reopened.add_argument("--reason", default="a person has decided so", help="the reason, for the records")
     reopened.set_defaults(action=_reopen)
     for each in (skipped, forgotten, reopened):
         add_cluster(each)
@@ -61,7 +61,7 @@ async def _skip(client: PravegaClient, options: argparse.Namespace) -> int:
     skips = await find_skips(client, ledger, options.consumer, stream, options.interval)
     if skips.texts and not options.dry_run:
         await skip(ledger, skips)
-    return _say(skips.texts or [f"{options.consumer!r} can read on in {stream}: nothing is gone"], options)
+    return _say(skips.texts or [f"{options.consumer!r} can continue in {stream}: nothing is gone"], options)
 
 
 async def _forget(client: PravegaClient, options: argparse.Namespace) -> int:
@@ -80,15 +80,15 @@ async def _forget(client: PravegaClient, options: argparse.Namespace) -> int:
 async def _text_of_forgotten(
     client: PravegaClient, stream: StreamName, consumer: str, records: Sequence[CutRecord]
 ) -> str:
-    counts = ", ".join(f"{count} {state.value}" for state, count in Counter(each.state for each in records).items())
-    text = f"{consumer!r} on {stream}: {len(records)} intervals ({counts}) are forgotten, with who processed them when"
+    counts = ", ".join(f"{count} {state.value}" for state, count in Counter(record.state for record in records).items())
+    text = f"{consumer!r} on {stream}: {len(records)} intervals ({counts}) are forgotten, with their processing times"
     try:
         head, tail = await client.head(stream.scope, stream.stream), await client.tail(stream.scope, stream.stream)
     except StreamNotFoundError:
         return f"{text}; there is no such stream any more"
     size = await bytes_between(client, StreamCutRange(head, tail))
-    readable = "what there is" if size is None else f"{size:,} bytes"
-    return f"{text}; whoever takes ranges under this name begins anew: the stream has {readable} from {head} on"
+    readable = "an unknown number of bytes" if size is None else f"{size:,} bytes"
+    return f"{text}; the next consumer of this name starts again: the stream has {readable} from {head} on"
 
 
 async def _reopen(client: PravegaClient, options: argparse.Namespace) -> int:
@@ -97,9 +97,10 @@ async def _reopen(client: PravegaClient, options: argparse.Namespace) -> int:
     record = await ledger.find(interval)
     if record is None:
         raise ConfigurationError(f"{interval} is not known")
-    again = "; what was processed of it will be processed again" if record.is_done else ""
+    again = "; all of it will be processed again" if record.is_done else ""
     if not options.dry_run:
         await ledger.reopen(interval, options.reason)
     return _say(
-        [f"{interval} was {record.state.value}, and is handed out again to whoever asks for it{again}"], options
+        [f"{interval} was {record.state.value}, and is handed out again to the next run that asks for it{again}"],
+        options,
     )

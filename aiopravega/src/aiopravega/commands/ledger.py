@@ -1,4 +1,4 @@
-"""The command `pravega ledger`: which writes a ledger knows, how they stand, and what a person decides of them."""
+"""The command `pravega ledger`: which writes a ledger knows, their states, and a person's decisions about them."""
 
 import argparse
 import json
@@ -9,12 +9,12 @@ from aiopravega.bounded import each
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_controller, run, table
 from aiopravega.errors import ConfigurationError
-from aiopravega.ledger import DEFAULT_TABLE, CommitLedger, CommitState, StoredCommit
+from aiopravega.ledger import DEFAULT_TABLE, CommitLedger, CommitRecord, CommitState, StoredCommit
 from aiopravega.ledger.commits.expiry import expired
 from aiopravega.ledger.commits.inspection import ADVICE, Inspection, Resolution, Standing, inspect, resolve
 from aiopravega.names import StreamName
 
-# Writes that are looked at together; each asks for the states of all its transactions.
+# Writes that are inspected together; each asks for the states of all its transactions.
 _AT_ONCE = 4
 _FINE = frozenset({Standing.DONE, Standing.GONE})
 
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="pravega ledger", description="The exactly-once writes that a commit ledger remembers."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    shown = commands.add_parser("show", help="list writes, or all about one")
+    shown = commands.add_parser("show", help="list writes, or show all about one")
     shown.set_defaults(action=_show)
     shown.add_argument("--state", choices=[state.value for state in CommitState], help="only writes in this state")
     checked = commands.add_parser("verify", help="look up the transactions of writes: what is in the streams?")
@@ -37,17 +37,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     removed.add_argument("--dry-run", action="store_true", help="only list what would be removed")
     adopted = commands.add_parser("adopt", help="have this ledger remember a stream's writes, instead of another one")
     adopted.set_defaults(action=_adopt)
-    decided = commands.add_parser("resolve", help="decide about a write that cannot be finished by itself")
+    decided = commands.add_parser("resolve", help="decide about a write that no run can finish")
     decided.set_defaults(action=_resolve)
     which = decided.add_mutually_exclusive_group(required=True)
     meanings = {
         Resolution.ACCEPT: "what is in the stream is the write: mark it done, without its lost partitions",
-        Resolution.DONE: "all of it is in the stream, I have looked: mark it done",
-        Resolution.FORGET: "remove the record, so that the write can run anew; remove its rows downstream first",
+        Resolution.DONE: "I have checked that all of it is in the stream: mark it done",
+        Resolution.FORGET: "forget its newest generation, so that it can run anew; remove its rows downstream first",
     }
     for resolution, meaning in meanings.items():
         which.add_argument(f"--{resolution}", dest="decision", action="store_const", const=resolution, help=meaning)
-    decided.add_argument("--yes", action="store_true", help="do it; without, it is only said what would be done")
+    decided.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
     for command in (shown, checked, finished, removed, adopted, decided):
         add_controller(command)
         command.add_argument("--scope", help="scope of the ledger; default: PRAVEGA_SCOPE")
@@ -76,24 +76,26 @@ def _chosen(records: Sequence[StoredCommit], client: PravegaClient, options: arg
     """The records that the options name, the oldest first."""
     scope = options.scope or client.config.scope
     stream = options.stream and (options.stream if "/" in options.stream else f"{scope}/{options.stream}")
-    found = [
+    chosen = [
         stored
         for stored in records
         if options.write_id in (None, stored.record.write_id) and stream in (None, str(stored.record.sink))
     ]
-    return sorted(found, key=lambda stored: stored.record.prepared_at)
+    return sorted(chosen, key=lambda stored: stored.record.prepared_at)
 
 
 async def _show(client: PravegaClient, options: argparse.Namespace) -> int:
-    records = [stored.record for stored in await _found(client, options)]
+    writes = [stored.record for stored in await _found(client, options)]
+    records = [record for write in writes for record in write.generations]
     records = [record for record in records if options.state in (None, record.state.value)]
     if options.json:
-        print(json.dumps([record.model_dump(mode="json") for record in records], indent=2))
+        print(json.dumps([_dumped(record) for record in records], indent=2))
         return 0
     rows = [
         (
             record.sink,
             record.write_id,
+            record.generation,
             record.state.value,
             f"{record.prepared_at:%Y-%m-%d %H:%M:%S}",
             f"{record.done_at:%Y-%m-%d %H:%M:%S}" if record.done_at else "",
@@ -103,29 +105,38 @@ async def _show(client: PravegaClient, options: argparse.Namespace) -> int:
         )
         for record in records
     ]
-    print(table(("stream", "write id", "state", "prepared", "done", "partitions", "events", "bytes"), rows))
+    heads = ("stream", "write id", "generation", "state", "prepared", "done", "partitions", "events", "bytes")
+    print(table(heads, rows))
     if options.write_id is not None:
         for record in records:
             parts = [
                 (part.partition, part.txn_id, f"{part.events:,}", f"{part.bytes:,}", part.checksum)
                 for part in record.partitions
             ]
-            print(f"\n{record.sink}, attempt {record.attempt}")
+            print(f"\n{record.sink}, generation {record.generation}, attempt {record.attempt}")
+            print(f"start: {record.start or 'not noted'}\nend: {record.end or 'not noted'}")
             print(table(("partition", "transaction", "events", "bytes", "checksum"), parts))
     return 0
 
 
 async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
-    found = await _inspect(client, options)
+    writes = await _inspect(client, options)
     if options.json:
-        print(json.dumps([_described(write) for write in found], indent=2))
+        print(json.dumps([_described(write) for write in writes], indent=2))
     else:
         rows = [
-            (write.record.sink, write.record.write_id, write.standing, _counted(write), ADVICE[write.standing])
-            for write in found
+            (
+                write.record.sink,
+                write.record.write_id,
+                write.record.generation,
+                write.standing,
+                _counted(write),
+                ADVICE[write.standing],
+            )
+            for write in writes
         ]
-        print(table(("stream", "write id", "stands", "transactions", "what to do"), rows))
-    return 0 if all(write.standing in _FINE for write in found) else 1
+        print(table(("stream", "write id", "generation", "stands", "transactions", "what to do"), rows))
+    return 0 if all(write.standing in _FINE for write in writes) else 1
 
 
 async def _finish(client: PravegaClient, options: argparse.Namespace) -> int:
@@ -148,12 +159,12 @@ async def _adopt(client: PravegaClient, options: argparse.Namespace) -> int:
 async def _expire(client: PravegaClient, options: argparse.Namespace) -> int:
     ledger = _ledger(client, options)
     # All records are witnesses of the time, those that the options leave out, too.
-    chosen = _chosen(expired([stored async for stored in ledger.records()]), client, options)
+    chosen = _chosen(await expired(ledger.records()), client, options)
     if not options.dry_run:
         for stored in chosen:
             await ledger.forget(stored)
     if options.json:
-        print(json.dumps([stored.record.model_dump(mode="json") for stored in chosen], indent=2))
+        print(json.dumps([_dumped(stored.record) for stored in chosen], indent=2))
         return 0
     rows = [
         (record.sink, record.write_id, f"{record.done_at:%Y-%m-%d %H:%M:%S}", f"{record.expires_at:%Y-%m-%d %H:%M:%S}")
@@ -165,13 +176,13 @@ async def _expire(client: PravegaClient, options: argparse.Namespace) -> int:
 
 
 async def _resolve(client: PravegaClient, options: argparse.Namespace) -> int:
-    found = await _inspect(client, options)
-    if len(found) != 1:
+    writes = await _inspect(client, options)
+    if len(writes) != 1:
         raise ConfigurationError(
-            f"the ledger has {len(found)} writes {options.write_id!r}"
-            + (": name the stream too, by --stream" if found else "; see `pravega ledger show`")
+            f"the ledger has {len(writes)} writes {options.write_id!r}"
+            + (": name the stream too, by --stream" if writes else "; see `pravega ledger show`")
         )
-    [write] = found
+    [write] = writes
     said = f"{write.record.name} is {write.standing} ({_counted(write) or 'no transactions'})"
     if not options.yes:
         print(f"{said}. To {options.decision} it, say --yes.", file=sys.stderr)
@@ -189,6 +200,11 @@ async def _inspect(client: PravegaClient, options: argparse.Namespace) -> list[I
     return await each(lambda stored: inspect(client.controller, stored), records, _AT_ONCE)
 
 
+def _dumped(record: CommitRecord) -> dict[str, object]:
+    """A generation as JSON; the earlier ones are listed beside it."""
+    return record.model_dump(mode="json", exclude={"earlier"}) | {"generation": record.generation}
+
+
 def _counted(write: Inspection) -> str:
     return ", ".join(f"{count} {state}" for state, count in sorted(write.counts.items()))
 
@@ -198,6 +214,7 @@ def _described(write: Inspection) -> dict[str, object]:
     return {
         "stream": str(record.sink),
         "write_id": record.write_id,
+        "generation": record.generation,
         "state": record.state.value,
         "standing": write.standing.value,
         "transactions": {str(partition): state.name.lower() for partition, state in sorted(write.states.items())},

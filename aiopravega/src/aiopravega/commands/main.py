@@ -10,7 +10,7 @@ _TOPICS: Final = {
     "catalog": "scopes and streams, with the schemas of their events: list, describe, make, drop",
     "tables": "key-value tables: list, describe, delete",
     "schema": "compare a schema with files or a group of the registry before it is used; register it",
-    "ledger": "exactly-once writes: how they stand, and what a person decides of them",
+    "ledger": "exactly-once writes: their states, and a person's decisions about them",
     "cuts": "intervals of consumers: which ranges they have, what is open or gone, pictures; skip, forget, reopen",
     "backfill": "process the past of a stream, interval by interval",
 }
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(
         prog="pravega",
-        description="Look at Pravega, and decide. A server to try things out comes with pravega-emulator.",
+        description="Inspect Pravega, and decide. A server to try things out comes with pravega-emulator.",
         epilog="More about a topic: pravega TOPIC --help",
     )
     topics = parser.add_subparsers(dest="topic", required=True, metavar="TOPIC")

@@ -1,4 +1,4 @@
-"""The command `pravega schema`: does a schema go with others, of files or of a group? If so, it can be registered."""
+"""The command `pravega schema`: is a schema compatible with others, of files or of a group? If so, register it."""
 
 import argparse
 import asyncio
@@ -20,6 +20,7 @@ _FAILED, _INTERRUPTED = 2, 130
 _FORMATS = ("avro", "json", "protobuf")
 _SOURCE = ".proto"  # whatever is said of its format, it is to be compiled
 _OF_FILES = "Backward"
+_AS_COLUMNS_HELP = "Avro: refuse what column readers such as Spark cannot hold, too"
 _FILES = "Avro (.avsc), JSON Schema (.json), Protobuf (.proto, or a descriptor set)."
 
 
@@ -59,10 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         each.add_argument("--format", choices=_FORMATS, help="default: by the files' endings")
         each.add_argument("--type", metavar="NAME", help="of the schema: in a group of several types, or a .proto file")
         each.add_argument("--declared-only", action="store_true", help=DECLARED_ONLY_HELP)
+        each.add_argument("--as-columns", action="store_true", help=_AS_COLUMNS_HELP)
         each.add_argument("--json", action="store_true", help="print JSON, with the whole texts")
-    checked.add_argument(
-        "--as-columns", action="store_true", help="Avro: refuse what column readers such as Spark cannot hold, too"
-    )
     options = parser.parse_args(arguments)
     try:
         code: int = asyncio.run(options.action(options))
@@ -85,6 +84,7 @@ async def _check(options: argparse.Namespace) -> int:
                 namespace=options.namespace,
                 policy=options.policy,
                 declared_only=options.declared_only,
+                as_columns=options.as_columns,
             )
         found = report.compatibility
     else:
@@ -96,36 +96,36 @@ async def _check(options: argparse.Namespace) -> int:
 
 async def _register(options: argparse.Namespace) -> int:
     address = GroupAddress.of_stream(StreamName.parse(options.stream), options.group, options.namespace)
-    question = Question(declared_only=options.declared_only)
+    question = Question(declared_only=options.declared_only, as_columns=options.as_columns)
     async with SchemaRegistry(RegistryConfig(uri=options.registry)) as registry:
         new = _read(options.new, options)
         report = await offer_schema(registry, address, new, NewGroup(options.new_policy), question)
     return _answer(report, report.passed, options)
 
 
-def _answer(found: CompatibilityReport | SchemaReport, good: bool, options: argparse.Namespace) -> int:
+def _answer(report: CompatibilityReport | SchemaReport, good: bool, options: argparse.Namespace) -> int:
     """Print what was found; returns the exit code."""
-    print(json.dumps(found.to_json(), indent=2, ensure_ascii=False) if options.json else found.table())
+    print(json.dumps(report.to_json(), indent=2, ensure_ascii=False) if options.json else report.table())
     return 0 if good else 1
 
 
 def _read(path: Path, options: argparse.Namespace) -> SchemaInfo:
     if options.format is None or path.suffix == _SOURCE:
-        found = from_file(path, options.type)
+        schema = from_file(path, options.type)
     else:
         try:
             data = path.read_bytes()
         except OSError as error:
             raise ConfigurationError(f"cannot read the schema {path}: {error.strerror}") from None
         if options.format == "protobuf":
-            found = protobuf_schema(data, options.type, str(path))
+            schema = protobuf_schema(data, options.type, str(path))
         elif options.format == "json":
-            found = SchemaInfo.of(SchemaFormat.JSON, options.type or "", data)
+            schema = SchemaInfo.of(SchemaFormat.JSON, options.type or "", data)
         else:
-            found = text_schema(data, options.type, str(path), avro=True)
-    if found.format is SchemaFormat.PROTOBUF and not found.type:
-        raise ConfigurationError(f"{path} has several messages: say by --type which is that of the events")
-    return found
+            schema = text_schema(data, options.type, str(path), avro=True)
+    if schema.format is SchemaFormat.PROTOBUF and not schema.type:
+        raise ConfigurationError(f"{path} has several messages: name that of the events by --type")
+    return schema
 
 
 def _version(schema: SchemaInfo, number: int) -> SchemaVersion:

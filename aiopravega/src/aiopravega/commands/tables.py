@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     described.set_defaults(action=_describe)
     deleted = commands.add_parser("delete", help="delete a table with all its entries")
     deleted.set_defaults(action=_delete)
-    deleted.add_argument("--yes", action="store_true", help="do it; without, it is only said what would be done")
+    deleted.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
     for each in (described, deleted):
         each.add_argument("table", metavar="SCOPE/TABLE")
     for each in (listed, described, deleted):
@@ -36,37 +36,44 @@ async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
     scope = options.scope or client.config.scope
     if scope is None:
         raise ConfigurationError("the tables of which scope? Name it, or set PRAVEGA_SCOPE")
-    found = [
+    tables = [
         {"table": f"{scope}/{name}", **await _made(client, scope, name)} for name in await client.list_tables(scope)
     ]
     if options.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(tables, indent=2))
     else:
         header = ("table", "partitions", "key length", "secondary key length")
-        print(table(header, [list(each.values()) for each in found]))
+        print(table(header, [list(each.values()) for each in tables]))
     return 0
 
 
 async def _describe(client: PravegaClient, options: argparse.Namespace) -> int:
-    found = await _described(client, options)
+    description = await _described(client, options)
     if options.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(description, indent=2))
     else:
-        print("\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in found.items()))
+        print("\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in description.items()))
     return 0
 
 
 async def _delete(client: PravegaClient, options: argparse.Namespace) -> int:
-    found = await _described(client, options)
+    description = await _described(client, options)
     if not options.yes:
-        print(f"{found['table']} has {found['entries']:,} entries. To delete it with them, say --yes.", file=sys.stderr)
+        print(
+            f"{description['table']} has {description['entries']:,} entries. To delete it with them, say --yes.",
+            file=sys.stderr,
+        )
         return 1
     name = StreamName.parse(options.table, client.config.scope)
     done = await client.delete_table(name.scope, name.stream)
     if options.json:
-        print(json.dumps(found | {"deleted": done}, indent=2))
+        print(json.dumps(description | {"deleted": done}, indent=2))
     else:
-        print(f"{found['table']}: deleted" if done else f"{found['table']}: somebody else has deleted it meanwhile")
+        print(
+            f"{description['table']}: deleted"
+            if done
+            else f"{description['table']}: somebody else has deleted it meanwhile"
+        )
     return 0 if done else 1
 
 

@@ -17,7 +17,7 @@ _FIRST_RECONNECT = 0.1
 _LONGEST_RECONNECT = 2.0
 _PING_EVERY = 360.0
 _PING_TIMEOUT = 20.0
-# Enough for a handshake; a server that needs longer is told apart by the next attempt.
+# Seconds for a handshake; a slower server is recognized by the next attempt.
 _LONGEST_PROBE = 2.0
 
 
@@ -25,7 +25,7 @@ def _options(config: PravegaConfig, server_name: str | None) -> list[tuple[str, 
     options: list[tuple[str, str | int]] = [
         ("grpc.initial_reconnect_backoff_ms", round(_FIRST_RECONNECT * 1000)),
         ("grpc.max_reconnect_backoff_ms", round(_LONGEST_RECONNECT * 1000)),
-        # By its name a pause, in effect the limit for one attempt to connect.
+        # gRPC calls it a pause, but it also limits one attempt to connect.
         ("grpc.min_reconnect_backoff_ms", round(config.connect_timeout * 1000)),
         # Calls on a connection that died without a word fail after this time, instead of a quarter of an hour. Pings
         # more often than every five minutes are an attack to a Java server, and it closes the connection.
@@ -33,7 +33,7 @@ def _options(config: PravegaConfig, server_name: str | None) -> list[tuple[str, 
         ("grpc.keepalive_timeout_ms", round(_PING_TIMEOUT * 1000)),
         # Channels would share connections, and with them the pause after another client's failure.
         ("grpc.use_local_subchannel_pool", 1),
-        # Segment stores are reached directly, so the controller is, whatever http_proxy says.
+        # Segment stores are reached directly, so the controller is too, without http_proxy.
         ("grpc.enable_http_proxy", 0),
         # Lists of a hundred thousand segments exceed the default of 4 MB.
         ("grpc.max_receive_message_length", -1),
@@ -81,9 +81,9 @@ async def _certified_name(config: PravegaConfig, context: ssl.SSLContext, site: 
     names = [name for kind, name in certificate.get("subjectAltName", ()) if kind in ("DNS", "IP Address")]
     names += [value for part in certificate.get("subject", ()) for kind, value in part if kind == "commonName"]
     if not names:
-        raise TlsError(f"the certificate of {config.controller_uri} names nobody, so gRPC refuses it")
+        raise TlsError(f"the certificate of {config.controller_uri} contains no name, so gRPC refuses it")
     first: str = names[0]
-    return first.replace("*", "any", 1)  # a wildcard stands for one label, whatever it is
+    return first.replace("*", "any", 1)  # a wildcard stands for any one label
 
 
 async def speaks_tls(config: PravegaConfig) -> bool:

@@ -25,7 +25,7 @@ class Controller(ScopeCalls, StreamCalls, ScalingCalls, SubscriberCalls, Transac
 
     def __init__(self, config: PravegaConfig) -> None:
         self._rpc = Rpc(config)
-        # Of a transaction, in seconds, as far as it is known: the controller does not tell, but refuses longer ones.
+        # The longest lease known to be allowed, in seconds: the controller does not report it, but refuses longer ones.
         self.longest_lease = inf
 
     async def close(self) -> None:

@@ -23,7 +23,7 @@ _SIGN = 1 << (_HALF - 1)
 
 
 def stream_info(stream: StreamName, access: str = "NONE") -> pb.StreamInfo:
-    """A stream's name; `access` NONE asks for no token, so that a reader that may only read is let in."""
+    """A stream's name; `access` NONE asks for no token, so that an account with the right to read only is accepted."""
     return pb.StreamInfo(scope=stream.scope, stream=stream.stream, accessOperation=access)
 
 
@@ -39,8 +39,8 @@ def positions(cut: Mapping[SegmentId, int]) -> dict[int, int]:
 
 def key_ranges(stream: StreamName, ranges: Iterable[pb.SegmentRange]) -> list[KeyRange]:
     """Segments with their parts of the key space, in the order of these."""
-    found = [KeyRange(SegmentId.from_int(stream, r.segmentId.segmentId), r.minKey, r.maxKey) for r in ranges]
-    return sorted(found, key=lambda entry: entry.low)
+    segments = [KeyRange(SegmentId.from_int(stream, r.segmentId.segmentId), r.minKey, r.maxKey) for r in ranges]
+    return sorted(segments, key=lambda entry: entry.low)
 
 
 def stream_config(stream: StreamName, configuration: StreamConfiguration) -> pb.StreamConfig:

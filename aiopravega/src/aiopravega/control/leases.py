@@ -1,4 +1,4 @@
-"""Leases of transactions: as long as is wanted, or as the controller allows, which only shows when one tries."""
+"""Leases of transactions: as long as requested, or as the controller allows; only an attempt shows what it allows."""
 
 from uuid import UUID
 
@@ -70,7 +70,7 @@ async def hold_transaction(
 def _lost(stream: StreamName, txn_id: UUID, status: PingStatus) -> TransactionError | PravegaConnectionError:
     if status is PingStatus.ABORTED:
         return TransactionAbortedError(
-            f"transaction {txn_id} of {stream} was aborted, or its lease ran out; nothing of it is visible. "
+            f"transaction {txn_id} of {stream} was aborted, or its lease ran out; no event of it is visible. "
             "Write it again."
         )
     if status is PingStatus.DISCONNECTED:

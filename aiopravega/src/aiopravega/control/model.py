@@ -48,7 +48,7 @@ class TableConfiguration:
 
 
 class TransactionState(Enum):
-    """Where a transaction stands. UNKNOWN: never was, or ended too long ago to be remembered."""
+    """The state of a transaction. UNKNOWN: it never existed, or ended too long ago to be remembered."""
 
     UNKNOWN = "UNKNOWN"
     OPEN = "OPEN"
@@ -59,7 +59,7 @@ class TransactionState(Enum):
 
 
 class PingStatus(Enum):
-    """What became of an attempt to extend a transaction's lease; only OK extended it."""
+    """The result of an attempt to extend a transaction's lease; only OK extended it."""
 
     OK = "OK"
     LEASE_TOO_LARGE = "LEASE_TOO_LARGE"

@@ -48,7 +48,7 @@ class Rpc:
         missing: type[NotFoundError] = StreamNotFoundError,
         patience: float | None = None,
     ) -> R:
-        """Make a call that may be repeated, and try failures that can pass again.
+        """Make a call that may be repeated, and repeat it after failures that can pass.
 
         Args:
             method: the name of the call in `controller.proto`.
@@ -78,7 +78,7 @@ class Rpc:
         finished = loop.create_future()
 
         def report(_: object) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop has ended, and with it whoever waited
+            with contextlib.suppress(RuntimeError):  # the loop has ended, and so have the waiting callers
                 loop.call_soon_threadsafe(_wake, finished)
 
         timeout = min(site.timeout, ends - time.monotonic())

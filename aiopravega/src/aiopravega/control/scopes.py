@@ -61,7 +61,7 @@ class ScopeCalls:
     async def scope_exists(self, scope: str) -> bool:
         """Whether there is such a scope."""
         answer = await self._rpc.call(
-            "checkScopeExists", pb.ScopeInfo(scope=scope), pb.ExistsResponse, f"look for scope {scope}"
+            "checkScopeExists", pb.ScopeInfo(scope=scope), pb.ExistsResponse, f"check whether scope {scope} exists"
         )
         return answer.exists
 

@@ -45,8 +45,8 @@ class SegmentCalls:
     async def first_segment(self, stream: StreamName) -> SegmentId:
         """The segment with the lowest number that the stream ever had.
 
-        Numbers continue when a stream is deleted and made again: so this tells it from all others that had its name.
-        Needs the right to write, as `epoch_segments` does.
+        Numbers continue when a stream is deleted and made again: so this number distinguishes it from all other streams
+        that had its name. Needs the right to write, as `epoch_segments` does.
 
         Raises:
             StreamNotFoundError: there is no such stream.
@@ -65,8 +65,8 @@ class SegmentCalls:
             pb.SegmentsAtTime,
             f"find the head of stream {stream}",
         )
-        found = {SegmentId.from_int(stream, entry.segmentId.segmentId): entry.offset for entry in answer.segments}
-        return dict(sorted(found.items()))
+        head = {SegmentId.from_int(stream, entry.segmentId.segmentId): entry.offset for entry in answer.segments}
+        return dict(sorted(head.items()))
 
     async def segments_between(
         self, stream: StreamName, start: Mapping[SegmentId, int], end: Mapping[SegmentId, int]
@@ -85,11 +85,11 @@ class SegmentCalls:
             pb.StreamCutRangeResponse,
             what,
         )
-        found = {SegmentId.from_int(stream, entry.segmentId) for entry in answer.segments}
-        return sorted(found, key=lambda segment: (segment.epoch, segment.number))
+        segments = {SegmentId.from_int(stream, entry.segmentId) for entry in answer.segments}
+        return sorted(segments, key=lambda segment: (segment.epoch, segment.number))
 
     async def check_cut(self, stream: StreamName, cut: Mapping[SegmentId, int]) -> None:
-        """Check that the segments of a cut are those of the stream and cover its key space; offsets are not looked at.
+        """Check that the segments of a cut are those of the stream and cover its key space; offsets are not checked.
 
         Raises:
             InvalidStreamCutError: they are not, or do not.
@@ -118,7 +118,7 @@ class SegmentCalls:
             f"find the successors of segment {segment}",
             missing=SegmentNotFoundError,
         )
-        found = [
+        successors = [
             Successor(
                 SegmentId.from_int(segment.stream, entry.segment.segmentId.segmentId),
                 entry.segment.minKey,
@@ -127,7 +127,7 @@ class SegmentCalls:
             )
             for entry in answer.segments
         ]
-        return sorted(found, key=lambda successor: successor.low)
+        return sorted(successors, key=lambda successor: successor.low)
 
     async def endpoint(self, segment: SegmentId) -> Endpoint:
         """The segment store that serves a segment of a stream or table. Says nothing about whether it exists."""
@@ -155,7 +155,7 @@ class SegmentCalls:
         return answer.delegationToken
 
     async def note_time(self, stream: StreamName, writer_id: str, timestamp: int, cut: Mapping[SegmentId, int]) -> None:
-        """Tell how far a writer is in event time: the source of watermarks.
+        """Note how far a writer is in event time: the source of watermarks.
 
         An unknown segment in `cut` is accepted by Pravega, and then stops all watermarks of the stream.
 

@@ -41,7 +41,7 @@ _TRACE_PREFIX = "controllerStackTrace="
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """What an error needs to know of a call: what it was to do, where, within which time in seconds."""
+    """What an error says about a call: its purpose, the server, and its time limit in seconds."""
 
     method: str
     what: str
@@ -75,7 +75,7 @@ _PECULIAR: Final = (
         grpc.StatusCode.PERMISSION_DENIED,
         "Authorization failed",  # with another text, the state of the stream forbids it
         PermissionDeniedError,
-        "the credentials are good, but may not do this. Ask for the right, or use another account",
+        "the credentials are valid, but do not allow this. Ask for the right, or use another account",
     ),
     _Peculiar(
         "createTransaction",
@@ -205,7 +205,7 @@ def unreachable(details: str, site: CallSite) -> PravegaError:
 # What an answer's status means, by its name: the statuses of all answers share their names.
 _REFUSALS: Final[dict[str, tuple[type[PravegaError], str]]] = {
     "FAILURE": (ServerError, "the controller answered FAILURE; see its log"),
-    "INTERNAL_ERROR": (ServerError, "the controller failed inside; see its log"),
+    "INTERNAL_ERROR": (ServerError, "the controller had an internal error; see its log"),
     "SCOPE_NOT_FOUND": (ScopeNotFoundError, "the scope does not exist; create it first"),
     "SCOPE_NOT_EMPTY": (
         ScopeNotEmptyError,
@@ -216,7 +216,7 @@ _REFUSALS: Final[dict[str, tuple[type[PravegaError], str]]] = {
     "STREAM_NOT_SEALED": (StreamNotSealedError, "the stream is not sealed; seal it first"),
     "TABLE_NOT_FOUND": (TableNotFoundError, "the key-value table does not exist"),
     "RG_NOT_FOUND": (SubscriberNotFoundError, "there is no such reader group"),
-    "SUBSCRIBER_NOT_FOUND": (SubscriberNotFoundError, "it is no subscriber of the stream; subscribe it first"),
+    "SUBSCRIBER_NOT_FOUND": (SubscriberNotFoundError, "it is not a subscriber of the stream; subscribe it first"),
     "STREAM_CUT_NOT_VALID": (
         InvalidStreamCutError,
         "the cut lies before the last one that was reported, or does not cover the stream",

@@ -46,7 +46,7 @@ class StreamCalls:
     async def stream_exists(self, stream: StreamName) -> bool:
         """Whether there is such a stream."""
         answer = await self._rpc.call(
-            "checkStreamExists", stream_info(stream), pb.ExistsResponse, f"look for stream {stream}"
+            "checkStreamExists", stream_info(stream), pb.ExistsResponse, f"check whether stream {stream} exists"
         )
         return answer.exists
 
@@ -84,9 +84,9 @@ class StreamCalls:
         return status == "SUCCESS"
 
     async def truncate_stream(self, stream: StreamName, cut: Mapping[SegmentId, int]) -> None:
-        """Remove all events before a cut, for good.
+        """Remove all events before a cut forever.
 
-        Pravega accepts offsets beyond the tail, and moves the head there: whoever asks must know that they are not.
+        Pravega accepts offsets beyond the tail, and moves the head there: the caller must check them.
 
         Raises:
             StreamNotFoundError: there is no such stream.
@@ -102,7 +102,7 @@ class StreamCalls:
         )
         status = answer.status
         if status == pb.UpdateStreamStatus.STREAM_NOT_FOUND and await self.stream_exists(stream):
-            status = pb.UpdateStreamStatus.FAILURE  # what is not found is an epoch of the cut
+            status = pb.UpdateStreamStatus.FAILURE  # the missing thing is an epoch of the cut
         if status == pb.UpdateStreamStatus.FAILURE:
             shown = ", ".join(f"{segment.number}.#epoch.{segment.epoch}: {offset}" for segment, offset in cut.items())
             raise InvalidStreamCutError(

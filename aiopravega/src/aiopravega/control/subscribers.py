@@ -1,7 +1,7 @@
 """The controller's calls about subscribers: those for whom consumption-based retention keeps a stream's events.
 
-To Pravega, a subscriber is a reader group that reports how far it has read by itself. A group without readers does,
-and costs one small internal stream. Which cuts may be reported is told in `aiopravega.subscribers`.
+To Pravega, a subscriber is a reader group that reports how far it has read by itself. A group without readers does, and
+costs one small internal stream. Which cuts may be reported: see `aiopravega.read.subscribers`.
 """
 
 import uuid
@@ -124,13 +124,13 @@ class SubscriberCalls:
         return sorted(answer.subscribers)
 
     async def update_subscriber(self, group: ReaderGroup, stream: StreamName, cut: Mapping[SegmentId, int]) -> None:
-        """Tell that a subscriber needs nothing before a cut any more.
+        """Report that a subscriber needs nothing before a cut any more.
 
-        Pravega accepts cuts inside events and beyond the tail, and truncates there: whoever tells must know better.
+        Pravega accepts cuts inside events and beyond the tail, and truncates there: the caller must check them.
 
         Raises:
             SubscriberNotFoundError: the group does not subscribe to the stream.
-            InvalidStreamCutError: the cut does not cover the stream, or lies before the last one that was told.
+            InvalidStreamCutError: the cut does not cover the stream, or lies before the last reported cut.
             StreamNotFoundError: there is no such stream.
         """
         what = f"move subscriber {group.subscriber} of stream {stream}"

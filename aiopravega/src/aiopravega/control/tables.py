@@ -30,7 +30,7 @@ class TableCalls:
         if partitions < 1 or key_length < 1 or secondary_key_length < 0:  # the controller would fail inside
             raise ConfigurationError(
                 f"cannot {what}: it needs at least one partition and keys of at least one byte, but {partitions} "
-                f"partitions and keys of {key_length} + {secondary_key_length} bytes were asked for"
+                f"partitions and keys of {key_length} + {secondary_key_length} bytes were requested"
             )
         config = pb.KeyValueTableConfig(
             scope=scope,
@@ -47,19 +47,23 @@ class TableCalls:
 
     async def table_exists(self, scope: str, table: str) -> bool:
         """Whether there is such a key-value table."""
-        return await self._configuration(scope, table, f"look for key-value table {scope}/{table}") is not None
+        return (
+            await self._configuration(scope, table, f"check whether key-value table {scope}/{table} exists") is not None
+        )
 
     async def table_configuration(self, scope: str, table: str) -> TableConfiguration:
-        """How a key-value table was made.
+        """The configuration with which a key-value table was made.
 
         Raises:
             TableNotFoundError: there is no such table.
         """
-        what = f"ask how key-value table {scope}/{table} was made"
-        found = await self._configuration(scope, table, what)
-        if found is None:
+        what = f"read the configuration of key-value table {scope}/{table}"
+        configuration = await self._configuration(scope, table, what)
+        if configuration is None:
             raise TableNotFoundError(f"cannot {what}: it does not exist")
-        return TableConfiguration(found.partitionCount, found.primaryKeyLength, found.secondaryKeyLength)
+        return TableConfiguration(
+            configuration.partitionCount, configuration.primaryKeyLength, configuration.secondaryKeyLength
+        )
 
     async def _configuration(self, scope: str, table: str, what: str) -> pb.KeyValueTableConfig | None:
         answer = await self._rpc.call(

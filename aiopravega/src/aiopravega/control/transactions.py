@@ -84,12 +84,12 @@ class TransactionCalls:
         _check(answer, what)
 
     async def transaction_state(self, stream: StreamName, txn: UUID) -> TransactionState:
-        """Where a transaction stands."""
+        """The state of a transaction."""
         answer = await self._rpc.call(
             "checkTransactionState",
             pb.TxnRequest(streamInfo=stream_info(stream), txnId=txn_id(txn)),
             pb.TxnState,
-            f"look at transaction {txn} of stream {stream}",
+            f"read the state of transaction {txn} of stream {stream}",
         )
         return TransactionState(status_name(pb.TxnState.State, answer.state))
 

@@ -1,4 +1,4 @@
-"""Event time: writers note how far they have come, marks say it of the stream, and times become ranges of it."""
+"""Event time: writers note how far they are, marks say it for the stream, and times become ranges of the stream."""
 
 from aiopravega.event_time.answers import CutAt, Reach
 from aiopravega.event_time.bounds import TimeBounds

@@ -1,17 +1,18 @@
-"""From event times to cuts, by what marks promise.
+"""From event times to cuts, by the promises of marks.
 
-Behind a mark's positions no event is older than its lower time. So a range that ends at the first mark whose lower
-time is at least some time holds all older events, whatever lies before its start.
+After a mark's positions no event is older than its lower time. So a range that ends at the first mark whose lower time
+is at least some time holds all older events, whatever lies before its start.
 
-Where such a range may start, no mark says: a writer's event may be newer than what it had noted, and so may lie far
+No mark says where such a range may start: a writer's event may be newer than what it had noted, and so may lie far
 before the mark of its time. It needs a bound that the writers keep, `ahead`: before a writer notes a time, it writes
-nothing newer than that time and `ahead`. Then a mark is *passed* by a time if no event before its positions is so new:
-- what its writers had written when they noted is not newer than its upper time and `ahead`;
-- what they wrote after that, before another writer's position, they have covered by their next note. A mark is not
-  made before each writer has gone beyond the lower time of the mark before it. So when a mark's lower time reaches
-  the upper one of some earlier mark, all writers of that one have noted again by the following mark.
-All this holds of writers that note a time before they write, and often enough not to be dropped meanwhile (after the
-stream's timestamp aggregation timeout). It asks no server: marks come from a `MarkSearch`.
+nothing newer than that time plus `ahead`. Then a mark is *passed* by a time if all events before its positions are
+older than that time:
+- what its writers had written when they noted is not newer than its upper time plus `ahead`;
+- what they wrote after that, before another writer's position, they have covered by their next note. A mark is not made
+before each writer has gone beyond the lower time of the mark before it. So when a mark's lower time reaches the upper
+one of some earlier mark, all writers of that one have noted again by the following mark. All this is true for writers
+that note a time before they write, and often enough not to be dropped meanwhile (after the stream's timestamp
+aggregation timeout). It asks no server: marks come from a `MarkSearch`.
 """
 
 from collections.abc import Callable
@@ -33,7 +34,7 @@ class MarkSearch(Protocol):
 
 
 class Reach(Enum):
-    """How a time lies to the history of a stream's marks."""
+    """Whether a stream's marks reach a time."""
 
     COMPLETE = "complete"
     NOT_YET = "not yet"
@@ -44,12 +45,12 @@ class Reach(Enum):
 class CutAt:
     """What a stream's marks say about a time; numbers are in the writers' unit.
 
-    COMPLETE: no event older than `time` lies after `cut`, and no known cut before it has that. Events after it are
-    not older than `lower`; `upper` is how far the writers were when it was made, and bounds no event. Both are None at
-    the end of a sealed stream, where nothing follows.
+    COMPLETE: no event older than `time` lies after `cut`, and this is the first such cut that is known. Events after it
+    are not older than `lower`; `upper` is how far the writers were when the mark was made, and bounds no event. Both
+    are None at the end of a sealed stream, where nothing follows.
 
-    NOT_YET, BEFORE_HISTORY: there is no such cut, since the last mark is of an earlier time, or the first one of a
-    later time; `lower` and `upper` are that mark's.
+    NOT_YET, BEFORE_HISTORY: there is no such cut, since the last mark has an earlier time, or the first mark has a
+    later time; `lower` and `upper` are those of that mark.
     """
 
     time: int
@@ -62,7 +63,7 @@ class CutAt:
         """The cut.
 
         Raises:
-            NotYetError: the writers have not come so far.
+            NotYetError: the writers have not reached the time.
             BeforeHistoryError: the time is before the first mark.
         """
         if self.cut is not None:
@@ -72,18 +73,18 @@ class CutAt:
     def _missing(self) -> EventTimeError:
         if self.reach is Reach.NOT_YET:
             return NotYetError(
-                f"the stream is not complete up to event time {self.time} yet: its last watermark is of {self.lower}, "
+                f"the stream is not complete up to event time {self.time} yet: its last watermark is at {self.lower}, "
                 f"and its writers had noted up to {self.upper}. Ask again later; a writer that stopped noting times "
-                "holds the watermarks back until it is dropped"
+                "holds the watermarks back until Pravega drops it"
             )
         return BeforeHistoryError(
-            f"event time {self.time} is before the first watermark of the stream, which is of {self.lower}: nobody "
+            f"event time {self.time} is before the first watermark of the stream, which is at {self.lower}: nobody "
             "noted times then. Ask for a later time"
         )
 
 
 def answer(time: int, before: Watermark | None, at: Watermark | None, end: StreamCut | None) -> CutAt:
-    """What to answer about a time.
+    """The answer about a time.
 
     Args:
         time: what was asked for.
@@ -102,7 +103,7 @@ def answer(time: int, before: Watermark | None, at: Watermark | None, end: Strea
 
 
 async def passed_mark(marks: MarkSearch, time: int, ahead: int) -> Watermark | None:
-    """The last mark before whose positions all events are older than `time`, as far as marks can tell."""
+    """The last mark that is passed by `time` (see above): all events before its positions are older."""
     newest, _ = await marks.search(lambda mark: mark.upper + ahead < time)
     if newest is None:
         return None

@@ -19,10 +19,10 @@ class TimeBounds:
 async def time_bounds(controller: Controller, store: SegmentStore, wanted: StreamCutRange) -> TimeBounds:
     """The bounds that watermarks give for the times of the events of a range, in the writers' unit.
 
-    No event of the range is older than `lower`, if writers are honest: it is of the last mark whose positions lie at
-    or before the start. `upper` is of the first mark whose positions lie at or after the end: the greatest time that
-    any active writer had noted by then. A writer's event may be newer than what it had noted, so `upper` tells how far
-    the writers were, and is no bound of the events.
+    No event of the range is older than `lower`, if writers are honest: `lower` comes from the last mark whose positions
+    lie at or before the start. `upper` comes from the first mark whose positions lie at or after the end: the greatest
+    time that any active writer had noted by then. A writer's event may be newer than what it had noted, so `upper` says
+    how far the writers were, and does not bound the events.
 
     Raises:
         PravegaError: the marks cannot be read.

@@ -46,7 +46,7 @@ class TimeCalls:
     ) -> None:
         """Note that a writer writes nothing older than `time` after `cut`; None: after the tail as it is now.
 
-        The stream's watermarks are made of it.
+        Pravega makes the stream's watermarks from such notes.
 
         Raises:
             InvalidStreamCutError: the cut does not fit the stream, or lies before one that this writer has noted.
@@ -64,7 +64,7 @@ class TimeCalls:
         follow: bool = False,
         unit: TimeUnit = TimeUnit.MS,
     ) -> AsyncIterator[Watermark]:
-        """The marks of a stream, from the first with at least the lower time `since` on (None: all that there are).
+        """The marks of a stream, from the first whose lower time is at least `since` (None: all marks).
 
         With `follow` it continues with those that are made later, until the stream is sealed or deleted.
 
@@ -76,7 +76,7 @@ class TimeCalls:
         first = None if since is None else unit.first_number(since)
         alive = True
         while alive:
-            # Looked at first: when it is sealed, all of its marks have been made.
+            # Asked before the marks are read: a stream that is sealed gets no more marks.
             alive = follow and bool(await self.controller.current_segments(name)) and await log.refresh()
             async for mark in log.read(lambda mark: first is not None and mark.lower < first):
                 yield mark
@@ -91,9 +91,9 @@ class TimeCalls:
             StreamNotFoundError: there is no such stream.
             ConfigurationError: the time has no zone.
         """
-        wanted = unit.first_number(time)
+        number = unit.first_number(time)
         name = StreamName(scope, stream)
-        return await self._answer(name, await self._marks(name), wanted)
+        return await self._answer(name, await self._marks(name), number)
 
     async def range_for(
         self,
@@ -105,17 +105,17 @@ class TimeCalls:
         clip: bool = False,
         unit: TimeUnit = TimeUnit.MS,
     ) -> StreamCutRange:
-        """The smallest range that surely holds every event of the times `[start, end)`, and others.
+        """The smallest range that surely holds every event of the times `[start, end)`; it may hold other events too.
 
-        Who reads it keeps the events with `start <= time < end`: then neighbouring intervals share none and miss none.
+        A reader keeps the events with `start <= time < end`: then neighbouring intervals share no event and miss none.
 
         Args:
             scope: the stream's scope.
             stream: its name.
             interval: the start, which is included, and the end, which is not.
-            ahead: how much newer than the time that a writer notes next its events may be: 0 if each writes in the
-                order of event times. None: nothing is known of it, so that the range starts at the head.
-            clip: take what is there, if retention or a truncation may have removed events of the interval.
+            ahead: how much newer an event may be than the time that its writer notes next: 0 if each writer writes in
+                the order of event times. None: this is not known, so the range starts at the head.
+            clip: take the events that are left, if retention or a truncation may have removed some of the interval.
             unit: what datetimes are counted in.
 
         Raises:
@@ -138,9 +138,9 @@ class TimeCalls:
         whole = _is_beginning(left.start) if first is None else await self._is_same(left.start, first.cut)
         if not (whole or clip):
             raise StreamTruncatedError(
-                f"events of the times {start} to {end} may have been removed from {name}: to have all of them, it must "
-                f"be read from {first.cut if first else 'its beginning'}, but starts at {left.start}. Ask for a later "
-                "time, give a smaller 'ahead', or take what is left by clip=True"
+                f"events of the times {start} to {end} may have been removed from {name}: for all of them a range must "
+                f"start at {first.cut if first else 'its beginning'}, but the head is {left.start}. Ask for a later "
+                "time, give a smaller 'ahead', or read what is left with clip=True"
             )
         return left
 
@@ -155,7 +155,7 @@ class TimeCalls:
         before, at = await marks.search(lambda mark: mark.lower < time)
         if before is None and at is None:
             raise NoWatermarksError(
-                f"stream {stream} has no watermarks, so that its cuts at event times are not known: have its writers "
+                f"stream {stream} has no watermarks, so its cuts at event times are not known: have its writers "
                 "note times (note_time); Pravega makes marks of them every 10 s by default"
             )
         sealed = at is None and not await self.controller.current_segments(stream)

@@ -1,8 +1,8 @@
 """Where a stream's marks are kept, and how one is found among very many.
 
-Marks come in the order of their times and positions, but have no fixed length, so that they are searched by offsets:
-some bytes anywhere in the middle hold the beginning of a mark, which its lengths tell. Each round looks at several
-offsets at once, so that a million marks take four rounds. Framing: `RevisionedStreamClientImpl` in Pravega's client.
+Marks come in the order of their times and positions, but have no fixed length. So they are searched by offsets: a few
+bytes from any offset hold the beginning of a mark, which its lengths show. Each round reads at several offsets at once,
+so that a million marks take four rounds. Framing: `RevisionedStreamClientImpl` in Pravega's client.
 """
 
 import asyncio
@@ -20,18 +20,18 @@ from aiopravega.read.events import read_bytes
 from aiopravega.store import SegmentStore
 
 _MARKS: Final = f"{INTERNAL_PREFIX}MARK"
-# So many bytes are read at an offset first: tens of marks of a stream with few segments.
+# Bytes that are read first at an offset: tens of marks of a stream with few segments.
 _GLANCE: Final = 4 * 1024
-# So little is looked through instead of searched, and an offset at which no mark begins in so much is given up.
+# So few bytes are read one after another instead of searched; and an offset is given up if no mark begins in so many.
 _FEW_BYTES: Final = 64 * 1024
 # Offsets that are searched together. More save rounds, but each costs a request.
 _OFFSETS: Final = 7
-# Bytes that a reading of many marks asks for at a time.
+# Bytes that are requested at a time when many marks are read.
 _WINDOW: Final = 1024 * 1024
 
 
 class MarkLog:
-    """The marks of a stream that there were when it was opened, or last refreshed."""
+    """The marks that a stream had when the log was opened, or last refreshed."""
 
     def __init__(self, store: SegmentStore, stream: StreamName, segment: SegmentId, start: int, end: int) -> None:
         self._store = store
@@ -65,9 +65,9 @@ class MarkLog:
         return True
 
     async def read(self, holds: Callable[[Watermark], bool] = lambda _: False) -> AsyncIterator[Watermark]:
-        """All marks from the first on for which a condition does not hold (see `search`), each once.
+        """All marks, each once, starting with the first for which a condition does not hold (see `search`).
 
-        Only what a later `refresh` finds is left in the log then.
+        After that the log holds only what a later `refresh` finds.
         """
         start, _, _ = await self._find(holds)
         async for _, data, frames in self._windows(start):
@@ -85,20 +85,20 @@ class MarkLog:
         return last, following
 
     async def _find(self, holds: Callable[[Watermark], bool]) -> tuple[int, Watermark | None, Watermark | None]:
-        """Where the first mark is for which it does not hold (else the end), the mark before it, and itself."""
-        low, high = self._start, self._end  # of where the first mark starts for which it does not hold
+        """The offset of the first mark for which `holds` is false (or the end), the mark before it, and that mark."""
+        low, high = self._start, self._end  # bounds of that offset
         while high - low > _FEW_BYTES:
             step = (high - low) // (_OFFSETS + 1)
             offsets = [low + step * number for number in range(1, _OFFSETS + 1)]
-            found = await asyncio.gather(*(self._next_mark(offset, high) for offset in offsets))
+            marks = await asyncio.gather(*(self._next_mark(offset, high) for offset in offsets))
             before = low, high
-            for at, mark in (start for start in found if start is not None):
+            for at, mark in (start for start in marks if start is not None):
                 if not holds(mark):
                     high = at
                     break
                 low = at
             if (low, high) == before:
-                break  # marks of many segments: look through them
+                break  # marks of many segments: read them one after another
         last = None
         async for begins, data, frames in self._windows(low):
             count = bisect_left(frames, True, key=lambda frame: not holds(self._parse(data, frame)))
@@ -108,8 +108,8 @@ class MarkLog:
         return self._end, last, None
 
     async def _windows(self, start: int) -> AsyncIterator[tuple[int, bytes, list[tuple[int, int]]]]:
-        """The bytes from `start` on, piece by piece: where each begins, and where in it frames begin and end."""
-        rest, window = b"", 2 * _FEW_BYTES  # what was searched for, and a mark
+        """The bytes from `start` on in pieces: for each its offset, its bytes, and its frames (begin, end)."""
+        rest, window = b"", 2 * _FEW_BYTES  # the bytes to search, and a mark
         while start < self._end:
             end = min(start + window, self._end)
             data = rest + b"".join(await read_bytes(self._store, self._segment, start, end))
@@ -122,14 +122,14 @@ class MarkLog:
         return Watermark.parse(data[begins + wire.EVENT_HEADER : ends], self._stream)
 
     async def _next_mark(self, start: int, limit: int) -> tuple[int, Watermark] | None:
-        """The first mark that begins at or after `start`, and where; None if none is whole before `limit`."""
+        """The first mark that begins at or after `start`, and its offset; None if no mark ends before `limit`."""
         data, end, limit = b"", start, min(start + _FEW_BYTES, limit)
         following = start + _GLANCE
         while end < limit:
             following = min(following, limit)
             data += b"".join(await read_bytes(self._store, self._segment, end, following))
             end, following = following, start + _FEW_BYTES
-            for at in _places(data):
+            for at in _candidates(data):
                 whole = at + wire.EVENT_HEADER + int.from_bytes(data[at : at + wire.EVENT_HEADER])
                 try:
                     return start + at, Watermark.parse(data[at + wire.EVENT_HEADER : whole], self._stream)
@@ -138,8 +138,8 @@ class MarkLog:
         return None
 
 
-def _places(data: bytes) -> Iterator[int]:
-    """Where a mark can begin: a record whose length fits the event header in front of it."""
+def _candidates(data: bytes) -> Iterator[int]:
+    """Offsets where a mark can begin: a record whose length fits the event header in front of it."""
     record = data.find(REVISION, wire.EVENT_HEADER)
     while record >= 0:
         if len(data) >= record + RECORD.size:

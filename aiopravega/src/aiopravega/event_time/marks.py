@@ -5,8 +5,8 @@ the least and the greatest that its active writers had noted, in whatever unit t
 of theirs. So, if writers are honest, events *after* a mark's positions have a time of at least its lower one. Nothing
 else is promised: events before the positions may be newer than lower, and even than upper.
 
-Layout and rules: `Watermark` and `PeriodicWatermarking` in Pravega's controller. Where marks are kept and found is told
-in `aiopravega.event_time.log`.
+Layout and rules: `Watermark` and `PeriodicWatermarking` in Pravega's controller. `aiopravega.event_time.log` says where
+marks are kept and how they are found.
 """
 
 import struct
@@ -23,7 +23,7 @@ REVISION: Final = b"\x00\x00\x01\x00"
 RECORD: Final = struct.Struct(">4si")
 _TIMES: Final = struct.Struct(">qq")
 _ENTRY: Final = struct.Struct(">4siqddq")
-# Of the segment with its key range; the offset stands after the record.
+# The record of the segment with its key range; the offset follows the record.
 _ENTRY_LENGTH: Final = 24
 # A compact int has 1, 2 or 4 bytes, as its first two bits say; these are the bits of its value.
 _COMPACT: Final[Mapping[int, tuple[int, int]]] = {0: (1, 0x7F), 1: (1, 0x7F), 2: (2, 0x3FFF), 3: (4, 0x3FFF_FFFF)}
@@ -50,7 +50,7 @@ class Watermark:
         """Read an event of a mark stream.
 
         Raises:
-            ProtocolError: it is no mark.
+            ProtocolError: it is not a mark.
         """
         try:
             revision, length = RECORD.unpack_from(data)
@@ -61,11 +61,11 @@ class Watermark:
             positions = {}
             for revision, length, segment, _, _, offset in _ENTRY.iter_unpack(memoryview(data)[at:]):
                 if revision != REVISION or length != _ENTRY_LENGTH:
-                    raise ValueError("a position is none")
+                    raise ValueError("a position is not valid")
                 positions[SegmentId.from_int(stream, segment)] = offset
         except (struct.error, ValueError, IndexError) as error:
             raise ProtocolError(
-                f"{bytes(data[:32]).hex()}… of the marks of {stream} is no watermark: {error}"
+                f"{bytes(data[:32]).hex()}… in the marks of {stream} is not a watermark: {error}"
             ) from error
         return cls(lower, upper, positions)
 
@@ -75,7 +75,8 @@ class Watermark:
         for segment, offset in cut.positions.items():
             marked = self.positions.get(segment)
             if marked is None:
-                # Made after all segments of the mark: a successor of one of them. Others are left in doubt.
+                # Made after all segments of the mark: a successor of one of them. For other segments the order is not
+                # known.
                 if segment.epoch <= newest:
                     return False
             elif END_OF_SEGMENT != offset < marked:

@@ -1,9 +1,9 @@
-"""Noting how far a writer is in event time: what the controller makes a stream's watermarks of.
+"""Noting how far a writer is in event time: the controller makes a stream's watermarks from such notes.
 
 A note is honest if the writer writes nothing older than its time any more, and nothing that it wrote lies after its
-cut. Pravega takes any note. It answers SUCCESS to one with a segment that the stream does not have, and then makes no
-watermark for the stream any more; of one that leaves out segments it makes watermarks that promise too much. So each
-is checked against the stream first.
+cut. Pravega takes any note. It answers SUCCESS to a note with a segment that the stream does not have, and then makes
+no watermark for the stream any more. From a note that leaves out segments it makes watermarks that promise too much. So
+each note is checked against the stream first.
 """
 
 from aiopravega.control import Controller

@@ -1,6 +1,6 @@
 """Gates: whether a schema, or data, may pass, checked against what the Schema Registry has.
 
-Needs the extra `schema`. Knows no scheduler: it gives reports, and who asks decides what becomes of them.
+Needs the extra `schema`. It knows no scheduler: it gives reports, and the caller decides what to do with them.
 """
 
 from aiopravega.gates.data import check_data

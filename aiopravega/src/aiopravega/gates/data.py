@@ -1,7 +1,7 @@
 """The gate for data: do events decode with the schemas that they claim?
 
-An event claims a schema by the encoding id in its header. It is decoded with exactly that one, whatever the newest is,
-and JSON is held against its JSON Schema.
+An event claims a schema by the encoding id in its header. It is decoded with exactly that schema, not with the newest
+one, and JSON is validated by its JSON Schema.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ async def check_data(
         stream: its stream; needed if both ends are unbounded.
         sample: how many events at most, taken at several offsets of the range; None: all of them.
         group: name of the registry's group; by default the stream's.
-        namespace: of the group; by default the scope's name is looked in first, then the default one.
+        namespace: of the group; by default the scope's name, and if the group is not there, the default namespace.
         without_header: the schema of events that have no header; None: such events fail.
         forms: how types of custom formats are read.
         most_failures: how many failures are reported with offset and reason; all are counted.
@@ -78,15 +78,15 @@ async def check_data(
         PravegaError: the cluster or the registry cannot be asked.
     """
     if sample is not None and sample < 1:
-        raise ConfigurationError(f"a sample of {sample} events cannot say anything: give a number above 0, or none")
+        raise ConfigurationError(f"a sample of {sample} events is empty: give a number above 0, or no sample")
     resolved = await client.resolve(wanted, stream)
     name = resolved.start.stream
     assert name is not None  # it is resolved
-    found = await need_group(registry, GroupAddress.of_stream(name, group, namespace))
-    history = await registry.history(found.name, found.namespace)
+    known_group = await need_group(registry, GroupAddress.of_stream(name, group, namespace))
+    history = await registry.history(known_group.name, known_group.namespace)
     claims = _Claims(
         registry,
-        GroupId.of(found.name, found.namespace, history),
+        GroupId.of(known_group.name, known_group.namespace, history),
         without_header,
         {form.info.type: form for form in forms},
     )
@@ -109,7 +109,7 @@ async def _events(client: PravegaClient, wanted: StreamCutRange, sample: int | N
     parts = await client.split(wanted, min(_PLACES, sample))
     left = sample
     for number, part in enumerate(parts):
-        share = -(-left // (len(parts) - number))  # what an earlier part did not have, the later ones make up for
+        share = -(-left // (len(parts) - number))  # later parts give more if an earlier part had too few
         async with aclosing(client.read(part)) as events:
             async for event in events:
                 if share == 0:
@@ -120,7 +120,7 @@ async def _events(client: PravegaClient, wanted: StreamCutRange, sample: int | N
 
 
 class _Claims:
-    """What the events of one group claim to be, by their encoding ids, and how each kind is read."""
+    """The schemas that the events of one group claim, by their encoding ids, and how to read each of them."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class _Claims:
         self._known: dict[int | None, tuple[Claim, Read | str]] = {}
 
     async def check(self, event: Event) -> tuple[Claim, str | None]:
-        """What an event claims, and why it is not that; None: it is."""
+        """What an event claims, and why it does not decode so; None: it does."""
         encoding_id, _ = split_header(event.data)
         if encoding_id not in self._known:
             self._known[encoding_id] = await self._learn(encoding_id)
@@ -153,7 +153,7 @@ class _Claims:
         if encoding_id is None:
             info = self._without_header
             if info is None:
-                return Claim(None), "it has no header of a Schema Registry, so that it claims no schema"
+                return Claim(None), "it has no header of a Schema Registry, so it claims no schema"
             return Claim(None, info.type, info.format.value), self._reader(info, skip=0)
         try:
             encoding = await self._encodings.get(self._group, encoding_id)
@@ -171,11 +171,11 @@ class _Claims:
         return claim, read if isinstance(read, str) else lambda event: read(unpack(event[HEADER_BYTES:]))
 
     def _reader(self, info: SchemaInfo, skip: int) -> Read | str:
-        """What reads payloads of a schema, or why nothing does."""
+        """A function that reads payloads of a schema, or why there is none."""
         if info.type in self._forms:
             return self._forms[info.type].reader(info, skip)
         if info.format is SchemaFormat.CUSTOM:
-            return f"type {info.type} is of a custom format: give what reads it with forms="
+            return f"type {info.type} has a custom format: give a reader for it with forms="
         return format_of(info, validate=True).reader(None, skip)
 
 
@@ -203,6 +203,6 @@ class _Tally:
             self._failures.append(Failure(EventPointer.of(event), claim.encoding_id, reason))
 
     def report(self, wanted: StreamCutRange, *, sampled: bool) -> DataReport:
-        """What came out."""
+        """The report of all counted events."""
         counts = {claim: (events, failed) for claim, (events, failed) in self._counts.items()}
         return DataReport(wanted, sampled, self.events, self._size, counts, tuple(self._failures))

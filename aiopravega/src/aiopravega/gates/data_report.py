@@ -10,7 +10,7 @@ from aiopravega.read import EventPointer
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the header of an event says; None where the header, or the registry, says nothing."""
+    """What the header of an event says; None: there is no header, or the registry does not know its id."""
 
     encoding_id: int | None
     type: str | None = None
@@ -38,8 +38,8 @@ class Failure:
 class DataReport:
     """The events of a range, or a sample of them.
 
-    `size` is of the events that were looked at, in bytes without frames; `counts` has for each claim the events and
-    how many of them failed; `failures` are the first ones.
+    `size` is that of the checked events, in bytes without frames; `counts` has for each claim the events and how many
+    of them failed; `failures` are the first failures.
     """
 
     range: StreamCutRange
@@ -61,16 +61,16 @@ class DataReport:
 
     def summary(self) -> str:
         """One line."""
-        looked = f"{self.events:,} events{' of a sample' if self.sampled else ''} of {self.range.stream}"
+        checked = f"{self.events:,} events{' of a sample' if self.sampled else ''} of {self.range.stream}"
         if self.passed:
-            return f"passed: {looked} decode with the schemas that they claim"
-        return f"refused: {self.failed:,} of {looked} do not decode with the schemas that they claim"
+            return f"passed: {checked} decode with the schemas that they claim"
+        return f"refused: {self.failed:,} of {checked} do not decode with the schemas that they claim"
 
     def table(self) -> str:
         """All as text."""
         lines = [self.summary()]
         lines += [
-            f"  {claim}: {events:,} looked at, {failed:,} failed" for claim, (events, failed) in self.counts.items()
+            f"  {claim}: {events:,} checked, {failed:,} failed" for claim, (events, failed) in self.counts.items()
         ]
         lines += [f"  {failure.pointer}: {failure.reason}" for failure in self.failures]
         return "\n".join(lines)
@@ -89,7 +89,7 @@ class DataReport:
                 {**asdict(claim), "events": events, "failed": failed} for claim, (events, failed) in self.counts.items()
             ],
             "failures": [
-                {"pointer": str(each.pointer), "encoding_id": each.encoding_id, "reason": each.reason}
-                for each in self.failures
+                {"pointer": str(failure.pointer), "encoding_id": failure.encoding_id, "reason": failure.reason}
+                for failure in self.failures
             ],
         }

@@ -1,4 +1,4 @@
-"""The gate for schemas: may a candidate follow the schemas of a group, and if so, is it to be registered?
+"""The gate for schemas: may a candidate follow the schemas of a group? If so, it can be registered.
 
 The comparison and the registration are those of `aiopravega.schema.open`; here the candidate is resolved.
 """
@@ -34,7 +34,7 @@ async def check_schema(
     register: bool = False,
     new_policy: str | None = None,
 ) -> SchemaReport:
-    """Compare a candidate with a group's schemas of its type; register it, if that is wanted and nothing is wrong.
+    """Compare a candidate with a group's schemas of its type; register it on request, if it passes.
 
     Args:
         registry: where the group is.
@@ -44,8 +44,8 @@ async def check_schema(
         policy: the policy to compare by; by default the group's. A schema that the group has passes that as it is.
         against: `policy`, the versions that the policy names; `latest`, `all`, or the number of a version: those, in
             the directions of the policy.
-        declared_only: of JSON, whose schemas admit undeclared properties unless they say otherwise: assume that nobody
-            writes such. Then a property may be added with a type of its own.
+        declared_only: of JSON, whose schemas admit undeclared properties unless they say otherwise: assume that no
+            writer uses undeclared properties. Then a property may be added with a type of its own.
         as_columns: of Avro: refuse what column readers such as Spark cannot hold, too.
         register: whether it is added to the group if it passes, and the group's own policy allows it, too; see
             `aiopravega.schema.open.offer_schema`.
@@ -74,14 +74,15 @@ async def check_candidate(
     policy: str | None = None,
     against: str | int = POLICY,
     declared_only: bool = False,
+    as_columns: bool = False,
     register: bool = False,
     new_policy: str | None = None,
 ) -> SchemaReport:
-    """The same for the group of a stream, and for any source of a candidate; what tasks of a scheduler call.
+    """The same for the group of a stream and any source of a candidate; tasks of a scheduler call this.
 
     Args:
         registry: where the group is.
-        stream: whose group it is; see `GroupAddress.of_stream`.
+        stream: the stream of the group; see `GroupAddress.of_stream`.
         source: of the candidate; see `aiopravega.gates.candidates.resolve`.
         type_name: of the candidate, if the source and the group leave it open.
         schema_format: what columns become; by default the group's format.
@@ -90,6 +91,7 @@ async def check_candidate(
         policy: see `check_schema`, as all that follow.
         against: see `check_schema`.
         declared_only: see `check_schema`.
+        as_columns: see `check_schema`.
         register: see `check_schema`.
         new_policy: see `check_schema`.
 
@@ -99,7 +101,8 @@ async def check_candidate(
     address = GroupAddress.of_stream(stream, group, namespace)
     found = await (find_group if register else need_group)(registry, address)
     candidate = await resolve(registry, source, stream, type_name, schema_format, found)
-    return await _check(registry, address, candidate, Question(policy, against, declared_only), register, new_policy)
+    question = Question(policy, against, declared_only, as_columns)
+    return await _check(registry, address, candidate, question, register, new_policy)
 
 
 async def _check(

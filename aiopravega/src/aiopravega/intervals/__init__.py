@@ -1,4 +1,4 @@
-"""Work with the intervals of a cut ledger: whether they leave gaps, what they look like, and backfills of them."""
+"""Work with the intervals of a cut ledger: checks for gaps, pictures, and backfills."""
 
 from aiopravega.intervals.backfill import BackfillPlan, PlannedInterval, run_backfill
 from aiopravega.intervals.chain import NextStart, OnOpen, next_start

@@ -1,7 +1,7 @@
-"""A backfill: intervals of a stream to be processed, those that are done left out, many at a time.
+"""A backfill: processes the intervals of a stream that are not done, many at a time.
 
-Its consumer's intervals in the cut ledger are what it remembers: a backfill that was stopped continues with those
-that are not done, each with the range that it had. What the work is, a caller says.
+The cut ledger remembers its intervals: a backfill that was stopped continues with those that are not done, each with
+the same range. The caller gives the work.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ class PlannedInterval:
 
 @dataclass(frozen=True, slots=True)
 class BackfillPlan:
-    """What a backfill would do. `events` is an estimate for what is to be read, from events that were looked at."""
+    """What a backfill would do. `events` is an estimate for what is to be read, from a sample of events."""
 
     stream: StreamName
     consumer: str
@@ -72,7 +72,7 @@ Work = Callable[[PlannedInterval], Awaitable[None]]
 
 
 async def record_plan(ledger: CutLedger, plan: BackfillPlan, *, by: str | None = None) -> list[CutRecord]:
-    """Record the range of every interval of a plan that has none yet; returns what all of them have then.
+    """Record the range of every interval of a plan that has none yet; returns the records of all intervals.
 
     Raises:
         TableConflictError: another run has recorded another plan of this consumer meanwhile: plan again.
@@ -103,12 +103,12 @@ async def record_plan(ledger: CutLedger, plan: BackfillPlan, *, by: str | None =
 async def _decide(ledger: CutLedger, plan: BackfillPlan, by: str | None) -> None:
     """Record the ends of a plan in parts, the last one first, as the consumer's last range: only one run can.
 
-    From its ends, the same plan is made again by whoever comes when a crash has let only a part of it be recorded.
+    If a crash has recorded only a part of the plan, the next run makes the same plan again from its ends.
     """
     last, first = plan.intervals[-1], plan.intervals[0]
     interval = plan.interval(last.name)
     if await ledger.last(interval) is None:
-        with contextlib.suppress(TableConflictError):  # another run was first, with the same plan perhaps
+        with contextlib.suppress(TableConflictError):  # another run was first, maybe with the same plan
             await ledger.record(interval, last.range, after=None, number=len(plan.intervals) - 1, by=by)
     decided = await ledger.last(interval)
     if decided is None or (decided.interval, decided.range) != (last.name, last.range):
@@ -151,7 +151,7 @@ async def run_backfill(
         PravegaError: the ledger cannot be reached.
     """
     if parallel < 1:
-        raise ConfigurationError(f"{parallel} intervals cannot be worked on at the same time: at least one")
+        raise ConfigurationError(f"cannot process {parallel} intervals at the same time: give at least one")
     ledger = ledger or client.cut_ledger(plan.stream.scope)
     records = await record_plan(ledger, plan, by=by)
     gate = asyncio.Semaphore(parallel)
@@ -159,11 +159,11 @@ async def run_backfill(
 
     async def process(planned: PlannedInterval, record: CutRecord) -> None:
         # Somebody else may have recorded it first, and their range counts.
-        taken = PlannedInterval(planned.name, record.range, planned.size, record.since, record.until)
+        recorded = PlannedInterval(planned.name, record.range, planned.size, record.since, record.until)
         async with gate:
             try:
-                await work(taken)
-                await ledger.finish(plan.interval(planned.name), taken.range, by=by)
+                await work(recorded)
+                await ledger.finish(plan.interval(planned.name), recorded.range, by=by)
             except Exception as error:  # noqa: BLE001 - the caller's work may raise anything, and others continue
                 _LOG.warning("%s failed: %s", plan.interval(planned.name), error)
                 failures[planned.name] = error

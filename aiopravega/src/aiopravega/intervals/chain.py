@@ -1,7 +1,7 @@
-"""Where a chain of intervals continues: after its last range, if that can be read on and nobody is to wait for it.
+"""Where a chain of intervals continues: after its last range, if the stream is readable there and that range is done.
 
-Two things can be in the way. What follows the last range may be gone; and the interval that has it may not be done, in
-a run that failed, or was killed, or is still at work.
+Two things can prevent this. The events after the last range may be gone; and its interval may not be done: its run
+failed, was killed, or is still at work.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from aiopravega.errors import LedgerError, TableConflictError
 from aiopravega.intervals.losses import OnTruncated, what_is_left
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState, SkippedPart, StoredRange
 
-# The interval of nothing with which a chain begins that is not to begin at the head.
+# The empty interval that begins a chain which does not start at the head.
 BEGINNING: Final = "beginning"
 
 
@@ -43,11 +43,11 @@ async def next_start(
     first: StreamCut,
     on_truncated: OnTruncated = OnTruncated.FAIL,
 ) -> NextStart:
-    """Where the range of an interval starts that has none: where its chain continues; at `first` if it has none.
+    """Where the range of a new interval starts: where its chain continues; at `first` if it has no chain.
 
     Raises:
-        StreamTruncatedError: what follows is gone, in part, and must not be passed over.
-        StreamMadeAgainError: the stream was deleted and made again, and nothing must be passed over.
+        StreamTruncatedError: a part of what follows is gone, and must not be skipped.
+        StreamMadeAgainError: the stream was deleted and made again, and nothing must be skipped.
         PravegaError: the ledger or the stream cannot be asked.
     """
     last = await ledger.last(interval)
@@ -69,7 +69,7 @@ async def begin_at_tail(client: PravegaClient, ledger: CutLedger, interval: Inte
 
 
 async def waited_for(ledger: CutLedger, interval: Interval) -> CutRecord | None:
-    """The last interval of the chain, if it differs from this one and is not done: what comes next is after it."""
+    """The last interval of the chain, if it is a different one and is not done: the next interval waits for it."""
     last = await ledger.last(interval)
     if last is None or last.interval == interval.name or not last.record.is_waiting:
         return None
@@ -79,7 +79,7 @@ async def waited_for(ledger: CutLedger, interval: Interval) -> CutRecord | None:
 async def take_over(ledger: CutLedger, interval: Interval, record: CutRecord, *, by: str | None = None) -> None:
     """Have the last interval of the chain, which is not done, give its range back: the next range starts where it does.
 
-    If it is done by now, or somebody has taken a range after it, it keeps its range: look again in any case.
+    If it is done by now, or another run has a range after it, it keeps its range: call `next_start` again in any case.
     """
     with contextlib.suppress(TableConflictError):
         if (await ledger.find(record.identity)) == record:

@@ -1,6 +1,6 @@
-"""What is left of a range that somebody means to read, and what is gone: truncated, or of a stream made again.
+"""What is left of a range that is to be read, and what is gone: truncated, or part of a deleted stream.
 
-Consumers that come back after a while, and people who ask for them, find out here whether they can continue.
+Consumers that restart after a while check here whether they can continue.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from aiopravega.read import Order
 
 
 class OnTruncated(StrEnum):
-    """What a consumer does if a part of what it is to read is gone: end with an error, or continue after it."""
+    """What a consumer does if a part of its range is gone: end with an error, or continue after it."""
 
     FAIL = "fail"
     SKIP = "skip"
@@ -22,9 +22,10 @@ class OnTruncated(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What is left of a range: one of nothing, at the head of the stream, if all is gone.
+    """What is left of a range: an empty range at the head of the stream, if all is gone.
 
-    `gone` is None if nothing is. `made_again` says what became of the stream, if the range is of a deleted one.
+    `gone` is None if nothing is gone. `made_again` says what happened to the stream, if the range belongs to a deleted
+    one.
     """
 
     range: StreamCutRange
@@ -32,10 +33,10 @@ class Left:
     made_again: str | None = None
 
     def refusal(self, interval: Interval, *, follows: bool = False) -> PravegaError:
-        """The error for a consumer that does not pass over what is gone: it was, or `follows`, an interval's range."""
+        """The error for a consumer that does not skip what is gone: in an interval's range, or what `follows` it."""
         ways = (
             f"To continue without it, say on_truncated='skip', or: pravega cuts skip {interval.stream} "
-            f"--consumer {interval.consumer!r}. To begin anew: pravega cuts forget, or another name of the consumer"
+            f"--consumer {interval.consumer!r}. To start again: pravega cuts forget, or another name of the consumer"
         )
         if self.made_again is not None:
             return StreamMadeAgainError(
@@ -53,7 +54,7 @@ class Left:
 
 
 def is_passage(record: CutRecord) -> bool:
-    """Whether a record is of no interval, but of somebody's decision to continue after what is gone."""
+    """Whether a record is not of an interval, but of a decision to continue after what is gone."""
     return record.state is IntervalState.SKIPPED and record.skipped_from is not None and record.start == record.end
 
 
@@ -61,7 +62,7 @@ def check_not_skipped(record: CutRecord) -> None:
     """Check that nobody has decided against an interval that is to be processed.
 
     Raises:
-        LedgerError: somebody has.
+        LedgerError: somebody has decided so.
     """
     if record.state is IntervalState.SKIPPED:
         by, since = record.changed_by or record.recorded_by, record.state_since.isoformat(timespec="seconds")
@@ -79,7 +80,7 @@ async def left_to_process(
 
     Raises:
         LedgerError: somebody has decided that the interval is skipped.
-        StreamTruncatedError: a part is gone, and must not be passed over; of an interval that is done, nobody looks.
+        StreamTruncatedError: a part is gone, and must not be skipped; not checked for an interval that is done.
         StreamMadeAgainError: the range is of a stream that was deleted.
     """
     check_not_skipped(record)
@@ -94,7 +95,7 @@ async def left_to_process(
 async def what_is_left(client: PravegaClient, start: StreamCut, end: StreamCut | None = None) -> Left:
     """What can still be read from one cut to another one of a stream as it is now.
 
-    Without `end` it is a consumer that is at `start`: the range is one of nothing, at which it can continue.
+    Without `end` the consumer is at `start`: the range is empty, and the consumer can continue there.
 
     Raises:
         StreamNotFoundError: there is no such stream.
@@ -103,7 +104,7 @@ async def what_is_left(client: PravegaClient, start: StreamCut, end: StreamCut |
     """
     stream = start.stream
     if stream is None:
-        raise ConfigurationError("an unbounded StreamCut is at no position: nothing can be gone after it")
+        raise ConfigurationError("an unbounded StreamCut has no position: give the head or the tail instead")
     head = await client.head(stream.scope, stream.stream)
     cuts = [start] if end is None else [start, end]
     try:

@@ -26,7 +26,7 @@ _MOMENT: Final = timedelta(milliseconds=1)
 
 
 def draw_text(records: Sequence[CutRecord], now: datetime | None = None) -> str:
-    """The picture in characters: `█` from taken to done, `░` from taken on and not done, failed ones too, `·` nothing.
+    """The picture in characters: `█` from taken to done, `░` taken but not done (or failed), `·` nothing.
 
     Where there are many intervals, a line stands for several; it has an open one if one of them is open.
     """
@@ -105,7 +105,7 @@ def _span(records: Sequence[CutRecord], now: datetime | None) -> tuple[datetime,
 
 
 def _over_at(record: CutRecord) -> datetime | None:
-    """When an interval was done, or nobody had to process it any more."""
+    """When an interval was done, or skipped."""
     return None if record.is_waiting else record.changed_at
 
 

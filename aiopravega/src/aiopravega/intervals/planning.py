@@ -1,7 +1,7 @@
-"""Planning a backfill: from two cuts, parts of a number or a size; from event times, one interval after another.
+"""Planning a backfill: two cuts are divided into parts by number or size, event times into intervals.
 
-A plan is made anew each time, and asks the cut ledger what of it is recorded and done. An interval that has a range
-keeps it: so a plan of a stream that grows is the one that it was.
+Each run makes its plan again, and reads from the cut ledger which intervals are recorded and done. An interval that has
+a range keeps it: so the plan stays the same while the stream grows.
 """
 
 import asyncio
@@ -26,12 +26,12 @@ from aiopravega.read.events import read_bytes
 from aiopravega.read.positions import find_cut
 from aiopravega.times import TimeUnit
 
-# Ranges of event times that are looked for at the same time.
+# Ranges of event times that are searched at the same time.
 _AT_A_TIME: Final = 16
-# Of so many ranges of segments, so many bytes are looked at to estimate the number of events.
+# The number of events is estimated from so many bytes of each of so many ranges of segments.
 _SAMPLES: Final = 8
 _SAMPLE_BYTES: Final = 64 * 1024
-# How the intervals of a backfill in parts are called.
+# The names of the intervals of a backfill in parts.
 _NAME: Final = re.compile(r"(\d+) of (\d+)")
 
 
@@ -48,8 +48,8 @@ async def plan_parts(
 ) -> BackfillPlan:
     """A backfill of what lies between two positions, in `parts`, or in parts of about `max_bytes`; by default in one.
 
-    The intervals are called `1 of 8`, `2 of 8` and so on. If the consumer has intervals already, they are the plan:
-    what is asked for then has to fit them.
+    The intervals are called `1 of 8`, `2 of 8` and so on. If the consumer has intervals already, they are the plan: the
+    arguments then have to fit them.
 
     Raises:
         ConfigurationError: both a number and a size are given.
@@ -69,16 +69,16 @@ async def plan_parts(
         intervals = await _from_records(client, [known[number].record for number in sorted(known)])
     else:
         count = total or (parts if parts is not None or max_bytes is not None else 1)
-        found = await client.split(wanted, count, stream, max_bytes=None if total else max_bytes)
-        if total and len(found) != total:
+        ranges = await client.split(wanted, count, stream, max_bytes=None if total else max_bytes)
+        if total and len(ranges) != total:
             raise LedgerError(
                 f"only {len(known)} of {total} intervals of {consumer!r} are recorded, and the others cannot be found "
                 "again: give another name of the consumer"
             )
-        sizes = await _sizes(client, found)
+        sizes = await _sizes(client, ranges)
         intervals = [
-            PlannedInterval(f"{number} of {len(found)}", part, size)
-            for number, (part, size) in enumerate(zip(found, sizes, strict=True), 1)
+            PlannedInterval(f"{number} of {len(ranges)}", part, size)
+            for number, (part, size) in enumerate(zip(ranges, sizes, strict=True), 1)
         ]
     return await _estimated(client, BackfillPlan(stream, consumer, intervals))
 
@@ -97,8 +97,8 @@ async def plan_times(
     """A backfill of event times: of each interval from one of `times` to the next one.
 
     The intervals are called by their times, `2013-01-01T00:00:00+00:00/2013-01-02T00:00:00+00:00`. Their ranges surely
-    hold all of their events, and others: whoever reads them keeps the events of the interval. `ahead`, `clip` and
-    `unit` are those of `PravegaClient.range_for`.
+    hold all of their events, and may hold others: a reader keeps the events of the interval. `ahead`, `clip` and `unit`
+    are those of `PravegaClient.range_for`.
 
     Raises:
         ConfigurationError: fewer than two times, or they do not ascend, or one has no zone.
@@ -106,26 +106,26 @@ async def plan_times(
     """
     if len(times) < 2:  # noqa: PLR2004 - a start and an end
         raise ConfigurationError("a backfill of event times needs a start and an end, both with a zone")
-    wanted = {interval_name(since, until): (since, until) for since, until in pairwise(times)}
+    intervals = {interval_name(since, until): (since, until) for since, until in pairwise(times)}
     records = await _records(ledger or client.cut_ledger(stream.scope), consumer, stream)
-    recorded = await _from_records(client, [record for record in records if record.interval in wanted])
+    recorded = await _from_records(client, [record for record in records if record.interval in intervals])
     known = {interval.name: interval for interval in recorded}
     gate = asyncio.Semaphore(_AT_A_TIME)
 
     async def planned(name: str, since: datetime, until: datetime) -> PlannedInterval:
         async with gate:
-            found = await client.range_for(
+            range_ = await client.range_for(
                 stream.scope, stream.stream, (since, until), ahead=ahead, clip=clip, unit=unit
             )
-        return PlannedInterval(name, found, (await _sizes(client, [found]))[0], since, until)
+        return PlannedInterval(name, range_, (await _sizes(client, [range_]))[0], since, until)
 
-    fresh = await asyncio.gather(*(planned(name, *times) for name, times in wanted.items() if name not in known))
+    fresh = await asyncio.gather(*(planned(name, *times) for name, times in intervals.items() if name not in known))
     known |= {interval.name: interval for interval in fresh}
-    return await _estimated(client, BackfillPlan(stream, consumer, [known[name] for name in wanted]))
+    return await _estimated(client, BackfillPlan(stream, consumer, [known[name] for name in intervals]))
 
 
 async def _records(ledger: CutLedger, consumer: str, stream: StreamName) -> list[CutRecord]:
-    Interval(consumer, stream, "any")  # refuses what is no name
+    Interval(consumer, stream, "any")  # refuses a wrong name
     try:
         return await ledger.records(consumer, stream)
     except TableNotFoundError:
@@ -140,17 +140,17 @@ class _Part:
 
 def _by_number(records: Sequence[CutRecord]) -> dict[int, _Part]:
     """The intervals of a backfill in parts that are recorded, by their numbers."""
-    found = {}
+    parts = {}
     for record in records:
         named = _NAME.fullmatch(record.interval)
         if named is None:
             raise _other_backfill(record)
-        found[int(named[1])] = _Part(int(named[2]), record)
-    return found
+        parts[int(named[1])] = _Part(int(named[2]), record)
+    return parts
 
 
 def _fitting(known: Mapping[int, _Part], wanted: StreamCutRange) -> StreamCutRange:
-    """The range of a backfill, as far as it is recorded: whoever recorded it began with its ends."""
+    """The recorded range of a backfill: its ends are recorded first."""
     start, end = wanted.start, wanted.end
     if 1 in known:
         start = known[1].record.range.start
@@ -171,7 +171,7 @@ def _other_backfill(record: CutRecord) -> LedgerError:
 
 
 async def _from_records(client: PravegaClient, records: Sequence[CutRecord]) -> list[PlannedInterval]:
-    # What is done may have been removed, and nobody asks for its size.
+    # The events of done intervals may have been removed, and their sizes are not needed.
     ranges = [record.range for record in records]
     sizes = await _sizes(client, ranges)
     return [
@@ -217,4 +217,6 @@ async def _count(client: PravegaClient, part: SegmentRange) -> tuple[int, int]:
     starts, whole = wire.scan_frames(data, 0, len(data))
     if starts:
         return len(starts), whole
-    return 1, wire.EVENT_HEADER + int.from_bytes(data[: wire.EVENT_HEADER])  # one that is longer than what was read
+    return 1, wire.EVENT_HEADER + int.from_bytes(
+        data[: wire.EVENT_HEADER]
+    )  # an event that is longer than what was read

@@ -1,4 +1,4 @@
-"""What a person passes over: intervals whose ranges are gone, and what is gone after the last range of a chain."""
+"""What a person skips: intervals whose ranges are gone, and what is gone after the last range of a chain."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from aiopravega.names import StreamName
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """An interval that cannot be processed as a whole, or is not to be; `readable` is in bytes, None: not known."""
+    """An interval that cannot, or should not, be processed as a whole; `readable` is in bytes, None: not known."""
 
     record: CutRecord
     left: Left
@@ -28,7 +28,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Skips:
-    """What would be passed over: intervals, and what is gone after the last range."""
+    """What would be skipped: intervals, and what is gone after the last range."""
 
     losses: list[Loss]
     last: StoredRange | None = None
@@ -37,19 +37,19 @@ class Skips:
     @property
     def texts(self) -> list[str]:
         """What is lost, one line for each."""
-        found = [loss.text for loss in self.losses]
+        texts = [loss.text for loss in self.losses]
         if self.following is not None and self.last is not None:
             gone = self.following.made_again or f"{self.following.text} after it are gone"
-            found.append(
+            texts.append(
                 f"interval {self.last.interval!r} is the last: {gone}; the next starts at {self.following.range.start}"
             )
-        return found
+        return texts
 
 
 async def find_skips(
     client: PravegaClient, ledger: CutLedger, consumer: str, stream: StreamName, interval: str | None = None
 ) -> Skips:
-    """What a consumer of a stream cannot read any more; with `interval`, that one alone, gone or not.
+    """What a consumer of a stream cannot read any more; with `interval`, only that interval, gone or not.
 
     Raises:
         ConfigurationError: the consumer has no such interval, or it is done.
@@ -57,11 +57,11 @@ async def find_skips(
     """
     records = await ledger.records(consumer, stream)
     if interval is not None:
-        found = [record for record in records if record.interval == interval]
-        if not found or not found[0].is_waiting:
-            what = f"is {found[0].state.value}" if found else "is not known"
+        matching = [record for record in records if record.interval == interval]
+        if not matching or not matching[0].is_waiting:
+            what = f"is {matching[0].state.value}" if matching else "is not known"
             raise ConfigurationError(f"{Interval(consumer, stream, interval)} {what}: only what waits can be skipped")
-        return Skips([await _loss(client, found[0])])
+        return Skips([await _loss(client, matching[0])])
     losses = [await _loss(client, record) for record in records if record.is_waiting]
     last = await ledger.last(Interval(consumer, stream, "any"))
     following = None if last is None else await what_is_left(client, last.end)
@@ -73,7 +73,7 @@ async def skip(ledger: CutLedger, skips: Skips, *, by: str | None = None) -> Non
     """Record what `find_skips` has found: nobody processes these intervals; the next one starts after what is gone.
 
     Raises:
-        TableConflictError: another run has taken a range meanwhile: look again.
+        TableConflictError: another run has taken a range meanwhile: call `find_skips` again.
         PravegaError: the ledger cannot be reached.
     """
     for loss in skips.losses:

@@ -11,7 +11,7 @@ _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _MONTH: Final = "mo"
 _MONTHS_OF_A_YEAR: Final = 12
 _TEXT: Final = re.compile(r"(\d+) ?([a-z]+)")
-# More would be a slip: each is a task of some scheduler, or a program that is started.
+# More would be a mistake: each is a task of some scheduler, or a program that is started.
 _MOST: Final = 100_000
 
 
@@ -27,17 +27,17 @@ class Step:
         """Read `15m`, `6h`, `1d`, `1w` or `1mo`.
 
         Raises:
-            ConfigurationError: it is no step.
+            ConfigurationError: the text is not a step.
         """
-        found = _TEXT.fullmatch(text.strip().lower())
-        unit = found[2] if found else ""
-        if found is None or unit not in {*_SECONDS, _MONTH} or not int(found[1]):
+        matched = _TEXT.fullmatch(text.strip().lower())
+        unit = matched[2] if matched else ""
+        if matched is None or unit not in {*_SECONDS, _MONTH} or not int(matched[1]):
             raise ConfigurationError(
-                f"{text!r} is no step in time: a number and one of {', '.join(_SECONDS)}, {_MONTH}"
+                f"{text!r} is not a step in time: give a number and one of {', '.join(_SECONDS)}, {_MONTH}"
             )
         if unit == _MONTH:
-            return cls(months=int(found[1]))
-        return cls(timedelta(seconds=int(found[1]) * _SECONDS[unit]))
+            return cls(months=int(matched[1]))
+        return cls(timedelta(seconds=int(matched[1]) * _SECONDS[unit]))
 
     def times(self, since: datetime, until: datetime) -> list[datetime]:
         """The edges of the intervals between two times; the last interval may be a shorter one.
@@ -60,5 +60,5 @@ class Step:
             return since.replace(year=since.year + years, month=month + 1)
         except ValueError:
             raise ConfigurationError(
-                f"steps of months from {since.isoformat()} meet a month without this day: begin on a day that all have"
+                f"steps of months from {since.isoformat()} reach a month without this day: start on a day of all months"
             ) from None

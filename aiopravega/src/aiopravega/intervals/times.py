@@ -1,6 +1,6 @@
-"""One interval of event times of one consumer: its range is looked for once, and is the same for all who ask.
+"""One interval of event times of one consumer: its range is searched once, and is the same for all callers.
 
-Schedulers come with one interval at a time, and come again. Many at once are planned in `planning`.
+Schedulers ask for one interval at a time, and may repeat it. `planning` plans many at once.
 """
 
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from aiopravega.times import TimeUnit
 
 
 def interval_name(since: datetime, until: datetime) -> str:
-    """What an interval of event times is called: `2013-01-01T00:00:00+00:00/2013-01-02T00:00:00+00:00`.
+    """The name of an interval of event times: `2013-01-01T00:00:00+00:00/2013-01-02T00:00:00+00:00`.
 
     Raises:
         ConfigurationError: a time has no zone.
@@ -37,27 +37,27 @@ async def claim_times(
     by: str | None = None,
     on_truncated: OnTruncated = OnTruncated.FAIL,
 ) -> CutRecord:
-    """What the cut ledger has of an interval of event times; if it has nothing, its range is looked for and recorded.
+    """The record of an interval of event times in the cut ledger; without a record, its range is searched and recorded.
 
-    The range surely holds all events of the interval, and others: whoever reads it keeps those with
-    `since <= time < until`. `ahead`, `clip` and `unit` are those of `PravegaClient.range_for`.
+    The range surely holds all events of the interval, and may hold others: a reader keeps those with `since <= time <
+    until`. `ahead`, `clip` and `unit` are those of `PravegaClient.range_for`.
 
     Args:
         client: a connected client.
-        stream: that is processed.
-        consumer: who processes it.
+        stream: the stream that is processed.
+        consumer: the name of the job that processes it.
         times: the start, which is included, and the end, which is not.
         ahead: how much newer than the time that a writer notes next its events may be.
-        clip: take what is there, if events of the interval may have been removed.
+        clip: take the events that are left, if some of the interval may have been removed.
         unit: what the stream's writers count times in.
         ledger: where intervals are recorded; None: the cut ledger in the stream's scope, which is made if need be.
-        by: who asks; None: the user and the host of this process.
-        on_truncated: what to do if a part of a recorded range is gone: end with an error, or take what is left. Of a
-            stream that was made again, a new range is taken, unless the interval is done.
+        by: the name of the caller; None: the user and the host of this process.
+        on_truncated: what to do if a part of a recorded range is gone: end with an error, or take what is left. If the
+            stream was made again, a new range is taken, unless the interval is done.
 
     Raises:
         NotYetError: events of the interval may still be written.
-        StreamTruncatedError: a part of the recorded range is gone, and must not be passed over.
+        StreamTruncatedError: a part of the recorded range is gone, and must not be skipped.
         StreamMadeAgainError: the recorded range is of a stream of this name that was deleted.
         LedgerError: somebody has decided that the interval is skipped.
         ConfigurationError: a time has no zone, or the interval is empty.
@@ -67,18 +67,18 @@ async def claim_times(
     if not times[0] < times[1]:
         raise ConfigurationError(f"{interval} is empty: it must start before it ends")
     ledger = ledger or client.cut_ledger(stream.scope)
-    found = await _recorded(ledger, interval)
-    if found is None:
-        taken = await client.range_for(stream.scope, stream.stream, times, ahead=ahead, clip=clip, unit=unit)
+    record = await _recorded(ledger, interval)
+    if record is None:
+        range_ = await client.range_for(stream.scope, stream.stream, times, ahead=ahead, clip=clip, unit=unit)
         await ledger.create()
-        found = await ledger.claim(interval, taken, times=times, by=by)
-    left = await left_to_process(client, found, on_truncated)
+        record = await ledger.claim(interval, range_, times=times, by=by)
+    left = await left_to_process(client, record, on_truncated)
     if left is None or left.gone is None:
-        return found
-    taken = left.range
+        return record
+    range_ = left.range
     if left.made_again is not None:
-        taken = await client.range_for(stream.scope, stream.stream, times, ahead=ahead, clip=clip, unit=unit)
-    return await ledger.replace(found, taken, left.gone, by=by)
+        range_ = await client.range_for(stream.scope, stream.stream, times, ahead=ahead, clip=clip, unit=unit)
+    return await ledger.replace(record, range_, left.gone, by=by)
 
 
 async def _recorded(ledger: CutLedger, interval: Interval) -> CutRecord | None:

@@ -1,7 +1,7 @@
 """Do the intervals of a consumer chain without gap or overlap, are they done, and can those that are not be read?
 
-Intervals of event times are compared by their times: their ranges overlap on purpose, and who reads them keeps the
-events of the interval. All others are compared by their cuts.
+Intervals of event times are compared by their times: their ranges overlap on purpose, and a reader keeps the events of
+the interval. All others are compared by their cuts.
 """
 
 from collections.abc import Sequence
@@ -81,7 +81,7 @@ def _compare_times(one: CutRecord, other: CutRecord) -> list[Finding]:
     if one.until is None or other.since is None or one.until == other.since:
         return []
     kind = FindingKind.GAP if one.until < other.since else FindingKind.OVERLAP
-    what = "nobody has taken the event times" if kind is FindingKind.GAP else "both have the event times"
+    what = "no interval has the event times" if kind is FindingKind.GAP else "both have the event times"
     first, last = sorted((one.until, other.since))
     return [Finding(kind, names, f"{what} from {first.isoformat()} to {last.isoformat()}")]
 
@@ -97,36 +97,36 @@ async def _compare_cuts(client: PravegaClient, one: CutRecord, other: CutRecord)
         return [Finding(FindingKind.FOREIGN, names, text)]
     except InvalidStreamCutError as error:
         return [Finding(FindingKind.FOREIGN, names, str(error))]
-    found = []
+    findings = []
     if order in (Order.BEFORE, Order.INCOMPARABLE):
         skipped = StreamCutRange(history.earliest([end, start]), start)
         size = await bytes_between(client, skipped)
-        found.append(Finding(FindingKind.GAP, names, f"nobody has taken what lies from {end} to {start}", size))
+        findings.append(Finding(FindingKind.GAP, names, f"no interval has the events from {end} to {start}", size))
     if order in (Order.AFTER, Order.INCOMPARABLE):
         shared = await client.intersection(one.range, other.range)
         if shared is not None:
             size = await bytes_between(client, shared)
-            found.append(Finding(FindingKind.OVERLAP, names, f"both have what lies from {start} to {end}", size))
-    return found
+            findings.append(Finding(FindingKind.OVERLAP, names, f"both have the events from {start} to {end}", size))
+    return findings
 
 
 async def _unreadable(client: PravegaClient, waiting: Sequence[CutRecord]) -> list[Finding]:
-    """Intervals that are not done of which something is gone, or whose stream was deleted and made again."""
+    """Intervals that are not done and cannot be read: a part is gone, or the stream was deleted and made again."""
     stream = waiting[0].stream
     tail = await client.tail(stream.scope, stream.stream)
-    found = []
+    findings = []
     for record in waiting:
         name, wanted = (record.interval,), record.range
         try:
             left = await what_is_left(client, wanted.start, wanted.end)
             if left.made_again is not None:
                 text = f"{left.made_again}; the range of {record.identity} belongs to the deleted one"
-                found.append(Finding(FindingKind.FOREIGN, name, text))
+                findings.append(Finding(FindingKind.FOREIGN, name, text))
             elif left.gone is not None:
                 text = f"{left.text} of it are gone: {left.gone.reason}"
-                found.append(Finding(FindingKind.LOST, name, text, left.gone.size))
+                findings.append(Finding(FindingKind.LOST, name, text, left.gone.size))
             elif await client.compare(wanted.end, tail) not in (Order.BEFORE, Order.SAME):
-                found.append(Finding(FindingKind.FOREIGN, name, f"it ends after the tail of {stream}, {tail}"))
+                findings.append(Finding(FindingKind.FOREIGN, name, f"it ends after the tail of {stream}, {tail}"))
         except InvalidStreamCutError as error:
-            found.append(Finding(FindingKind.FOREIGN, name, str(error)))
-    return found
+            findings.append(Finding(FindingKind.FOREIGN, name, str(error)))
+    return findings

@@ -1,4 +1,4 @@
-"""Which errors end a job for good, and which a new try of the whole job gets over.
+"""Which errors end a job, and after which a new try of the whole job can succeed.
 
 Schedulers meet errors as text: in the events of triggers, and inside Java exceptions of Spark, which hands on the
 tracebacks of Python data sources. Here they become errors of the tree again.
@@ -15,7 +15,7 @@ from aiopravega.jobs.spark_options import UNSPLIT
 
 # The last line of a traceback that ends with an error of the tree.
 _IN_A_TRACEBACK: Final = re.compile(r"^aiopravega\.errors\.(\w+): (.*)$", re.MULTILINE)
-# Hopeless for the call that met them, but a new try starts with what the other one left.
+# The call cannot succeed, but a new try of the job can: it starts with what the earlier try left.
 _PASS_WITH_A_NEW_TRY: Final = (
     errors.WriteSupersededError,
     errors.TableConflictError,
@@ -35,7 +35,7 @@ def error_named(name: str, message: str) -> PravegaError:
 
 
 def error_in(error: BaseException) -> PravegaError | None:
-    """The error that an exception is, or that stands in its text as the end of a traceback; None if there is none."""
+    """The error that an exception is, or that its text contains as the end of a traceback; None if there is none."""
     if isinstance(error, PravegaError):
         return error
     found = _IN_A_TRACEBACK.findall(str(error))
@@ -43,10 +43,10 @@ def error_in(error: BaseException) -> PravegaError | None:
 
 
 def new_try_can_help(error: PravegaError) -> bool:
-    """Whether a new try of the whole job can succeed without anybody changing anything.
+    """Whether a new try of the whole job can succeed without any change.
 
-    An error says with `retryable` whether the same call can succeed later. A job is more than one call: it starts
-    anew, so it also gets over a lost race or a lost lease.
+    An error says with `retryable` whether the same call can succeed later. A job is more than one call: a new try
+    starts again, so it can also succeed after a lost race or a lost lease.
     """
     return error.retryable or isinstance(error, _PASS_WITH_A_NEW_TRY)
 
@@ -81,13 +81,13 @@ def unsplit_if_need_be(read: Callable[[Mapping[str, str]], R], warn: Callable[..
 
     Args:
         read: runs the read with more options of the data source.
-        warn: a logger's method, which is told of the second run.
+        warn: a logger's method that reports the second run.
     """
     try:
         return read({})
     except Exception as error:
-        found = error_in(error)
-        if not isinstance(found, errors.SplitProofError):
+        inner = error_in(error)
+        if not isinstance(inner, errors.SplitProofError):
             raise
-        warn("A segment was split where no event starts, so the range is read again unsplit: %s", found)
+        warn("A segment was split where no event starts, so the range is read again unsplit: %s", inner)
     return read(UNSPLIT)

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Final
 
 from aiopravega.config import PravegaConfig
 from aiopravega.cuts import StreamCutRange
-from aiopravega.jobs.spark_options import FORMAT, STREAM_OPTION, WRITE_ID_OPTION, connection_options, range_options
+from aiopravega.jobs.spark_options import (
+    FORMAT,
+    REBUILD_OPTION,
+    STREAM_OPTION,
+    WRITE_ID_OPTION,
+    connection_options,
+    range_options,
+)
 from aiopravega.names import StreamName
 
 if TYPE_CHECKING:
@@ -23,11 +30,16 @@ def load_range(
 
 
 def save_events(
-    frame: "DataFrame", config: PravegaConfig, stream: StreamName, write_id: str, options: Mapping[str, str]
+    frame: "DataFrame",
+    config: PravegaConfig,
+    stream: StreamName,
+    write_id: str,
+    options: Mapping[str, str],
+    generation: int = 1,
 ) -> None:
     """Write the rows of a frame under a write id. `options` are more options of the data source."""
     sink = frame.write.format(FORMAT).mode("append").options(**options).options(**connection_options(config))
-    sink.options(**{STREAM_OPTION: str(stream), WRITE_ID_OPTION: write_id}).save()
+    sink.options(**{STREAM_OPTION: str(stream), WRITE_ID_OPTION: write_id, REBUILD_OPTION: str(generation)}).save()
 
 
 def counted(frame: "DataFrame") -> "tuple[DataFrame, Observation]":

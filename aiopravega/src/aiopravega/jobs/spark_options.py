@@ -29,12 +29,14 @@ RANGE_OPTIONS: Final = ("start_stream_cut", "end_stream_cut")
 # The column with the events' times: which a write notes, and which a read of an interval filters by.
 TIME_OPTION: Final = "event_time"
 TIME_UNIT_OPTION: Final = "event_time_unit"
-# What a read of an interval of event times says of it.
+# The options for an interval of event times.
 INTERVAL_OPTIONS: Final = ("event_time_from", "event_time_to", "event_time_ahead_ms", "event_time_clip")
 LEDGER_OPTION: Final = "commit_ledger"
 WRITE_ID_OPTION: Final = "write_id"
-# What becomes of a write whose id is used: `verify` compares the rows, `skip` does nothing, `fail` fails.
+# What a write does whose id is used already: `verify` compares the rows, `skip` does nothing, `fail` fails.
 ON_WRITTEN_OPTION: Final = "on_written"
+# Which generation of a write it is, from 1 on: rows that are written anew on purpose.
+REBUILD_OPTION: Final = "rebuild"
 # Options of a read that splits no segment.
 UNSPLIT: Final[Mapping[str, str]] = {"split_bytes": "0"}
 

@@ -33,7 +33,7 @@ def lasting_session(name: str, master: str, conf: Mapping[str, str], *, package:
         name: its name in Spark's own pages.
         master: `local[*]`, `local-cluster[…]`, `spark://host:port`, `yarn`, …, or the URL of a Spark Connect server,
             `sc://host:port`, whose Python has the data source then.
-        conf: Spark's settings. Credentials do not belong here: whoever sees the session sees them.
+        conf: Spark's settings. Credentials do not belong here: all users of the session can see them.
         package: whose extra `spark` brings Spark and its data source.
 
     Raises:
@@ -97,7 +97,7 @@ def _running(master: str, package: str) -> "SparkSession | None":
 
     running = SparkSession.getActiveSession()
     if running is None:
-        # Another thread may have made it: it would be taken for a new one, and stopped under whoever uses it.
+        # Another thread may have made it: it would count as new here, and be stopped while it is in use.
         try:
             running = SparkSession.active()
         except PySparkRuntimeError:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from aiopravega.client import PravegaClient
-from aiopravega.errors import LedgerError, NotFoundError
+from aiopravega.errors import ConfigurationError, LedgerError, NotFoundError
+from aiopravega.jobs.spark_options import REBUILD_OPTION
 from aiopravega.ledger import CommitProtocol, CommitRecord, ledger_name
 from aiopravega.names import StreamName
 
@@ -24,17 +25,19 @@ class Written:
 
 
 async def finished_write(
-    client: PravegaClient, stream: StreamName, write_id: str, ledger: str | None = None
+    client: PravegaClient, stream: StreamName, write_id: str, ledger: str | None = None, generation: int = 1
 ) -> CommitRecord | None:
-    """The record of a write that is done, or None; what any driver decided and did not finish is finished here.
+    """The record of a write that is done, or None; a write that any driver decided and left is finished here.
 
     Args:
         client: a connected client.
         stream: that is written to.
         write_id: the name of the write.
         ledger: `scope/table` of the commit ledger; None: the one in the stream's scope.
+        generation: of the write.
 
     Raises:
+        GenerationError: the generation cannot follow: the one before it is not done, or not known.
         PartialCommitError: an earlier try is in the stream in part, and the rest of it is lost.
         ConfigurationError: `ledger` is not a name.
         PravegaError: the cluster cannot be reached.
@@ -42,32 +45,45 @@ async def finished_write(
     protocol = CommitProtocol(client.controller, client.commit_ledger(*ledger_name(ledger, stream.scope)))
     await protocol.finish_unfinished(stream)
     try:
-        found = await protocol.begin(stream, write_id, uuid4())
+        begun = await protocol.begin(stream, write_id, uuid4(), generation)
     except NotFoundError:
         return None  # no stream or no ledger yet: the write makes them
-    return found if isinstance(found, CommitRecord) else None
+    return begun if isinstance(begun, CommitRecord) else None
+
+
+def parse_generation(value: int | str) -> int:
+    """The generation of a write that a job names by `rebuild`, as a number or as its text.
+
+    Raises:
+        ConfigurationError: it is not a whole number of at least 1.
+    """
+    text = str(value).strip()
+    if isinstance(value, bool) or not text.isdecimal() or int(text) < 1:
+        raise ConfigurationError(
+            f"{REBUILD_OPTION} is {value!r}, but must be a whole number of at least 1: the generation of the write"
+        )
+    return int(text)
 
 
 def write_once(
     stream: StreamName,
     write_id: str,
     find: Callable[[], CommitRecord | None],
-    write: Callable[[CommitRecord | None], None],
+    write: Callable[[], None],
     *,
     retried: bool,
 ) -> Written:
     """Write, and if it is done already, have the rows compared with those that were written.
 
-    Only a further try of the same run, which follows one that may have died after its write, takes what is done as its
-    own without a look at the rows: they are the same work. A run that was cleared or is executed again is not: its code
-    or its source may have changed.
+    Only a further try of the same run accepts a finished write without comparing rows: the earlier try may have died
+    after its write, and both are the same work. A run that was cleared or is executed again compares: its code or its
+    source may have changed.
 
     Args:
         stream: that is written to.
         write_id: the name of the write.
         find: the record of the write if it is done, such as `finished_write` gives it.
-        write: writes, or compares with the record that it is given, as Spark's data source does by default; called at
-            most once.
+        write: writes, or compares with what is done, as Spark's data source does by default; called at most once.
         retried: whether this is a further try of the same run, after one that failed.
 
     Raises:
@@ -78,12 +94,12 @@ def write_once(
     before = find()
     if before is not None and retried:
         return Written(before, False, time.monotonic() - began)
-    write(before)
+    write()
     record = find()
     by_this_try = before is None or record is None or record.attempt != before.attempt
     if record is None:
         raise LedgerError(
-            f"Spark has written to {stream}, but the commit ledger has no record of write {write_id!r}: name the "
-            "ledger by the job's own commit_ledger too"
+            f"Spark has written to {stream}, but the commit ledger has no record of write {write_id!r}: give the "
+            "ledger as the job's own commit_ledger too"
         )
     return Written(record, by_this_try, time.monotonic() - began)

@@ -1,6 +1,6 @@
 """A blocking connection for bulk reads: large receives straight into the caller's buffers.
 
-It does the Hello and then only moves bytes; what they mean is its user's business.
+It does the Hello and then only moves bytes; its user knows their meaning.
 """
 
 import socket
@@ -25,7 +25,7 @@ class BulkConnection:
         """Connect and exchange the Hello; `timeout` in seconds bounds this and every later wait.
 
         Raises:
-            PravegaConnectionError: nobody listens there, or whoever does closes the connection.
+            PravegaConnectionError: nothing listens there, or the listener closes the connection.
             TlsError: the certificate is refused, or the other side speaks no TLS.
             ProtocolError: the other side is no segment store.
         """

@@ -1,7 +1,6 @@
 """One asyncio connection to a segment store, shared by many requests and writers.
 
-It matches answers to questions, and finds out when the server is gone. It knows nothing of segments, tokens or
-retries.
+It matches answers to requests, and detects when the server is gone. It knows nothing of segments, tokens or retries.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ KEEP_ALIVE = 20.0
 _UNANSWERED = 3
 # Up to this many bytes are sent in one piece; more are not worth a copy.
 _JOINED = 64 * 1024
-# A refused read names its offset where the request id belongs (0.13.0). Ids far beyond any offset tell them apart.
+# A refused read has its offset in the field of the request id (0.13.0). Ids are larger than any offset, so both differ.
 _FIRST_REQUEST_ID = 1 << 62
 
 OnReply = Callable[[wire.Reply], None]
@@ -64,7 +63,7 @@ class Connection:
         """Connect and exchange the Hello, within `timeout` seconds; then send a keep-alive every `keep_alive` seconds.
 
         Raises:
-            PravegaConnectionError: nobody listens there, or whoever does closes the connection.
+            PravegaConnectionError: nothing listens there, or the listener closes the connection.
             PravegaTimeoutError: no Hello within the time limit.
             TlsError: the certificate is refused, or the other side speaks no TLS.
             ProtocolError: the other side is no segment store.
@@ -81,7 +80,7 @@ class Connection:
         except (*NETWORK_ERRORS, PravegaError) as error:
             await self.close()
             raise opening_error(error, endpoint, tls=ssl_context is not None) from error
-        except BaseException:  # cancelled: nobody else knows of the socket
+        except BaseException:  # cancelled: nobody else has the socket
             await self.close()
             raise
         self._stay_alive()
@@ -98,7 +97,7 @@ class Connection:
         return self._next_request_id
 
     async def request(self, command: wire.Request, timeout: float) -> wire.Reply:
-        """Send a command that has a request id of `next_request_id`; returns the answer, a failure included.
+        """Send a command with a request id from `next_request_id`; returns the answer, also if it is a failure.
 
         Raises:
             PravegaConnectionError: the connection was lost first.
@@ -152,7 +151,7 @@ class Connection:
         if sum(map(len, buffers)) <= _JOINED:
             buffers = [b"".join(buffers)]
         for buffer in buffers:
-            if self._transport.is_closing():  # lost, which the loop tells in its next round; asyncio warns of writes
+            if self._transport.is_closing():  # lost; the loop reports it in its next round, and asyncio warns of writes
                 raise PravegaConnectionError(f"{self.endpoint}: the connection was lost while sending")
             self._transport.write(buffer)
         await self._receiver.writable.wait()
@@ -160,7 +159,7 @@ class Connection:
             raise self._error
 
     async def close(self) -> None:
-        """End the connection; whoever waits for an answer gets an error."""
+        """End the connection; callers that wait for an answer get an error."""
         self._on_closed(None)
         if self._transport is not None:
             self._transport.abort()
@@ -202,7 +201,7 @@ class Connection:
             self._to_writer(self._writer_of_request[request_id], reply)
 
     def _refused_read(self, offset: int) -> int:
-        """The request id of the oldest open read at an offset; what is no offset is the request id itself."""
+        """The request id of the oldest open read at an offset; any other number is a request id itself."""
         for request_id in self._reads.get(offset, ()):
             if not self._waiting[request_id].done():
                 return request_id
@@ -225,6 +224,6 @@ class Connection:
         for answer in answers:
             if not answer.done():
                 answer.set_exception(self._error)
-                answer.exception()  # taken here, so that nobody is told of it when nobody waits any more
+                answer.exception()  # taken here, so that asyncio logs nothing if nobody waits for it any more
         for writer in list(self._writers.values()):
             writer.on_closed(self._error)

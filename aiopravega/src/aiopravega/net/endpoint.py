@@ -1,4 +1,4 @@
-"""Where a server listens, and what a failure to reach it is called."""
+"""Where a server listens, and the errors for failures to reach it."""
 
 import ssl
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ NETWORK_ERRORS = (OSError, UnicodeError)
 
 
 def connection_error(error: BaseException, endpoint: Endpoint, doing: str) -> PravegaError:
-    """Our error for one of the socket's or TLS's; `doing` says what was tried."""
+    """Our error for an error of the socket or of TLS; `doing` says what was tried."""
     if isinstance(error, PravegaError):
         return error
     if isinstance(error, ssl.SSLCertVerificationError):
         return TlsError(
             f"{doing} {endpoint}: the server's certificate was refused ({error.verify_message}): give the CA that "
-            "signed it as ca_file, and use the name that it bears"
+            "signed it as ca_file, and use a host name that it contains"
         )
-    if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):  # how TLS sees a server that is gone
+    if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):  # what TLS raises when the server is gone
         return PravegaConnectionError(f"{doing} {endpoint}: the connection was closed")
     if isinstance(error, ssl.SSLError):
         return TlsError(f"{doing} {endpoint}: TLS failed ({error.reason}): does the server speak TLS? If not: tcp://")
@@ -40,9 +40,9 @@ def connection_error(error: BaseException, endpoint: Endpoint, doing: str) -> Pr
 
 
 def opening_error(error: BaseException, endpoint: Endpoint, *, tls: bool) -> PravegaError:
-    """Our error for a connection that did not come to its Hello.
+    """Our error for a connection that failed before its Hello.
 
-    A server that closes it is moving or restarting (which passes), or speaks TLS while we do not, or the reverse.
+    A server closes it while it moves or restarts (which passes), or because only one side speaks TLS.
     """
     found = connection_error(error, endpoint, "connecting to the segment store")
     refused = isinstance(error, ConnectionRefusedError)

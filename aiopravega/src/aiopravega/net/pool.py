@@ -18,7 +18,7 @@ class ConnectionPool:
         self._closed = False
 
     async def get(self, endpoint: Endpoint) -> Connection:
-        """An open connection; callers that come together wait for the same one.
+        """An open connection; callers that ask at the same time wait for the same one.
 
         Raises:
             PravegaError: see `Connection.open`; or the pool is closed.
@@ -28,13 +28,13 @@ class ConnectionPool:
         opening = self._opening.get(endpoint)
         if opening is None or _is_over(opening):
             opening = asyncio.create_task(Connection.open(endpoint, self._ssl_context, self._connect_timeout))
-            opening.add_done_callback(_is_over)  # so that a failure is looked at even when nobody waits any more
+            opening.add_done_callback(_is_over)  # takes the failure, even when nobody waits any more
             self._opening[endpoint] = opening
         # One caller that is cancelled must not take the connection from the others.
         return await asyncio.shield(opening)
 
     async def close(self) -> None:
-        """Close all connections, for good."""
+        """Close all connections forever."""
         self._closed = True
         opening, self._opening = list(self._opening.values()), {}
         for task in opening:

@@ -10,7 +10,7 @@ from aiopravega.errors import PravegaError
 class CommandReceiver(asyncio.BufferedProtocol):
     """Hands every command to `on_command`, and the end of the connection to `on_closed`, once.
 
-    `writable` is set while the transport takes more; `heard` is set whenever bytes come, for its owner to clear.
+    `writable` is set while the transport takes more; `heard` is set whenever bytes come, and its owner clears it.
     """
 
     def __init__(

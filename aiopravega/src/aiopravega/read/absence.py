@@ -1,4 +1,4 @@
-"""Why a segment that somebody names is not in its stream: one answer for cuts and for pointers."""
+"""Why the segment of a cut or of a pointer is not in its stream."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from aiopravega.store import SegmentStore
 
 
 class Reason(Enum):
-    """Why a segment is not there."""
+    """Why a segment is missing."""
 
-    MADE_AGAIN = auto()  # it is of an earlier stream of the name
+    MADE_AGAIN = auto()  # it belongs to a deleted stream of the same name
     REMOVED = auto()
     NEVER_WAS = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """Why a segment is not there, and the same as the first part of a message."""
+    """Why a segment is missing, as a reason and as the first part of a message."""
 
     reason: Reason
     text: str
@@ -40,7 +40,7 @@ async def why_absent(controller: Controller, store: SegmentStore, segment: Segme
         return Absence(Reason.MADE_AGAIN, f"{made}; segment {segment} belongs to the deleted one")
     head = await controller.head_segments(stream)
     if any(segment.epoch < each.epoch or segment.number < each.number for each in head):
-        doubt = "" if first is not None else ", or it is of a stream of this name that was deleted"
+        doubt = "" if first is not None else ", or it belongs to a deleted stream of this name"
         return Absence(
             Reason.REMOVED,
             f"{stream} starts at {StreamCut(stream, head)}: retention or a truncation removed segment {segment}{doubt}",
@@ -49,10 +49,10 @@ async def why_absent(controller: Controller, store: SegmentStore, segment: Segme
 
 
 async def check_not_made_again(controller: Controller, store: SegmentStore, cuts: Iterable[StreamCut]) -> None:
-    """Check that cuts are not of an earlier stream of the name; an account that may not ask finds nothing.
+    """Check that no cut belongs to a deleted stream of the same name; without the right to ask, nothing is checked.
 
     Raises:
-        StreamMadeAgainError: one is.
+        StreamMadeAgainError: a cut does.
         StreamNotFoundError: the stream was deleted.
     """
     for cut in cuts:
@@ -67,17 +67,17 @@ async def check_not_made_again(controller: Controller, store: SegmentStore, cuts
 
 
 async def _made_again(store: SegmentStore, first: SegmentId) -> str:
-    """That a stream was made again, and when, from its first segment now."""
+    """A text: the stream was made again, and when (the time comes from its first segment)."""
     try:
         made = await store.made_at(first)
-    except SegmentNotFoundError:  # it has been truncated since
+    except SegmentNotFoundError:  # the new stream has been truncated since
         made = None
     when = "" if made is None else f" on {made.isoformat(timespec='seconds')}"
     return f"stream {first.stream} was deleted and made again{when}"
 
 
 async def _first_segment(controller: Controller, stream: StreamName) -> SegmentId | None:
-    """The stream's first segment. None: we may not ask."""
+    """The stream's first segment. None: this account has no permission to ask."""
     try:
         return await controller.first_segment(stream)
     except SecurityError:

@@ -1,9 +1,9 @@
-"""The cut that is about so many bytes ahead of another one: how far a bounded step through a stream goes.
+"""The cut that is a given number of bytes after another cut: the end of a bounded step through a stream.
 
-All segments of a cut advance by the same number of bytes, as far as each of them goes, so that none falls behind. Where
-a scaling replaced segments, their successors enter the cut together, as soon as all that they replace are at their
+All segments of a cut advance by the same number of bytes, or to their ends, so that none falls behind. Where a scaling
+replaced segments, their successors enter the cut together, as soon as all segments that they replace are read to their
 ends: so a cut covers every routing key once, and no event comes before an older one of its key. Only segments that the
-step reaches are looked at, however long the stream is.
+step reaches are asked for, however long the stream is.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from aiopravega.store import SegmentStore
 
 
 class Advancer:
-    """Finds cuts ahead of others in a cluster's streams."""
+    """Finds cuts a given number of bytes after others in a cluster's streams."""
 
     def __init__(self, controller: Controller, store: SegmentStore, planner: Planner, splitter: Splitter) -> None:
         self._controller = controller
@@ -33,8 +33,8 @@ class Advancer:
     async def next_cut(self, start: StreamCut, max_bytes: int, end: StreamCut | None = None) -> StreamCut:
         """A cut between events with about `max_bytes` between it and `start`, headers included, but not beyond `end`.
 
-        It is `start` itself only where that is the end. At most `max_bytes` lie between, unless the first event of a
-        segment is longer than the segment's share: then it is that event.
+        It is `start` itself only if that is the end. At most `max_bytes` lie between them, unless the first event of a
+        segment is longer than the segment's share: then that event lies between them.
 
         Args:
             start: a cut between events.
@@ -42,7 +42,7 @@ class Advancer:
             end: None is the tail as it is now.
 
         Raises:
-            ConfigurationError: an argument that cannot work.
+            ConfigurationError: an argument is not valid.
             StreamNotFoundError: there is no such stream.
             StreamTruncatedError: retention or a truncation removed what follows `start`.
             InvalidRangeError: `end` lies before `start`, or beyond the tail.
@@ -50,10 +50,12 @@ class Advancer:
             MalformedEventError: `start` lies inside an event.
         """
         if start.stream is None or (end is not None and end.stream is None) or max_bytes < 1:
-            raise ConfigurationError(f"no cut is {max_bytes} bytes ahead of {start}: give a bounded cut, and bytes")
+            raise ConfigurationError(
+                f"no cut is {max_bytes} bytes after {start}: give a bounded cut and at least 1 byte"
+            )
         wanted = StreamCutRange(start, end or await self._planner.tail(start.stream))
         if end is not None and start.positions.keys() != end.positions.keys():
-            # Which of them lies ahead cannot be seen from the cuts; the controller refuses it the wrong way round.
+            # The cuts alone do not show which is later; the controller refuses them in the wrong order.
             await self._controller.segments_between(start.stream, start.positions, end.positions)
         step = Step(
             wanted, lambda segment: self._planner.segment_range(segment, wanted), self._controller.successors, self
@@ -61,16 +63,16 @@ class Advancer:
         return StreamCut(start.stream, await step.take(max_bytes))
 
     async def event_start(self, part: SegmentRange, target: int) -> int:
-        """Where an event starts up to `target`, but after the start of `part`: in doubt, where its first event ends.
+        """An event's start up to `target` and after the start of `part`; if none is sure, the end of its first event.
 
         Raises:
             MalformedEventError: no event begins where `part` does.
         """
-        (found,) = await self._splitter.boundaries(part, [target])
-        if found is None:  # the bytes in front of `target` leave a doubt, but from a known start on there is none
-            found = await self._splitter.follow(part.segment, part.start, target)
-        if found is not None and found > part.start:
-            return found
+        (start,) = await self._splitter.boundaries(part, [target])
+        if start is None:  # the bytes before `target` do not show it; the events from a known start do
+            start = await self._splitter.follow(part.segment, part.start, target)
+        if start is not None and start > part.start:
+            return start
         header = b"".join(await read_bytes(self._store, part.segment, part.start, part.start + wire.EVENT_HEADER))
         try:
             wire.scan_frames(header, 0, len(header))
@@ -84,10 +86,10 @@ class Advancer:
 
 
 class EventStarts(Protocol):
-    """Knows where events start."""
+    """Finds where events start."""
 
     async def event_start(self, part: SegmentRange, target: int) -> int:
-        """The start of an event up to `target`, or the end of the first event of `part` if there is none before."""
+        """The start of an event up to `target`, or the end of the first event of `part` if no other start is known."""
 
 
 class Step:
@@ -95,9 +97,9 @@ class Step:
 
     Args:
         wanted: the range.
-        part_of: the range of bytes of a segment that the range reaches.
-        successors: those of a segment.
-        starts: where events start.
+        part_of: gives the bytes of a segment that lie in the range.
+        successors: gives the successors of a segment.
+        starts: finds where events start.
     """
 
     def __init__(
@@ -119,14 +121,14 @@ class Step:
         """The positions of the cut where the step ends."""
         left = max_bytes
         while True:
-            await self._look_at_new_segments()
+            await self._learn_new_segments()
             if await self._enter_successors():
                 continue
             moving = [segment for segment in self._positions if not self._is_done(segment)]
             if not moving or left <= 0:
                 break
             shortest = min(self._parts[segment].end - self._positions[segment] for segment in moving)
-            # A byte at least: event starts are found for all that have moved, which then move by an event.
+            # At least a byte: each segment that has moved then moves on to an event's start, so by at least one event.
             distance = max(min(shortest, left // len(moving)), 1)
             for segment in moving:
                 self._positions[segment] += distance
@@ -135,20 +137,20 @@ class Step:
         await self._enter_successors()
         return self._positions
 
-    async def _look_at_new_segments(self) -> None:
+    async def _learn_new_segments(self) -> None:
         new = [segment for segment in self._positions if segment not in self._parts]
         for part in await asyncio.gather(*(self._part_of(segment) for segment in new)):
             self._parts[part.segment] = part
 
     def _is_done(self, segment: SegmentId) -> bool:
-        part = self._parts.get(segment)  # one that has just entered is not known yet
+        part = self._parts.get(segment)  # a segment that has just entered the cut is not known yet
         return part is not None and not 0 <= self._positions[segment] < part.end
 
     async def _enter_successors(self) -> bool:
-        """Put the successors of segments that are at their ends into the cut; returns whether there were any."""
+        """Put successors of segments that have been read to their ends into the cut; returns whether there were any."""
         entered = False
         for segment in list(self._positions):
-            # Those of the range's end stay in the cut, even if they have been replaced since.
+            # Segments of the range's end stay in the cut, even if they have been replaced since.
             if segment not in self._positions or segment in self._end or not self._is_done(segment):
                 continue
             before, after = await self._replacement(segment)
@@ -160,10 +162,10 @@ class Step:
         return entered
 
     async def _replacement(self, segment: SegmentId) -> tuple[set[SegmentId], set[SegmentId]]:
-        """What was replaced together with a segment, and those that replace it and are not in the cut yet.
+        """The segments that were replaced together with a segment, and their successors that are not in the cut yet.
 
-        A scaling of {0, 1} to {2, 3, 4} may have made 3 of parts of both: were 2 to enter when 0 ends, the cut would
-        have no position for the part of 0 that 3 continues with, or two for that of 2.
+        A scaling of {0, 1} to {2, 3, 4} may have made 3 of parts of both. If 2 entered when 0 ends, the cut would have
+        no position for the part of 0 that continues in 3, or two positions for the part that continues in 2.
         """
         before: set[SegmentId] = set()
         after: set[SegmentId] = set()
@@ -178,7 +180,7 @@ class Step:
         return before, after - self._positions.keys()
 
     async def _are_over(self, segments: set[SegmentId]) -> bool:
-        """Whether the cut is at or after the ends of all these segments, and the range's end is not in them."""
+        """Whether the cut is at or after the ends of all these segments, and the range does not end in any of them."""
         for segment in segments:
             if segment in self._positions:
                 if segment in self._end or not self._is_done(segment):
@@ -188,12 +190,12 @@ class Step:
         return True
 
     async def _is_ahead(self, segment: SegmentId) -> bool:
-        """Whether a segment that is not in the cut is still to enter it.
+        """Whether a segment that is not in the cut will enter it later.
 
-        It may have been left behind as well: a cut of Java's readers has no position for a segment that they have
-        read, while its successors wait for another one.
+        If not, it has been left already: a cut of Java's readers has no position for a segment that they have read,
+        while its successors wait for another segment.
         """
-        waiting = [each for each in self._positions if each not in self._end]
+        waiting = [position for position in self._positions if position not in self._end]
         seen = set(waiting)
         while waiting:
             for successor in await self._successors_of(waiting.pop()):
@@ -210,7 +212,7 @@ class Step:
         return self._successors[segment]
 
     async def _settle(self) -> None:
-        """Move positions that are somewhere in a segment to the starts of events."""
+        """Move positions inside a segment to starts of events."""
         parts = [self._parts[s] for s, position in self._positions.items() if self._moves_inside(s, position)]
         starts = await asyncio.gather(*(self._starts.event_start(p, self._positions[p.segment]) for p in parts))
         for part, start in zip(parts, starts, strict=True):

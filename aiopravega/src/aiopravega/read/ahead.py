@@ -1,8 +1,7 @@
 """The bytes of a range of one segment, in order, with many requests under way.
 
-The server answers out of order and short, segments move, connections break and tokens expire: here all of that
-becomes buffers that are filled one after another. Each answer is received straight into its buffer. It knows
-nothing of events.
+The server answers out of order and short, segments move, connections break and tokens expire: this module hides that
+and fills buffers one after another. Each answer is received straight into its buffer. It knows nothing of events.
 """
 
 import time
@@ -19,7 +18,7 @@ from aiopravega.names import SegmentId
 from aiopravega.net import BulkConnection, Endpoint
 from aiopravega.retry import Retries, RetryPolicy
 
-# The server gives at most 2 MiB at a time, and more often the whole of what was asked when that is 1 MiB.
+# The server sends at most 2 MiB at a time, and short answers are rarer for requests of 1 MiB.
 REQUEST_BYTES: Final = 1024 * 1024
 # Enough to keep one connection busy when the data is in the server's cache.
 REQUESTS: Final = 8
@@ -48,7 +47,7 @@ class BulkConnections:
         self.retry_policy = RetryPolicy(total=config.retry_timeout)
 
     def connect(self, segment: SegmentId, *, again: bool) -> tuple[BulkConnection, str]:
-        """A connection to the owner of `segment` with nothing under way, and a token; `again` asks for both anew.
+        """A connection to the owner of `segment` without open requests, and a token; `again` asks for both again.
 
         Raises:
             PravegaError: the owner cannot be found or reached.
@@ -67,7 +66,7 @@ class BulkConnections:
             return None
 
     def release(self, connection: BulkConnection) -> None:
-        """Give back a connection with nothing under way."""
+        """Give back a connection without open requests."""
         idle = self._idle.setdefault(connection.endpoint, deque())
         if len(idle) < _KEPT_CONNECTIONS:
             idle.append(connection)
@@ -97,17 +96,17 @@ class Window:
 
     @property
     def size(self) -> int:
-        """Bytes of the segment that it holds."""
+        """The number of the segment's bytes that it holds."""
         return len(self.buffer) - self.headroom
 
     def slot(self, offset: int, length: int) -> memoryview:
-        """Where bytes of the segment belong."""
+        """The part of the buffer for bytes of the segment."""
         at = self.headroom + offset - self.start
         return self.buffer[at : at + length]
 
 
 class ReadAhead:
-    """Fills windows of a range in order, asking ahead across their borders.
+    """Fills windows of a range in order, and requests bytes ahead across their borders.
 
     Args:
         connections: where connections come from and go back to.
@@ -115,8 +114,8 @@ class ReadAhead:
         window_bytes: size of a window; the last one is smaller.
         headroom: bytes that stay free in front of each window's data.
         allocate: makes a writable buffer of so many bytes.
-        request_bytes: asked for by one request.
-        requests: how many are under way.
+        request_bytes: size of one request.
+        requests: how many requests are open at a time.
     """
 
     def __init__(
@@ -134,12 +133,12 @@ class ReadAhead:
         self._wanted = wanted
         self._window_bytes, self._headroom, self._allocate = window_bytes, headroom, allocate
         self._request_bytes, self._requests = request_bytes, requests
-        # One window is waited for, the others have room for all other requests.
+        # The reader waits for one window; the others have room for all other requests.
         self._most_windows = 1 + -(-requests * request_bytes // window_bytes)
         self._windows: deque[Window] = deque()
         self._next = wanted.start
-        # Requests under way: from which offset to which. An offset is also the id of its request, because that is
-        # what a refused token is answered with (`PravegaRequestProcessor.readSegment`).
+        # Open requests: from which offset to which. An offset is also the id of its request, because the server answers
+        # a refused token with the offset (`PravegaRequestProcessor.readSegment`).
         self._asked: dict[int, int] = {}
         self._connection: BulkConnection | None = None
         self._token = ""
@@ -156,7 +155,7 @@ class ReadAhead:
             StreamTruncatedError: the range begins before the segment's head.
             SegmentNotFoundError: the segment was deleted, or truncated as a whole.
             InvalidRangeError: the segment is sealed and ends before the range does.
-            PravegaError: what else the server answers, or why it could not be reached for the retry timeout.
+            PravegaError: any other answer of the server, or why it could not be reached within the retry timeout.
         """
         try:
             while self._windows or self._next < self._wanted.end:
@@ -224,17 +223,19 @@ class ReadAhead:
         offset, size, end_of_segment = self._head.parse(self._head_buffer, length)
         end = self._asked.get(offset)
         if end is None or size > end - offset:
-            raise ProtocolError(f"{self._segment}: the server sent {size} bytes from {offset}, which nobody asked for")
+            raise ProtocolError(
+                f"{self._segment}: the server sent {size} bytes from {offset}, which it was not asked for"
+            )
         window = next(window for window in self._windows if offset < window.end)
         if size:
             self._connection.receive_into(window.slot(offset, size))
         elif end_of_segment:
             raise InvalidRangeError(
                 f"{self._segment} ends at offset {offset}, but the range continues to {self._wanted.end}: "
-                "the StreamCut is of a stream of this name that was deleted, or was changed by hand"
+                "the StreamCut belongs to a deleted stream of this name, or was changed by hand"
             )
         self._connection.receive_into(memoryview(bytearray(length - self._head.size - size)))
-        # Only now has the answer arrived as a whole: after a failure before this line it is asked for again.
+        # Only now has the whole answer arrived: after a failure before this line it is requested again.
         del self._asked[offset]
         window.missing -= size
         if offset + size < end:  # short: the server ends its answers where its cache entries end

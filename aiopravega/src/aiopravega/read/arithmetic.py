@@ -1,7 +1,7 @@
-"""Arithmetic of StreamCuts and ranges on a real stream: their order, what ranges share, what retention has left.
+"""Arithmetic of StreamCuts and ranges on a real stream: their order, their overlap, and what retention has left.
 
-What `aiopravega.read.history` has to know, the segments between some cuts, is asked for here. Cuts of the same
-segments, which most are, need no question. What replaced a segment never changes, and is asked for once.
+This module asks the controller for what `aiopravega.read.history` needs: the segments between some cuts. Cuts of the
+same segments, the usual case, need no request. The successors of a segment never change, and are asked for once.
 """
 
 import asyncio
@@ -27,22 +27,22 @@ _IN_ORDER: Final = (Order.BEFORE, Order.SAME)
 
 
 class Arithmetic:
-    """Answers how cuts and ranges of a cluster's streams lie to each other."""
+    """Compares cuts and ranges of a cluster's streams."""
 
     def __init__(self, controller: Controller, store: SegmentStore, planner: Planner) -> None:
         self._controller = controller
         self._store = store
         self._planner = planner
-        # Of segments that were replaced, neither of which changes: numbers of segments are never used again.
+        # Both are of segments that were replaced, and never change: numbers of segments are never used again.
         self._successors: dict[SegmentId, Sequence[Successor]] = {}
         self._lengths: dict[SegmentId, int] = {}
 
     async def compare(self, one: StreamCut, other: StreamCut) -> Order:
-        """How `one` lies to `other`, across scalings.
+        """The order of `one` and `other`, across scalings.
 
         Raises:
             ConfigurationError: one of them is unbounded.
-            StreamMadeAgainError: one is of a stream of this name that was deleted.
+            StreamMadeAgainError: one belongs to a deleted stream of this name.
             InvalidStreamCutError: they are of two streams, or not of the stream as it is now.
         """
         return (await self.history([one, other])).compare(one, other)
@@ -60,7 +60,7 @@ class Arithmetic:
         return None if history.compare(start, end) is Order.SAME else StreamCutRange(start, end)
 
     async def union(self, one: StreamCutRange, other: StreamCutRange) -> StreamCutRange:
-        """The range of all that lies in one of two ranges, which overlap or follow one another.
+        """The range of all that lies in at least one of two ranges; they must overlap or follow one another.
 
         Raises:
             InvalidRangeError: something lies between them, or a range ends before it starts.
@@ -70,13 +70,11 @@ class Arithmetic:
         later_start = history.latest([one.start, other.start])
         first_end = history.earliest([one.end, other.end])
         if history.compare(later_start, first_end) not in _IN_ORDER:
-            raise InvalidRangeError(
-                f"the ranges leave a gap between {first_end} and {later_start}: together they are no range"
-            )
+            raise InvalidRangeError(f"the ranges leave a gap between {first_end} and {later_start}: they have no union")
         return StreamCutRange(history.earliest([one.start, other.start]), history.latest([one.end, other.end]))
 
     async def clip(self, wanted: StreamCutRange, stream: StreamName | None = None) -> StreamCutRange:
-        """What retention has left of a range; one of nothing, at the stream's head, if it has left nothing.
+        """What retention has left of a range; an empty range at the stream's head, if it has left nothing.
 
         Raises:
             InvalidRangeError: the range ends before it starts.
@@ -138,19 +136,19 @@ class Arithmetic:
         known = self._successors.get(segment)
         if known is None:
             known = await self._controller.successors(segment)
-            if known:  # else it takes events still
+            if known:  # else it still takes events
                 self._successors[segment] = known
         return known
 
     async def _check_is_of_stream(self, segment: SegmentId) -> None:
-        """The controller knows the successors of all that retention removed, and none of what never was."""
+        """The controller knows successors of removed segments, but none of segments that never existed."""
         with contextlib.suppress(SegmentNotFoundError):
             if not await self._successors_of(segment):
                 await self._store.info(segment)
             return
         raise InvalidStreamCutError(
-            f"{segment} is not a segment of the stream as it is now: the StreamCut is of a stream of this name that "
-            "was deleted, or was changed by hand"
+            f"{segment} is not a segment of the stream as it is now: the StreamCut belongs to a deleted stream of this "
+            "name, or was changed by hand"
         )
 
     async def _learn_length(self, segment: SegmentId) -> None:

@@ -1,15 +1,15 @@
-"""Where an event surely starts, found in the middle of a segment from the bytes alone.
+"""Where an event surely starts in the middle of a segment, found from the bytes alone.
 
-An event's frame begins with its length, so from any true start all later ones follow: a *chain*. In a window of bytes
-that begins nowhere in particular, every offset that could be a header starts a chain; most soon meet one that
-cannot be a header. Two chains that meet continue as one. Since frames are not longer than the longest event allows, one
-of the candidates in the window's first half *is* a true start. So when all of their chains that reach the window's end
-have met, the last offset where they are one is a true start, whatever the events contain. If they have not met,
-nothing is said. `docs/explanation/splitting.md` tells why a smaller window can be fooled.
+An event's frame begins with its length, so any true start gives all later starts: a *chain*. In a window of bytes that
+begins nowhere in particular, every offset that could be a header starts a chain; most soon meet one that cannot be a
+header. Two chains that meet continue as one. Since no frame is longer than the longest event, one of the candidates in
+the window's first half *is* a true start. So when all of their chains that reach the window's end have met, the last
+offset that they share is a true start, whatever the events contain. If they have not met, there is no answer.
+`docs/explanation/splitting.md` explains why a smaller window can give a wrong answer.
 
-Where events may be longer than a window, there need not be a true start in it, and no window of bytes is proof. Then
-only a chain of many events is believed: bytes that are no frames give chains that soon break. Bytes that *are* frames,
-inside a long event, still fool it; whoever reads the pieces notices that they do not meet.
+Where events may be longer than a window, it may hold no true start, and no window of bytes is proof. Then only a chain
+of many events is believed: bytes that are not frames give chains that soon break. Bytes inside a long event that *are*
+frames can still give a wrong answer; the readers of the pieces notice that they do not meet.
 
 This module knows bytes only, no servers and no offsets in segments.
 """
@@ -28,16 +28,16 @@ _HEADER: Final = struct.Struct(">q")
 # with {5,}, the pattern has a literal prefix, which makes the search many times faster.
 _RUN: Final = re.compile(rb"\0\0\0\0\0\0*")
 _ZEROS: Final = bytes(5)
-# The zero bytes that are a header of their own: of an event of no bytes.
+# Zero bytes that are a whole header: that of an event of no bytes.
 _EMPTY_FRAMES: Final = re.compile(rb"\0\0\0\0\0\0\0\0\0*")
-# So many events with data make a chain that is believed in any case where events may be longer than the window.
+# Where events may be longer than the window, a chain of so many events with data is always believed.
 STRONG: Final = 64
-# Fewer are enough where few positions could be a header: so many that bytes which are no frames give such a chain once
-# in this many windows. With each event a chain comes to the end of a run of zeros: of eight positions, three can start
+# Fewer are enough where few positions could be a header: so many that bytes which are not frames give such a chain once
+# in this many windows. With each event a chain reaches the end of a run of zeros: of eight positions, three can start
 # the next.
 _WINDOWS: Final = 10**9
 _MOST_LIKELY: Final = 3 / 8
-# How far before the end of a run of zeros a header can start that is not of an event of no bytes.
+# How far before the end of a run of zeros the header of an event with data can start.
 _BEFORE_END: Final = (7, 6, 5)
 
 
@@ -47,13 +47,14 @@ def window_bytes(largest: int = wire.MAX_EVENT) -> int:
 
 
 def find_boundary(window: bytes | bytearray, largest: int = wire.MAX_EVENT, longest: int = 0) -> int | None:
-    """A position near the end of `window` at which an event surely starts, or None in doubt.
+    """A position near the end of `window` at which an event surely starts, or None if none is sure.
 
     Args:
-        window: whole and cut frames of a segment, at least `window_bytes(largest)` of them.
+        window: at least `window_bytes(largest)` bytes of a segment: whole frames, and parts of frames.
         largest: bytes of the longest event that is common.
-        longest: bytes of the longest event that there can be, if that is more than `largest`. Then a chain of fewer
-            than `STRONG` events with data can be a doubt, and one of more can still be inside an event that has frames.
+        longest: bytes of the longest possible event, if that is more than `largest`. Then a chain of fewer than
+            `STRONG` events with data may not be believed, and a longer chain can still lie inside an event that
+            contains frames.
 
     Raises:
         ValueError: the window is too small for an answer that is sure.
@@ -64,7 +65,7 @@ def find_boundary(window: bytes | bytearray, largest: int = wire.MAX_EVENT, long
 
 
 class _Chains:
-    """The chains of a window. A run of events of no bytes, which are zeros only, is gone through at once."""
+    """The chains of a window. A run of events of no bytes, which are zeros only, takes one step."""
 
     def __init__(self, window: bytes | bytearray, largest: int, longest: int) -> None:
         self._window = window
@@ -85,12 +86,12 @@ class _Chains:
             if start >= one_frame:
                 break
             zeros += end - start - len(_ZEROS) + 1
-            # Zeros up to the end, or up to a header that it cuts off: any of them may start the next event.
+            # Zeros up to the window's end, or up to a header that it cuts off: any of them may start the next event.
             if end - _BEFORE_END[-1] > self._last:
                 return None
             for before in _BEFORE_END:
                 at = end - before
-                # Most that are none are told by the next header already.
+                # The next header already shows that most candidates are not starts.
                 if at < start or not window.startswith(_ZEROS, at + wire.EVENT_HEADER + unpack(window, at)[0]):
                     continue
                 if at in alive or at in dead:
@@ -124,8 +125,8 @@ class _Chains:
             chain.append(at)
             at += wire.EVENT_HEADER + length
         if self._leads_far(chain) and len(chain) < STRONG:
-            # Two bytes into nearly every header there is that of a long event, which leads out of the window. What it
-            # passes may be on the true chain all the same.
+            # Read two bytes too late, nearly every header is that of a long event, which leads out of the window. The
+            # chain that it passes may still be the true one.
             return [], False, True
         return chain, False, False
 
@@ -134,7 +135,7 @@ class _Chains:
         return bool(chain) and int.from_bytes(self._window[chain[-1] : chain[-1] + wire.EVENT_HEADER]) > self._largest
 
     def _after_empty_frames(self, at: int) -> int:
-        """Where the chain that passes `at`, a header of zeros, comes to a header that has other bytes."""
+        """Where the chain through `at`, a header of zeros, reaches a header that has other bytes."""
         _, end = self._empty_frames[bisect_right(self._empty_frames, (at, len(self._window))) - 1]
         if end == len(self._window):
             return end
@@ -147,7 +148,7 @@ class _Chains:
 
 
 def _enough(candidates: int, share: float) -> int:
-    """Events of a chain that is believed, if so many positions could start one, which are this share of all."""
+    """How many events make a chain believable, if `candidates` positions, a `share` of all, could start an event."""
     if not candidates:
         return STRONG
     return min(STRONG, math.ceil(math.log(_WINDOWS * candidates) / -math.log(min(share, _MOST_LIKELY))))

@@ -1,8 +1,8 @@
 """Bounded reads of one segment in bulk: blocks of whole events, for callers that block.
 
-Frames are found by a scan that the caller may replace, and buffers come from the caller too, so that Spark gets
-Arrow's without a copy. Only the part of an event that a block cuts off is copied, in front of the next block. An event
-that is longer than a block is put together in a buffer of its own.
+Frames are found by a scan that the caller may replace, and buffers come from the caller too, so that Spark gets Arrow's
+without a copy. Only the part of an event that a block cuts off is copied, in front of the next block. An event that is
+longer than a block gets a buffer of its own.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sized
@@ -17,13 +17,13 @@ from aiopravega.names import SegmentId
 from aiopravega.read.ahead import REQUEST_BYTES, REQUESTS, Allocate, BulkConnections, Locate, ReadAhead, Window
 from aiopravega.read.frame_errors import cut_off, no_event, too_large
 
-# A reader has up to three blocks: one that is used, one that is waited for, one that is asked for ahead.
+# A reader has up to three blocks: one in use, one that it waits for, one requested ahead.
 BLOCK_BYTES: Final = 8 * 1024 * 1024
-# Room in front of a block for the event that the one before cut off; a longer part costs a copy of the block.
+# Room in front of a block for the event that the previous block cut off; a longer part costs a copy of the block.
 _HEADROOM: Final = 512 * 1024
 
 S = TypeVar("S", bound=Sized)
-# From a buffer, the start and the end of its bytes and the longest event that is wanted to the positions of all whole
+# Takes a buffer, the start and the end of its bytes and the longest accepted event; returns the positions of all whole
 # frames, and the end of the last one.
 Scan = Callable[[memoryview, int, int, int], tuple[S, int]]
 
@@ -32,8 +32,8 @@ Scan = Callable[[memoryview, int, int, int], tuple[S, int]]
 class EventBlock(Generic[S]):
     """Whole events, back to back.
 
-    `data` holds their frames, of which the first is at `offset` (in bytes) in the segment, and `frames` the
-    position of each frame in `data`.
+    `data` holds their frames; the first is at `offset` (in bytes) in the segment. `frames` holds the position of each
+    frame in `data`.
     """
 
     segment: SegmentId
@@ -45,7 +45,7 @@ class EventBlock(Generic[S]):
 class EventBlocks(Iterator[EventBlock[S]]):
     """The blocks of one range, as `BulkReader.read` makes them.
 
-    It keeps nothing of a block that it has given out: the buffer lives only as long as its user wants.
+    It keeps no reference to a block that it has given out: the buffer lives only as long as its user needs it.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class EventBlocks(Iterator[EventBlock[S]]):
         raise StopIteration
 
     def _next_data(self) -> memoryview | None:
-        """The bytes from `_position` on: of the next window, or of one event that is longer than that."""
+        """The bytes from `_position` on: those of the next window, or of one event that is longer than a window."""
         if self._left is not None:
             left, self._left = self._left, None
             return left
@@ -143,16 +143,16 @@ class BulkReader:
         request_bytes: int = REQUEST_BYTES,
         requests: int = REQUESTS,
     ) -> "EventBlocks[S]":
-        """The events of a range in blocks of about `block_bytes`, resumed where it stopped after failures that pass.
+        """The events of a range in blocks of about `block_bytes`, resumed after failures that pass.
 
         Args:
             wanted: the range; it must start and end between events.
-            scan: finds the frames; `aiopravega.wire.scan_frames` does.
+            scan: finds the frames, such as `aiopravega.wire.scan_frames`.
             allocate: makes a writable buffer of so many bytes, for one block; it is never written again once the
                 block is handed out.
             block_bytes: bytes of the segment that are received into one buffer.
-            request_bytes: asked for by one request.
-            requests: how many are under way.
+            request_bytes: size of one request.
+            requests: how many requests are open at a time.
 
         Raises:
             MalformedEventError: the range starts or ends inside an event.

@@ -17,7 +17,7 @@ from aiopravega.store import SegmentStore
 
 
 class RangeCalls:
-    """Part of `PravegaClient`. `arithmetic` answers many questions of one stream with few calls."""
+    """Part of `PravegaClient`. `arithmetic` answers many questions about one stream with few calls."""
 
     controller: Controller
     store: SegmentStore
@@ -53,11 +53,11 @@ class RangeCalls:
         *,
         max_bytes: int | None = None,
     ) -> list[StreamCutRange]:
-        """Up to `parts` ranges of about equal size that together are this one, with ends between events.
+        """Up to `parts` ranges of about equal size that together are this range, with ends between events.
 
-        Or as many as it takes for each to have about `max_bytes` (event headers included) or less. Read one after
-        another they give the events of each routing key in the order of their writing. There are fewer where the range
-        is small, or where it cannot be told for sure where an event starts.
+        Or as many as needed for each to have about `max_bytes` (event headers included) or less. Read one after another
+        they give the events of each routing key in the order of their writing. There are fewer ranges if the range is
+        small, or if it is not certain where an event starts.
         """
         if (parts is None) == (max_bytes is None):
             raise ConfigurationError("a range is split into `parts`, or into parts of `max_bytes`: give one of the two")
@@ -68,7 +68,7 @@ class RangeCalls:
         return await divider.divide(resolved, parts or 0)
 
     async def split_segments(self, wanted: Mapping[SegmentRange, int]) -> list[SegmentRange]:
-        """Split ranges of segments into so many pieces each, as `split` does, or fewer; they stay in order."""
+        """Split each range of a segment into so many pieces, as `split` does, or fewer; they stay in order."""
         return await self._splitter.split(wanted)
 
     async def next_cut(self, start: StreamCut, max_bytes: int, end: StreamCut | None = None) -> StreamCut:
@@ -97,17 +97,18 @@ class RangeCalls:
         return await self.arithmetic.intersection(one, other)
 
     async def union(self, one: StreamCutRange, other: StreamCutRange) -> StreamCutRange:
-        """The range of all that lies in one of two ranges, between which no gap may be."""
+        """The range of all that lies in at least one of two ranges; there must be no gap between them."""
         return await self.arithmetic.union(one, other)
 
     async def clip(self, wanted: StreamCutRange, stream: StreamName | None = None) -> StreamCutRange:
-        """What retention has left of a range; one of nothing, at the stream's head, if it has left nothing."""
+        """What retention has left of a range; an empty range at the stream's head, if it has left nothing."""
         return await self.arithmetic.clip(wanted, stream)
 
     async def read(self, wanted: StreamCutRange, stream: StreamName | None = None) -> AsyncGenerator[Event, None]:
         """The events of a range; those of one routing key in the order of their writing.
 
-        Whoever stops early closes it, as `contextlib.aclosing` does: what it has asked for ahead is given up then.
+        A caller that stops early closes it, as `contextlib.aclosing` does: this drops the bytes that it has requested
+        ahead.
         """
         async for event in read_ranges(self.store, await self.plan(wanted, stream)):
             yield event

@@ -86,7 +86,7 @@ async def read_segment(store: SegmentStore, wanted: SegmentRange) -> AsyncIterat
         EventTooLargeError: an event has more bytes than the store's configuration accepts.
     """
     carried: list[bytes] = []
-    size = needed = 0  # bytes that are carried, and that the event has which they begin
+    size = needed = 0  # carried bytes, and the size of the event that they begin
     position = wanted.start  # of the first byte that is carried
     async with aclosing(read_pieces(store, wanted)) as pieces:
         async for piece in pieces:

@@ -1,4 +1,4 @@
-"""What is wrong with a frame in a segment: the errors of all readers, in one wording."""
+"""The errors of all readers about a frame in a segment."""
 
 from aiopravega.cuts import SegmentRange
 from aiopravega.errors import EventTooLargeError, MalformedEventError
@@ -9,7 +9,7 @@ def no_event(wanted: SegmentRange, offset: int) -> MalformedEventError:
     """No event starts where one should."""
     return MalformedEventError(
         f"{wanted.segment}: no event starts at offset {offset}, in the range from {wanted.start} to {wanted.end}: "
-        "a StreamCut lies inside an event, or the stream was written by something else than Pravega's event writers. "
+        "a StreamCut lies inside an event, or a program that is not an event writer wrote the stream. "
         "Use StreamCuts that lie between events",
         at=offset,
     )
@@ -26,10 +26,10 @@ def cut_off(wanted: SegmentRange, offset: int) -> MalformedEventError:
 
 
 def too_large(segment: SegmentId, offset: int, size: int, limit: int) -> EventTooLargeError:
-    """The reader does not want to hold the event at an offset."""
+    """The event at an offset is larger than the reader accepts."""
     return EventTooLargeError(
         f"{segment}: the event at offset {offset} has {size:,} bytes, but this reader accepts at most "
-        f"max_event_bytes={limit:,}: nothing of it was read. Give a larger max_event_bytes, if there is memory for the "
+        f"max_event_bytes={limit:,}: it was not read. Give a larger max_event_bytes, if there is memory for the "
         "event; if nobody wrote such an event, a StreamCut lies inside one",
         offset,
         size,

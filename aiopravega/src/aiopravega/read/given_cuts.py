@@ -1,8 +1,7 @@
-"""Cuts that somebody hands to the controller, checked first.
+"""Checks of cuts before they are sent to the controller.
 
-Pravega keeps what it is told: a position beyond the tail or inside an event, one of a segment that the stream does not
-have, or those of a part of the key space only. What it derives from it later does harm: it truncates there, or stops
-the stream's watermarks.
+Pravega accepts any cut: with a position beyond the tail or inside an event, of a segment that the stream does not have,
+or of a part of the key space only. This does harm later: Pravega truncates there, or stops the stream's watermarks.
 """
 
 import asyncio
@@ -38,23 +37,23 @@ class GivenCuts:
             raise InvalidStreamCutError(f"{cut} is not of stream {stream}: give a StreamCut of that stream")
         tail = await self._planner.tail(stream)
         if cut.positions.keys() != tail.positions.keys():
-            # -1 stands for a real offset here: with it, the controller would take the segment for one of the future.
+            # -1 is replaced by the real offset: with -1, the controller would take the segment for a future one.
             await self._controller.check_cut(stream, dict.fromkeys(cut.positions, 0))
         for segment, offset in cut.positions.items():
             if offset > tail.positions.get(segment, offset):
                 raise InvalidRangeError(
                     f"{cut} lies beyond the tail of the stream: {segment} ends at offset {tail.positions[segment]}"
                 )
-        # What lies before the head, or beyond the end of a segment, makes no range.
+        # A position before the head or beyond the end of a segment is refused here.
         await self._planner.ranges(StreamCutRange(cut, tail))
         offsets = await asyncio.gather(*(self._offset(*position) for position in cut.positions.items()))
         return StreamCut(stream, dict(zip(cut.positions, offsets, strict=True)))
 
     async def check_between_events(self, located: StreamCut) -> None:
-        """Check that a cut which `located` gave has no position inside an event. What is in doubt passes.
+        """Check that a cut from `located` has no position inside an event. A position that is not certain passes.
 
         Raises:
-            InvalidStreamCutError: it has.
+            InvalidStreamCutError: a position lies inside an event.
             PravegaError: the segments cannot be read.
         """
         await asyncio.gather(*(self._check_position(*position) for position in located.positions.items()))

@@ -1,9 +1,9 @@
-"""How StreamCuts of one stream lie to each other, where scalings replaced segments between them.
+"""The order of StreamCuts of one stream, where scalings replaced segments between them.
 
 A cut stands for all bytes before it: those of a segment up to its position, and the whole of every segment that its
 segments replaced. So cuts form a lattice: of any two there is a last one that is before both (`earliest`) and a first
 one that is after both (`latest`), even if neither is before the other, as where one reader is ahead in one segment and
-another in the next. This module asks no server: it is given what followed what.
+another in the next. This module asks no server: its caller gives the predecessors of segments.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,7 @@ Passed = Mapping[SegmentId, int]
 
 
 class Order(Enum):
-    """How one cut lies to another: what is before it is a part of what is before the other, or the reverse, or both."""
+    """The order of two cuts: the bytes before one are a part of the bytes before the other, or the reverse, or both."""
 
     BEFORE = "before"
     SAME = "same"
@@ -37,13 +37,13 @@ class Order(Enum):
 
 
 class History:
-    """The segments from those of some cuts on, up to the newest segment that one of them has.
+    """The segments of some cuts and all later ones, up to the newest segment of a cut.
 
     Args:
         stream: their stream.
-        predecessors: of every segment that there is between the cuts, those that it replaced; other segments may be
-            named there, which then lie before all the cuts.
-        lengths: of segments that take no more events. One that is not there is not known: retention removed it.
+        predecessors: for every segment between the cuts, the segments that it replaced; other segments that are named
+            there lie before all the cuts.
+        lengths: of segments that take no more events. A missing length is not known: retention removed the segment.
     """
 
     def __init__(
@@ -72,31 +72,31 @@ class History:
         Raises:
             InvalidStreamCutError: the cut is inside a segment, and in one that replaced it as well.
         """
-        found = dict.fromkeys(self._before, 0)
+        passed = dict.fromkeys(self._before, 0)
         for segment, offset in cut.positions.items():
             is_end = offset in (END_OF_SEGMENT, self._lengths.get(segment))
-            found[segment] = _WHOLE if is_end else offset
+            passed[segment] = _WHOLE if is_end else offset
         waiting = [segment for segment in cut.positions if segment in self._before]
         while waiting:
             segment = waiting.pop()
             for each in self._before[segment]:
-                if each in cut.positions and found[each] != _WHOLE:
+                if each in cut.positions and passed[each] != _WHOLE:
                     raise InvalidStreamCutError(
                         f"{cut} is inside {each}, and has a position in {segment} too, which begins where {each} ends: "
-                        "no reader makes such a StreamCut"
+                        "such a StreamCut is not valid"
                     )
-                if found[each] != _WHOLE:
-                    found[each] = _WHOLE
+                if passed[each] != _WHOLE:
+                    passed[each] = _WHOLE
                     waiting.append(each)
                 elif each in cut.positions:
                     waiting.append(each)
         for segment in self._empty:
-            if all(found[each] == _WHOLE for each in self._before[segment]):
-                found[segment] = _WHOLE  # to be in front of it is to be after it
-        return found
+            if all(passed[each] == _WHOLE for each in self._before[segment]):
+                passed[segment] = _WHOLE  # a position in a successor means that the whole segment lies before the cut
+        return passed
 
     def compare(self, one: StreamCut, other: StreamCut) -> Order:
-        """How `one` lies to `other`."""
+        """The order of `one` and `other`."""
         mine, others = self.passed(one), self.passed(other)
         return Order.of(
             all(mine[segment] <= others[segment] for segment in mine),
@@ -129,7 +129,7 @@ class History:
             return passed
         if segment not in self._lengths:
             raise StreamTruncatedError(
-                f"nobody knows any more how long {segment} was: retention or a truncation removed it. Clip the range "
+                f"the length of {segment} is not known any more: retention or a truncation removed it. Clip the range "
                 "to what is left of the stream"
             )
         return self._lengths[segment]
@@ -137,7 +137,7 @@ class History:
     def _merged(self, choose: Callable[[Iterable[int]], int], cuts: Iterable[StreamCut]) -> StreamCut:
         given = [(cut, self.passed(cut)) for cut in cuts]
         merged = {segment: choose(passed[segment] for _, passed in given) for segment in self._before}
-        # One that has this position already is the best way to say it.
+        # If a given cut has this position already, it is returned itself.
         return next((cut for cut, passed in given if passed == merged), None) or self._cut(merged)
 
     def _cut(self, passed: Passed) -> StreamCut:
@@ -166,7 +166,7 @@ class History:
         return left
 
     def _begun(self, passed: Passed) -> set[SegmentId]:
-        """The segments of which bytes lie before a cut, or of what replaced them."""
+        """The segments with bytes before a cut, in themselves or in their successors."""
         begun: set[SegmentId] = set()
         for segment in reversed(self._ordered):
             has_bytes = passed[segment] > 0 and self._lengths.get(segment) != 0

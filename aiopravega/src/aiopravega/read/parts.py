@@ -1,4 +1,4 @@
-"""Dividing a range of StreamCuts into parts: cuts that go forward in all segments together.
+"""Dividing a range of StreamCuts into parts, by cuts that advance in all segments together.
 
 Where a stream scales inside the range, its segments follow one another: the range is a sequence of *stages*, in each of
 which a set of segments covers all routing keys. A segment's bytes are spread evenly over the stages that it takes part
@@ -65,13 +65,13 @@ class Divider:
             gone = {s: END_OF_SEGMENT for s in positions if resolved.start.positions.get(s) == END_OF_SEGMENT}
             cuts.append(StreamCut(resolved.start.stream, positions | gone))
         cuts.append(resolved.end)
-        # The parts of a small range may be none.
+        # The parts of a small range may be empty.
         return [StreamCutRange(start, end) for start, end in pairwise(cuts) if start != end] or [resolved]
 
     async def _successors(
         self, ranges: Sequence[SegmentRange], resolved: StreamCutRange
     ) -> dict[SegmentId, list[SegmentId]]:
-        """Those in the range of each segment that is replaced inside it."""
+        """The successors in the range of each segment that is replaced inside it."""
         inside = {part.segment for part in ranges}
         ending = [segment for segment in inside if segment not in resolved.end.positions]
         answers = await asyncio.gather(*(self._controller.successors(segment) for segment in ending))
@@ -87,7 +87,7 @@ class Divider:
         starts = {part.start: part.start, part.end: part.end}
         last = part.start
         for offset, found in zip(inside, await self._splitter.boundaries(part, inside), strict=True):
-            last = found if found is not None else last  # in doubt this part ends where the one before it did
+            last = found if found is not None else last  # if no start is certain, it ends where the previous did
             starts[offset] = last
         return starts
 
@@ -124,9 +124,9 @@ class Stages:
         Args:
             parts: the range of every segment, empty ones too.
             start: the segments of the range's start.
-            successors: those of each segment that are in the range.
+            successors: of each segment, those that are in the range.
         """
-        # All successors of a segment were made at one time: that of their epoch.
+        # All successors of a segment were made at the same time: that of their epoch.
         epochs = sorted({part.segment.epoch for part in parts if part.segment not in start})
         first = {part.segment: 0 if part.segment in start else 1 + epochs.index(part.segment.epoch) for part in parts}
         lives = {
@@ -142,12 +142,12 @@ class Stages:
 
     def targets(self, share: float) -> dict[SegmentId, int]:
         """Offsets of a cut that has about this share (0 to 1) of the range's bytes before it."""
-        wanted = share * sum(self.weights)
+        weight = share * sum(self.weights)
         stage = 0
-        while stage < len(self.weights) - 1 and wanted >= self.weights[stage]:
-            wanted -= self.weights[stage]
+        while stage < len(self.weights) - 1 and weight >= self.weights[stage]:
+            weight -= self.weights[stage]
             stage += 1
-        inside = min(wanted / self.weights[stage], 1.0) if self.weights[stage] else 0.0
+        inside = min(weight / self.weights[stage], 1.0) if self.weights[stage] else 0.0
         return {
             segment: self._offset(segment, (stage - life.first + inside) / life.stages)
             for segment, life in self.lives.items()

@@ -57,7 +57,7 @@ class Planner:
 
     async def _tail(self, stream: StreamName) -> StreamCut:
         current = [entry.segment for entry in await self._controller.current_segments(stream)]
-        if not current:  # a sealed stream has none: its last segments are those without successors
+        if not current:  # a sealed stream has no current segments: its last segments are those without successors
             current = await self._last_segments(stream)
         infos = await asyncio.gather(*(self._store.info(segment) for segment in current))
         return StreamCut(stream, {s: info.write_offset for s, info in zip(current, infos, strict=True)})
@@ -80,13 +80,13 @@ class Planner:
 
         Raises:
             ConfigurationError: both ends are unbounded and no stream is named.
-            InvalidStreamCutError: the range is of another stream than the one named.
+            InvalidStreamCutError: the range belongs to another stream.
         """
         named = stream or wanted.stream
         if named is None:
-            raise ConfigurationError("an unbounded range does not say which stream: name the stream")
+            raise ConfigurationError("an unbounded range has no stream: name the stream")
         if wanted.stream not in (None, named):
-            raise InvalidStreamCutError(f"the StreamCuts are of {wanted.stream}, but {named} is to be read")
+            raise InvalidStreamCutError(f"the StreamCuts belong to {wanted.stream}, but {named} is to be read")
         start = await self.head(named) if wanted.start.is_unbounded else wanted.start
         end = await self.tail(named) if wanted.end.is_unbounded else wanted.end
         return StreamCutRange(start, end)
@@ -94,8 +94,8 @@ class Planner:
     async def plan(self, wanted: StreamCutRange, stream: StreamName | None = None) -> list[SegmentRange]:
         """The ranges of bytes between two cuts; empty ones are left out.
 
-        They come in an order in which every routing key's events are in the order of their writing: a segment
-        after all of its predecessors.
+        A segment comes after all of its predecessors, so that every routing key's events come in the order of their
+        writing.
 
         Raises:
             StreamTruncatedError: retention or a truncation removed a part of the range.
@@ -106,7 +106,7 @@ class Planner:
         return [part for part in await self.ranges(await self.resolve(wanted, stream)) if part.size > 0]
 
     async def ranges(self, resolved: StreamCutRange) -> list[SegmentRange]:
-        """What `plan` gives, with a range for every segment: empty ones too.
+        """Like `plan`, but with a range for every segment: empty ones too.
 
         Raises:
             PravegaError: as `plan` does.
@@ -142,7 +142,7 @@ class Planner:
         return _checked(segment, start, info.write_offset if end == END_OF_SEGMENT else end, info)
 
     async def _missing(self, segment: SegmentId, wanted: StreamCutRange) -> Exception:
-        """The error for a range with a segment that is not there."""
+        """The error for a range with a missing segment."""
         await check_not_made_again(self._controller, self._store, (wanted.start, wanted.end))
         absence = await why_absent(self._controller, self._store, segment)
         match absence.reason:
@@ -158,7 +158,7 @@ def _checked(segment: SegmentId, start: int, end: int, info: SegmentInfo) -> Seg
     if end > info.write_offset or start > info.write_offset:
         raise InvalidRangeError(
             f"{segment.stream} ends at offset {info.write_offset} in segment {segment.number}.#epoch.{segment.epoch}, "
-            f"but the range goes from {start} to {end}: the StreamCut is of a stream of this name that was deleted, "
+            f"but the range goes from {start} to {end}: the StreamCut belongs to a deleted stream of this name, "
             "or was changed by hand"
         )
     if start > end:

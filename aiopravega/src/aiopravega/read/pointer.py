@@ -1,4 +1,4 @@
-"""Pointers to single events, and how one is fetched.
+"""Pointers to single events, and how to fetch an event by its pointer.
 
 The text form is that of the Java client's `EventPointer.toString()` (`EventPointerImpl` in Pravega), which its
 `fromString` reads: `scope/stream/0.#epoch.0:4096-108`, the segment, the offset of the event's frame and the frame's
@@ -23,9 +23,9 @@ _TEXT: Final = re.compile(
     r":(?P<offset>\d{1,19})-(?P<length>\d{1,10})",
     re.ASCII,
 )
-# How much of a text that is no pointer an error message quotes.
+# Error messages quote this many characters of a text that is not a pointer.
 _LONGEST_SHOWN: Final = 80
-# Read at once; the rest of a longer event only if an event begins there.
+# Read first; the rest of a longer event is read only if an event begins there.
 _GLANCE: Final = 1024 * 1024
 
 
@@ -49,18 +49,18 @@ class EventPointer:
         Raises:
             ConfigurationError: the text is not such a form.
         """
-        found = _TEXT.fullmatch(text.strip())
+        matched = _TEXT.fullmatch(text.strip())
         shown = text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
-        if found is None:
+        if matched is None:
             raise ConfigurationError(
                 f"{shown!r} is not an event pointer: expected scope/stream/segment.#epoch.epoch:offset-length, as in "
                 "the column event_pointer, EventPointer.to_text() and Java's EventPointer.toString()"
             )
-        stream = StreamName.parse(f"{found['scope']}/{found['stream']}")
-        length = int(found["length"])
+        stream = StreamName.parse(f"{matched['scope']}/{matched['stream']}")
+        length = int(matched["length"])
         if not wire.EVENT_HEADER <= length <= wire.EVENT_HEADER + wire.LARGEST_EVENT:
-            raise ConfigurationError(f"event pointer {shown!r} is of {length} bytes, which no event's frame has")
-        return cls(SegmentId(stream, int(found["number"]), int(found["epoch"])), int(found["offset"]), length)
+            raise ConfigurationError(f"event pointer {shown!r} has the length {length}, which no event's frame has")
+        return cls(SegmentId(stream, int(matched["number"]), int(matched["epoch"])), int(matched["offset"]), length)
 
     def to_text(self) -> str:
         """The Java client's text form."""
@@ -93,7 +93,7 @@ async def fetch_event(controller: Controller, store: SegmentStore, pointer: Even
             )
         if end > info.write_offset:
             raise _no_event(pointer, f"the segment ends at offset {info.write_offset}")
-        # Whether there is an event is known before all of a long one is read.
+        # Checked before all of a long event is read.
         glance = min(end, start + _GLANCE)
         beginning = b"".join(await read_bytes(store, segment, start, glance))
         header = beginning[: wire.EVENT_HEADER]
@@ -105,17 +105,17 @@ async def fetch_event(controller: Controller, store: SegmentStore, pointer: Even
     return Event(data, segment, start)
 
 
-def _no_event(pointer: EventPointer, found: str) -> MalformedEventError:
+def _no_event(pointer: EventPointer, reason: str) -> MalformedEventError:
     return MalformedEventError(
         f"{pointer} points to no event: no frame of {pointer.length} bytes starts at offset {pointer.offset} of "
-        f"{pointer.segment}, {found}. Use pointers as they were given, of this stream and not of an earlier one of "
-        "its name",
+        f"{pointer.segment}, {reason}. Use unchanged pointers of this stream, not of a deleted stream of "
+        "the same name",
         at=pointer.offset,
     )
 
 
 async def _missing(controller: Controller, store: SegmentStore, pointer: EventPointer) -> Exception:
-    """The error for a pointer into a segment that is not there; a stream that was deleted raises of itself."""
+    """The error for a pointer into a missing segment; for a deleted stream, `why_absent` raises."""
     absence = await why_absent(controller, store, pointer.segment)
     kind = SegmentNotFoundError if absence.reason is Reason.NEVER_WAS else StreamTruncatedError
     return kind(f"{pointer} cannot be fetched: {absence.text}")

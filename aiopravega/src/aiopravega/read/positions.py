@@ -1,4 +1,4 @@
-"""What positions stand for in a stream as it is now; their texts are read by `aiopravega.positions`."""
+"""The cuts that positions mean in a stream as it is now; `aiopravega.positions` reads their texts."""
 
 from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.names import StreamName
@@ -7,7 +7,7 @@ from aiopravega.read.calls import RangeCalls
 
 
 async def find_cut(client: RangeCalls, stream: StreamName, position: Position) -> StreamCut:
-    """The cut at a position; the unbounded cut stays what it is.
+    """The cut at a position; the unbounded cut stays unbounded.
 
     Raises:
         StreamNotFoundError: there is no such stream.

@@ -1,8 +1,8 @@
 """Splitting ranges of segments into pieces that end between events.
 
 Pravega keeps no index of events, so event starts are found by reading: from a known start if one is near, by a window
-of bytes otherwise (`aiopravega.read.boundaries`). Where a window leaves a doubt, an earlier one is tried, and the
-events are followed from there, over long ones without reading them. Where that is too far, two pieces stay one.
+of bytes otherwise (`aiopravega.read.boundaries`). If a window gives no certain start, an earlier window is tried, and
+the events are followed from there; long ones are not read. If that is too far, two pieces stay one.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ _LOG: Final = logging.getLogger(__name__)
 _WINDOW: Final = window_bytes()
 # Windows that are read at the same time: they fill a connection, and hold their bytes in memory.
 _AT_A_TIME: Final = 4
-# After a doubt, windows that end so many windows earlier are tried.
+# If a window gives no certain start, windows that end so many windows earlier are tried.
 _EARLIER: Final = (1, 3, 7)
-# Bytes that are read after doubts to find event starts; more than that they are not worth.
+# At most so many bytes are read to find event starts that windows did not give.
 PATIENCE: Final = 256 * 1024 * 1024
 
 
@@ -33,8 +33,8 @@ class Splitter:
     """Finds offsets between events in segments.
 
     Args:
-        store: where the segments are. If its configuration accepts no event over 8 MiB, windows are proof.
-        patience: bytes that are read for all event starts of a range together where windows leave doubts.
+        store: access to the segments. If its configuration accepts no event over 8 MiB, windows are proof.
+        patience: bytes that are read for all event starts of a range together, if windows give no certain starts.
     """
 
     def __init__(self, store: SegmentStore, patience: int = PATIENCE) -> None:
@@ -53,12 +53,12 @@ class Splitter:
 
     async def _pieces(self, part: SegmentRange, count: int) -> list[SegmentRange]:
         targets = [part.start + part.size * number // count for number in range(1, count)]
-        found = await self.boundaries(part, targets)
-        edges = sorted({part.start, *(at for at in found if at is not None), part.end})
+        starts = await self.boundaries(part, targets)
+        edges = sorted({part.start, *(at for at in starts if at is not None), part.end})
         return [SegmentRange(part.segment, start, end) for start, end in pairwise(edges)]
 
     async def boundaries(self, part: SegmentRange, targets: Sequence[int]) -> list[int | None]:
-        """For each of some offsets, in their order, the start of an event shortly before it, or None in doubt.
+        """For each of some offsets, in their order, an event's start shortly before it, or None if none is certain.
 
         Args:
             part: a range that starts and ends between events.
@@ -74,23 +74,23 @@ class Splitter:
                 groups.append([])
             groups[-1].append(target)
             before = target
-        found = await asyncio.gather(*(self._in_turn(part, group) for group in groups))
-        return await self._settle(part, targets, [at for group in found for at in group])
+        starts = await asyncio.gather(*(self._in_turn(part, group) for group in groups))
+        return await self._settle(part, targets, [at for group in starts for at in group])
 
     async def _in_turn(self, part: SegmentRange, targets: Iterable[int]) -> list[int | None]:
-        """Offsets that are so near to each other that following the events between them is the shortest way."""
+        """The same for offsets so near to each other that following the events between them is fastest."""
         found: list[int | None] = []
         known: int | None = part.start
         async with self._turns:
             for target in targets:
                 if known is not None:
                     near = target - known <= _WINDOW
-                    known = await (self.follow(part.segment, known, target) if near else self._look(part, target))
+                    known = await (self.follow(part.segment, known, target) if near else self._in_window(part, target))
                 found.append(known)
         return found
 
-    async def _look(self, part: SegmentRange, target: int) -> int | None:
-        """What the window that ends at `target` shows."""
+    async def _in_window(self, part: SegmentRange, target: int) -> int | None:
+        """The start of an event that the window before `target` shows."""
         wanted = SegmentRange(part.segment, target - _WINDOW, target)
         window = b"".join([piece async for piece in read_pieces(self._store, wanted)])
         # In a thread, because it takes a tenth of a second and more where events are short.
@@ -99,12 +99,12 @@ class Splitter:
         return None if position is None else wanted.start + position
 
     async def _settle(
-        self, part: SegmentRange, targets: Sequence[int], found: Sequence[int | None]
+        self, part: SegmentRange, targets: Sequence[int], starts: Sequence[int | None]
     ) -> list[int | None]:
-        """Find what windows left in doubt, one after another, by following the events from a start before."""
+        """Find the starts that windows did not give, in turn, by following the events from an earlier start."""
         settled: list[int | None] = []
         walk = Walk(self._store, part.segment, part.start, self._patience)
-        for target, at in zip(targets, found, strict=True):
+        for target, at in zip(targets, starts, strict=True):
             offset = at
             if offset is None:
                 await self._approach(walk, part, target)
@@ -113,7 +113,7 @@ class Splitter:
                 walk.advance(offset)
             if offset is None:
                 _LOG.warning(
-                    "%s: no start of an event before offset %d can be told for sure, so it is not split there",
+                    "%s: it is not certain where an event starts before offset %d, so the segment is not split there",
                     part.segment,
                     target,
                 )
@@ -121,16 +121,16 @@ class Splitter:
         return settled
 
     async def _approach(self, walk: Walk, part: SegmentRange, target: int) -> None:
-        """Bring a walk near to a target that is in doubt, by windows before it."""
+        """Bring a walk near to a target, by windows before it."""
         for windows in _EARLIER:
             end = target - windows * _WINDOW
             if end - _WINDOW < walk.reached or walk.patience <= 0:
                 return
             walk.patience -= _WINDOW
-            if (start := await self._look(part, end)) is not None:
+            if (start := await self._in_window(part, end)) is not None:
                 walk.advance(start)
                 return
 
     async def follow(self, segment: SegmentId, start: int, target: int) -> int | None:
-        """The last start of an event up to `target`, from `start` on, which is one; None if it is none."""
+        """The last start of an event up to `target`, followed from `start`; None if no event starts there."""
         return await Walk(self._store, segment, start).last_start(target)

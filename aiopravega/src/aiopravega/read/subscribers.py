@@ -2,8 +2,8 @@
 
 Pravega truncates a stream at the earliest cut that its subscribers have reported, within the bounds of the stream's
 retention policy: without a policy nothing is removed, and above the policy's maximum unread events are removed too. A
-subscriber that has never reported protects nothing, so that one begins with a report here. Pravega would accept a cut
-beyond the tail, or inside an event, and truncate there, so that each is checked against the stream first.
+subscriber that has never reported protects nothing, so a subscription begins with a report here. Pravega would accept a
+cut beyond the tail, or inside an event, and truncate there, so each cut is checked against the stream first.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ class Subscribers:
     async def subscribe(
         self, stream: StreamName, name: str, cut: StreamCut | None = None, *, between_events: bool = False
     ) -> None:
-        """Have retention wait for a subscriber, which needs nothing before `cut` (None: the head). Safe to repeat.
+        """Have retention wait for a subscriber that needs nothing before `cut` (None: the head). Safe to repeat.
 
         A subscriber that exists already moves to `cut`, if one is given. `between_events`: see `report`.
 
@@ -54,23 +54,24 @@ class Subscribers:
                 f"{', '.join(map(str, sorted(group.streams)))}. Choose another name"
             )
         if group.subscriber not in await self._controller.list_subscribers(stream):
-            # Making it again changes nothing, and the controller does not answer to its deletion.
+            # Making it again changes nothing, and the controller does not answer when it is deleted.
             raise ConfigurationError(
-                f"cannot subscribe {name} to stream {stream}: reader group {group.subscriber} is left over from a "
-                "stream of this name that was deleted, and protects nothing. Choose another name"
+                f"cannot subscribe {name} to stream {stream}: reader group {group.subscriber} belongs to a deleted "
+                "stream of this name, and protects nothing. Choose another name"
             )
         if cut is not None:
             await self._move(group, stream, name, cut, between_events=between_events)
             return
-        # Also one that exists: whoever made it may have ended before it reported. If not, it stays where it is.
+        # Also if it exists: the process that made it may have ended before it reported. If it has reported, nothing
+        # changes.
         with contextlib.suppress(InvalidStreamCutError):
             await self._controller.update_subscriber(group, stream, await self._controller.head_segments(stream))
 
     async def report(self, stream: StreamName, name: str, cut: StreamCut, *, between_events: bool = False) -> None:
-        """Tell that a subscriber needs nothing before `cut` any more.
+        """Report that a subscriber needs nothing before `cut` any more.
 
         Whether the cut lies between events is read from the stream: up to 16 MiB a segment, unless it is the head or
-        the tail. `between_events` says that it surely does, as what `next_cut`, `split` and `tail` gave.
+        the tail. `between_events` says that it surely does, like cuts from `next_cut`, `split` and `tail`.
 
         Raises:
             SubscriberNotFoundError: there is no such subscriber.
@@ -112,9 +113,9 @@ class Subscribers:
             await self._controller.update_subscriber(group, stream, located.positions)
         except InvalidStreamCutError as error:
             raise InvalidStreamCutError(
-                f"subscriber {name} of {stream} cannot move to {cut}: it has reported a later one, so that what "
-                "lies between may be removed already, or the cut does not cover the stream. Is the name used by two "
-                "readers, or has one begun anew? Use another name, or unsubscribe this one"
+                f"subscriber {name} of {stream} cannot move to {cut}: it has reported a later cut, so events between "
+                "them may be removed already, or the cut does not cover the stream. Do two readers use the "
+                "name, or has one started again? Use another name, or unsubscribe this one"
             ) from error
 
 

@@ -1,6 +1,6 @@
-"""From event to event through a segment, from a known start on: the sure way to an offset between events.
+"""From event to event through a segment, from a known start: this surely finds an offset between events.
 
-Short events are read; of long ones only the headers are, so that a segment of long events is walked through quickly.
+Short events are read; of long events only the headers, so that a walk through a segment of long events is quick.
 """
 
 import sys
@@ -16,30 +16,31 @@ from aiopravega.store import SegmentStore
 
 # A longer event is stepped over: a request for the next header costs less than its bytes.
 _LONG: Final = 2 * 1024 * 1024
-# Bytes that are read to see whether short or long events come.
+# Bytes that are read to see whether short or long events follow.
 _GLANCE: Final = 64 * 1024
 
 
 class Walk:
-    """A walk through one segment from `start`, which an event starts at; it goes forward only.
+    """A walk through one segment from `start`, where an event starts; it goes forward only.
 
-    `patience` is how many bytes it still reads; None: any number. `reached` is where it continues: a start of an event.
+    `patience` is how many bytes it may still read; None: any number. `reached` is the start of an event where it
+    continues.
     """
 
     def __init__(self, store: SegmentStore, segment: SegmentId, start: int, patience: int | None = None) -> None:
         self.patience = sys.maxsize if patience is None else patience
         self.reached = start
-        self._position = start  # of the event that ends where `reached` is, or the same
+        self._position = start  # the start of the event that ends at `reached`, or `reached` itself
         self._store = store
         self._segment = segment
 
     def advance(self, start: int) -> None:
-        """Continue at a later start of an event, which the caller knows."""
+        """Continue at a later start of an event that the caller knows."""
         if start > self.reached:
             self._position = self.reached = start
 
     async def last_start(self, target: int) -> int | None:
-        """The last start of an event up to `target`; None if it began at none, or patience ended.
+        """The last start of an event up to `target`; None if no event starts at `start`, or patience ended.
 
         Raises:
             PravegaError: the segment cannot be read.
@@ -59,10 +60,10 @@ class Walk:
                     position, rest = following, b""
                 elif following > position:
                     position, rest = await self._over_short_events(position, target)
-                else:  # the glance ended in a header
+                else:  # the bytes ended in a header
                     rest = b""
         except MalformedEventError:
-            self.patience = 0  # whoever reads the range comes to it too, and can say what is wrong
+            self.patience = 0  # a reader of the range meets this frame too, and raises the error
         return None
 
     async def _glance(self, start: int, target: int) -> tuple[int, bytes]:

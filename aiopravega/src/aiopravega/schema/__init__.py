@@ -3,7 +3,7 @@
 The registry's client needs the extra `schema` (httpx), the formats of whole blocks (`formats`) the extra `arrow`.
 """
 
-from aiopravega.schema.registry.client import SchemaRegistry
+from aiopravega.schema.open.client import SchemaRegistry
 from aiopravega.schema.registry.codecs import Codec, codec_named, register_codec
 from aiopravega.schema.registry.config import RegistryConfig
 from aiopravega.schema.registry.encodings import EncodingCache, GroupId

@@ -1,4 +1,4 @@
-"""One key-value table. Every update can demand a version, which is what the ledgers are built on.
+"""One key-value table. Every update can demand a version; the ledgers are built on that.
 
 Keys have the length that the table was made with (Pravega's fixed-key-length tables): a primary part and, in some
 tables, a secondary one after it. A partition is chosen by the hash of the primary part, as in `KeyValueTableSegments`
@@ -20,12 +20,12 @@ from aiopravega.store import SegmentStore
 
 # Keys asked for at a time when the whole table is read, and removed at a time.
 _PAGE = 500
-# Values asked for at a time: of the largest size, 1 MiB, so many fit into a frame. Several requests are on their way.
+# Values requested at a time: so many of the largest size, 1 MiB, fit into a frame. Several requests are under way.
 _VALUES = 15
 _READS_AT_ONCE = 4
 # Updates are not conditional on the length of the table's segment.
 _ANY_OFFSET = -1
-# How much of a wrong key an error message quotes.
+# Error messages quote so many bytes of a wrong key.
 _LONGEST_SHOWN = 40
 
 
@@ -64,11 +64,11 @@ class KeyValueTable:
 
     async def get(self, key: bytes) -> TableEntry | None:
         """The entry of a key, or None."""
-        found = await self._read(await self._segment(key), [key])
-        return found[0] if found else None
+        entries = await self._read(await self._segment(key), [key])
+        return entries[0] if entries else None
 
     async def put(self, key: bytes, value: bytes) -> int:
-        """Set a key whatever it was; returns the new version."""
+        """Set a key without a condition; returns the new version."""
         return await self._update(key, value, wire.KEY_ANY_VERSION)
 
     async def put_if_absent(self, key: bytes, value: bytes) -> int:
@@ -88,12 +88,12 @@ class KeyValueTable:
         return await self._update(key, value, version)
 
     async def remove(self, key: bytes, version: int | None = None) -> None:
-        """Remove a key, if given only in that version.
+        """Remove a key; if a version is given, only in that version.
 
         Raises:
             TableConflictError: it has another version.
         """
-        wanted = wire.KEY_ANY_VERSION if version is None else version
+        expected = wire.KEY_ANY_VERSION if version is None else version
         segment = await self._segment(key)
 
         async def attempt() -> None:
@@ -101,7 +101,7 @@ class KeyValueTable:
                 segment,
                 Access.READ_WRITE,
                 lambda request_id, token: wire.RemoveTableKeys(
-                    request_id, str(segment), token, (wire.TableKey(key, wanted),), _ANY_OFFSET
+                    request_id, str(segment), token, (wire.TableKey(key, expected),), _ANY_OFFSET
                 ),
                 wire.TableKeysRemoved,
             )
@@ -129,9 +129,9 @@ class KeyValueTable:
         )
 
     async def entries(self, first: bytes = b"", last: bytes = b"") -> AsyncIterator[TableEntry]:
-        """All entries, or those with keys from `first` to `last`; what changes meanwhile may or may not be seen.
+        """All entries, or those with keys from `first` to `last`; changes during the call may or may not be seen.
 
-        They come in no order, but those of one partition of the table in the order of their keys.
+        The entries of one partition come in the order of their keys; the partitions come in no order.
         """
         async for keys in self.key_pages(first, last):
             for entry in await self.get_all(keys):
@@ -150,8 +150,8 @@ class KeyValueTable:
     async def get_all(self, keys: Sequence[bytes]) -> list[TableEntry]:
         """The entries of keys, in their order; those that do not exist are left out.
 
-        The server sends pages of entries as it has them, however large: as one frame, which no client takes beyond
-        16 MiB. So entries are read by their keys, so many at a time that even the largest values fit.
+        The server sends each page of entries as one frame of any size, but clients take at most 16 MiB. So entries are
+        read by their keys, few enough at a time that even the largest values fit.
         """
         by_segment: defaultdict[SegmentId, list[bytes]] = defaultdict(list)
         for key in keys:
@@ -210,7 +210,7 @@ class KeyValueTable:
         if len(key) != lengths.total_key_length:
             secondary = f", of which {lengths.key_length} are the primary part" if lengths.secondary_key_length else ""
             raise ConfigurationError(
-                f"{key[:_LONGEST_SHOWN]!r} is no key of key-value table {self._scope}/{self._table}: it has {len(key)} "
+                f"{key[:_LONGEST_SHOWN]!r} is not a key of table {self._scope}/{self._table}: it has {len(key)} "
                 f"bytes, but the table's keys have {lengths.total_key_length}{secondary}"
             )
         return segments.segment_for(table_key_position(key[: lengths.key_length]))
@@ -238,9 +238,9 @@ class KeyValueTable:
         return entry.version
 
     async def _conditionally(self, attempt: Callable[[], Awaitable[None]], what: str) -> bool:
-        """Try again what can pass; returns False if a repetition met a conflict.
+        """Repeat after failures that can pass; returns False if a repetition met a conflict.
 
-        That conflict may be the first try's own success whose answer was lost: only the table's content tells.
+        The first attempt may have caused that conflict, if its answer was lost: only the table's content shows it.
         """
         retries = Retries(self._store.retry_policy, what)
         repeated = False

@@ -30,7 +30,7 @@ class Command:
         """Read the payload of a frame; bytes beyond the known fields are ignored, as Pravega's own reader does.
 
         Raises:
-            ProtocolError: the frame is too short, or a field cannot be.
+            ProtocolError: the frame is too short, or a field is not valid.
         """
         values: list[Any] = []
         at = 0

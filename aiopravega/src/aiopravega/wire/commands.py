@@ -123,7 +123,7 @@ class InvalidEventNumber(Reply):
 @register
 @dataclass(frozen=True, slots=True)
 class CreateTransientSegment(Request):
-    """Makes a segment beside another one, to be merged into it; it ends with the connection. See `SegmentCreated`."""
+    """Makes a segment to be merged into another one; it ends with the connection. See `SegmentCreated`."""
 
     TYPE: ClassVar[int] = 40
     request_id: Long
@@ -145,7 +145,7 @@ class SegmentCreated(Reply):
 @register
 @dataclass(frozen=True, slots=True)
 class MergeSegments(Request):
-    """Moves all of one segment to the end of another one, if attributes of that one have the values that it names."""
+    """Moves all of one segment to the end of a target, if attributes of the target have the given values."""
 
     TYPE: ClassVar[int] = 58
     request_id: Long

@@ -39,7 +39,7 @@ def scan_frames(
 
     Raises:
         MalformedEventError: a header cannot be one; the error says at which offset of the buffer.
-        EventTooLargeError: an event has more than `largest` bytes, which the caller does not want to hold; likewise.
+        EventTooLargeError: an event has more than `largest` bytes, the caller's limit; the error says where, too.
     """
     starts: list[int] = []
     append = starts.append

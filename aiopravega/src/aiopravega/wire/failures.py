@@ -1,4 +1,4 @@
-"""Answers that say no, and which of our errors each becomes."""
+"""Answers that report failures, and our error for each."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -129,7 +129,7 @@ class AuthTokenCheckFailed(Reply):
 @register
 @dataclass(frozen=True, slots=True)
 class ErrorMessage(Reply):
-    """The server failed inside."""
+    """The server had an internal error."""
 
     TYPE: ClassVar[int] = 61
     request_id: Long
@@ -151,8 +151,8 @@ def error_for(reply: Reply, segment: str) -> errors.PravegaError | None:
             )
         case SegmentIsTruncated():
             return errors.StreamTruncatedError(
-                f"{segment} starts at offset {reply.start_offset}: retention or a truncation removed what was asked "
-                "for. Start from the head, or keep the data longer."
+                f"{segment} starts at offset {reply.start_offset}: retention or a truncation removed the requested "
+                "bytes. Start from the head, or keep the data longer."
             )
         case TableKeyBadVersion() | TableKeyDoesNotExist():
             return errors.TableConflictError(f"a key of {segment} does not have the version that the update expects")
@@ -165,7 +165,7 @@ def error_for(reply: Reply, segment: str) -> errors.PravegaError | None:
         case InvalidEventNumber():
             return errors.ProtocolError(f"{segment}: the server did not expect event number {reply.event_number}")
         case OperationUnsupported():
-            return errors.ProtocolError(f"{segment}: this server does not know how to {reply.operation_name}")
+            return errors.ProtocolError(f"{segment}: this server does not support {reply.operation_name}")
         case ErrorMessage(error_code=code) if code == ILLEGAL_ARGUMENT:
             return errors.ProtocolError(f"{segment}: the segment store refused: {reply.message[:_TRACE_SHOWN]}")
         case ErrorMessage():
@@ -175,5 +175,5 @@ def error_for(reply: Reply, segment: str) -> errors.PravegaError | None:
         case SegmentAlreadyExists():
             return errors.AlreadyExistsError(f"{segment} exists already")
         case TableSegmentNotEmpty():
-            return errors.ProtocolError(f"{segment} still has entries, and is removed only without any")
+            return errors.ProtocolError(f"{segment} is not empty: only an empty table can be removed")
     return None

@@ -1,4 +1,4 @@
-"""How single fields look on the wire. Big endian, as Java's `DataOutput` writes them.
+"""Encodings of single fields on the wire. Big endian, as Java's `DataOutput` writes them.
 
 A field knows how to append itself to a frame and how to be read at a position of one; a read never goes beyond
 the end of the frame.
@@ -98,7 +98,7 @@ class Uuid:
 
 
 class Data:
-    """Bytes with their length in front. Read as a view: who keeps it copies it."""
+    """Bytes with their length in front. Read as a view: copy it to keep it."""
 
     def write(self, frame: bytearray, value: bytes | memoryview) -> None:
         INT.write(frame, len(value))

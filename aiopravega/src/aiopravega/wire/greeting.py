@@ -17,7 +17,9 @@ def check_hello(answer: Command, server: object) -> None:
         ProtocolError: they do not, or the answer is something else.
     """
     if not isinstance(answer, Hello):
-        raise ProtocolError(f"{server} began with {type(answer).__name__} and not with Hello: it is no segment store")
+        raise ProtocolError(
+            f"{server} began with {type(answer).__name__} and not with Hello: it is not a segment store"
+        )
     if answer.low_version > HELLO.high_version or answer.high_version < HELLO.low_version:
         raise ProtocolError(
             f"{server} speaks versions {answer.low_version} to {answer.high_version} of Pravega's protocol, this "

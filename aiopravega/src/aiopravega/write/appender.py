@@ -1,7 +1,7 @@
-"""Appends blocks to one segment, each exactly once, over connections that may break.
+"""Appends blocks to one segment, each exactly once, even if connections break.
 
-The segment store remembers the last event number of every writer id; a writer that reconnects asks for it and
-sends again only what is missing. This module knows one segment: routing and scaling are its callers'.
+The segment store remembers the last event number of every writer id; a writer that reconnects asks for it and sends
+again only what is missing. This module knows one segment: its callers handle routing and scaling.
 """
 
 import asyncio
@@ -31,14 +31,14 @@ from aiopravega.write.window import Window
 class _Sent:
     last_event: int
     block: Block
-    at: float = 0.0  # when it was last sent, by the loop's clock
+    at: float = 0.0  # when the block was last sent, by the loop's clock
 
 
 class SegmentAppender:
     """A writer of blocks to one segment, or to a transaction's part of it.
 
-    `enqueue` decides the order and returns at once; `room` and `drained` wait. Once `error` is set, nothing more
-    is sent, and `leftovers` are the blocks that surely are not in the segment if the error is a sealed segment.
+    `enqueue` decides the order and returns at once; `room` and `drained` wait. Once `error` is set, nothing more is
+    sent. If the error is a sealed segment, the blocks in `leftovers` surely are not in the segment.
     """
 
     def __init__(self, store: SegmentStore, segment: SegmentId, name: str, max_in_flight: int) -> None:
@@ -88,7 +88,7 @@ class SegmentAppender:
         await self._until(lambda: self._in_flight <= self._window.size)
 
     async def drained(self) -> None:
-        """Wait until every block up to now is acknowledged, that is: durable."""
+        """Wait until every block up to now is acknowledged, which means durable."""
         last = self._last_event
         await self._until(lambda: not self._unacknowledged or self._unacknowledged[0].last_event > last)
 
@@ -100,12 +100,12 @@ class SegmentAppender:
             await self._changed.wait()
 
     async def close(self) -> None:
-        """Stop; what is not acknowledged may or may not be in the segment."""
+        """Stop; blocks without an acknowledgement may or may not be in the segment."""
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
-        await self._wake.wait()  # a segment that gets nothing needs no set-up
+        await self._wake.wait()  # a segment without blocks needs no set-up
         while True:
             try:
                 await self._session()
@@ -152,7 +152,7 @@ class SegmentAppender:
                 f"{connection.endpoint} acknowledged no append to {self._name} within {self._store.request_timeout:g} s"
             ) from None
         except SegmentSealedError as error:
-            # Which of the blocks under way got in is known after one more set-up.
+            # One more set-up shows which of the blocks under way are in the segment.
             self._sealed = error
         except PravegaError:
             self._store.forget(self.segment, Access.WRITE)
@@ -162,7 +162,7 @@ class SegmentAppender:
             connection.unregister_writer(self._writer_id)
 
     def _expect_progress(self) -> None:
-        """Give the server its time again: something was acknowledged, or is the first to be under way."""
+        """Restart the time limit: a block was acknowledged, or the first one was sent."""
         if self._patience is not None and not self._patience.expired():
             limit = asyncio.get_running_loop().time() + self._store.request_timeout
             self._patience.reschedule(limit if self._unacknowledged else None)
@@ -186,7 +186,7 @@ class SegmentAppender:
             self._acknowledge(reply.event_number)
             return
         if isinstance(reply, wire.InvalidEventNumber):
-            # Blocks of the last connection, still on their way when this one was set up, got in first. Set up again.
+            # Blocks of the last connection arrived after the set-up of this one. Set up again.
             self._on_failure(PravegaConnectionError(f"append to {self._name}: blocks of a lost connection came late"))
             return
         error = wire.error_for(reply, self._name)

@@ -22,7 +22,7 @@ class Block:
     """Whole framed events for one segment.
 
     `positions` are the events' positions in the key space, by which they find their segment again after a scaling;
-    None: they have no routing keys, and any segment will do.
+    None: they have no routing keys, and may go to any segment.
     """
 
     payload: bytes | memoryview
@@ -43,7 +43,7 @@ def check_event(data: bytes | bytearray | memoryview, largest: int = wire.MAX_EV
     if len(data) <= wire.LARGEST_EVENT:
         way_out = f"Write it by a writer with large_events=True (transactions and Spark take none). Or: {way_out}"
     raise EventTooLargeError(
-        f"an event of {len(data):,} bytes: at most {largest:,} are taken here; nothing of it was sent. {way_out}",
+        f"an event of {len(data):,} bytes: this writer takes at most {largest:,}; it was not sent. {way_out}",
         size=len(data),
     )
 
@@ -95,7 +95,7 @@ class BatchBuilder:
         return self.size >= BLOCK_BYTES or len(self._positions) >= BLOCK_EVENTS
 
     def take(self) -> Block | None:
-        """The block collected so far, and start a new one; None if there is nothing."""
+        """Return the block collected so far, and start a new one; None if there is no event."""
         if not self._positions:
             return None
         block = Block(b"".join(self._frames), len(self._positions), self._positions)

@@ -38,7 +38,7 @@ class Lanes:
             for segment in self.map.segments
         ]
         self.builders = [BatchBuilder() for _ in self.appenders]
-        self._turn = random.randrange(len(self.appenders))  # many small writers must not meet in one segment
+        self._turn = random.randrange(len(self.appenders))  # many small writers must not share one segment
 
     def add(self, data: bytes | bytearray | memoryview, position: float) -> int | None:
         """Batch one event; returns the lane whose block is full now, if any."""

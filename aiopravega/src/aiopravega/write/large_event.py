@@ -26,7 +26,7 @@ from aiopravega.write.appender import SegmentAppender
 from aiopravega.write.batch import BLOCK_BYTES, Block
 
 _IN_FLIGHT: Final = 8 * BLOCK_BYTES
-# The value of the mark: where the number of a writer's last event would be.
+# The value of the mark: the field normally holds the number of a writer's last event.
 _MERGED: Final = 1
 
 
@@ -37,7 +37,7 @@ class LargeEvent:
         self._store = store
         self._data = memoryview(data)
         self._mark = uuid.uuid4()
-        self._may_be_in = False  # a merge was asked for
+        self._may_be_in = False  # a merge was requested
 
     async def write_to(self, segment: SegmentId) -> None:
         """Write it to a segment, unless an attempt before has done so; it is durable then.
@@ -45,8 +45,8 @@ class LargeEvent:
         Raises:
             SegmentSealedError: the segment takes no events, and this one is not in it.
             SegmentNotFoundError: there is no such segment.
-            StreamTruncatedError: the segment was removed during the merge: whether the event was in it cannot be told.
-            PravegaError: why it could not be written for the retry timeout; it may be in the segment.
+            StreamTruncatedError: the segment was removed during the merge: it is not known whether the event was in it.
+            PravegaError: why it could not be written within the retry timeout; it may be in the segment.
         """
         retries = Retries(self._store.retry_policy, f"write an event of {len(self._data):,} bytes to {segment}")
         while True:
@@ -66,7 +66,7 @@ class LargeEvent:
             return
 
     async def _attempt(self, segment: SegmentId) -> None:
-        if (await self._store.info(segment)).sealed:  # before all of the event is sent
+        if (await self._store.info(segment)).sealed:  # checked before all of the event is sent
             raise SegmentSealedError(f"{segment} is sealed")
         created, _ = await self._store.request_once(
             segment,
@@ -77,7 +77,7 @@ class LargeEvent:
         await self._fill(segment, created.segment)
         self._may_be_in = True
         updates = (wire.AttributeUpdate(self._mark, _MERGED),)
-        with contextlib.suppress(AlreadyExistsError):  # the mark: an attempt before got in, and its answer was lost
+        with contextlib.suppress(AlreadyExistsError):  # an earlier attempt succeeded, but its answer was lost
             await self._store.request_once(
                 segment,
                 Access.WRITE,
@@ -98,7 +98,7 @@ class LargeEvent:
             await appender.close()
 
     async def _is_in(self, segment: SegmentId) -> bool:
-        """Whether the segment has the mark; a set-up of a writer of that name tells, of sealed segments too."""
+        """Whether the segment has the mark; a set-up of a writer of that name shows it, for sealed segments too."""
         try:
             setup = await self._store.request(
                 segment,
@@ -110,7 +110,7 @@ class LargeEvent:
             if not self._may_be_in:
                 raise
             raise StreamTruncatedError(
-                f"{segment} was removed while an event of {len(self._data):,} bytes was merged into it: whether the "
-                "event was in the stream cannot be told any more. Read the stream before you write it again"
+                f"{segment} was removed while an event of {len(self._data):,} bytes was merged into it: it is not "
+                "known whether the stream has the event. Read the stream before you write the event again"
             ) from error
         return setup.last_event_number == _MERGED

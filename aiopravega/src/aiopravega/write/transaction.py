@@ -1,6 +1,6 @@
 """Transactions: events that become visible all at once, or never.
 
-A transaction keeps its lease alive by itself while it is open. It survives the process that made it: whoever
+A transaction keeps its lease alive by itself while it is open. It survives the process that made it: any process that
 knows its id can commit or abort it (`PravegaClient.attach_transaction`).
 """
 
@@ -53,7 +53,7 @@ class TransactionHandle:
         self._controller = controller
 
     async def state(self) -> TransactionState:
-        """Where the transaction stands now; UNKNOWN if it never was, or ended long ago."""
+        """The state of the transaction now; UNKNOWN if it never existed, or ended long ago."""
         return await self._controller.transaction_state(self.stream, self.txn_id)
 
     async def ping(self, lease: float) -> None:
@@ -83,18 +83,18 @@ class TransactionHandle:
     async def commit(
         self, time: EventTime | None = None, *, wait: float | None = None, unit: TimeUnit = TimeUnit.MS
     ) -> None:
-        """Ask for the commit, which is then certain; safe to repeat. Wait up to `wait` seconds until it is done.
+        """Request the commit, which is certain after that; safe to repeat. Wait up to `wait` seconds until it is done.
 
         Args:
-            time: the writer writes nothing older from now on: the stream's watermarks are made of it. It is noted
-                when the events are in the stream; one that goes back is not noted.
+            time: the writer writes nothing older from now on; Pravega makes the stream's watermarks from such times. It
+                is noted when the events are in the stream; a time before an earlier one is not noted.
             wait: seconds.
             unit: what a datetime is counted in; a number is noted as it is.
 
         Raises:
             TransactionAbortedError: it was aborted, or its lease ran out before.
-            PravegaTimeoutError: it is decided, but not visible within `wait` seconds.
-            ConfigurationError: the time has no zone; nothing was asked for.
+            PravegaTimeoutError: the commit is decided, but its events are not visible within `wait` seconds.
+            ConfigurationError: the time has no zone; the commit was not requested.
         """
         number = None if time is None else unit.number(time)
         await self._controller.commit_transaction(self.stream, self.txn_id, self.writer_id, number)
@@ -102,7 +102,7 @@ class TransactionHandle:
             await self.wait_committed(wait)
 
     async def wait_committed(self, timeout: float) -> None:
-        """Wait until a commit that was asked for is done and readers see the events.
+        """Wait until a requested commit is done and readers see the events.
 
         Raises:
             TransactionAbortedError: it was aborted.
@@ -115,14 +115,14 @@ class TransactionHandle:
             if state is TransactionState.COMMITTED:
                 return
             if state in (TransactionState.ABORTED, TransactionState.ABORTING):
-                raise TransactionAbortedError(f"{self} was aborted, or its lease ran out; nothing of it is visible")
+                raise TransactionAbortedError(f"{self} was aborted, or its lease ran out; no event of it is visible")
             if time.monotonic() > deadline:
-                raise PravegaTimeoutError(f"{self} is {state.name} after {timeout:g} s; its commit is decided, wait on")
+                raise PravegaTimeoutError(f"{self} is {state.name} after {timeout:g} s; its commit is decided: wait")
             await asyncio.sleep(poll)
             poll = min(poll * 2, _LONGEST_POLL)
 
     async def abort(self) -> None:
-        """Throw the events away; safe to repeat.
+        """Discard the events; safe to repeat.
 
         Raises:
             TransactionError: it is committed, or unknown.
@@ -163,7 +163,7 @@ class Transaction(TransactionHandle):
         return self._lanes.map
 
     async def witnessed_at(self) -> datetime:
-        """A time since the transaction was opened, by the clock of the segment store that has its first segment.
+        """A time after the transaction was opened, by the clock of the segment store that has its first segment.
 
         Raises:
             SegmentNotFoundError: the transaction is committed or aborted.
@@ -212,7 +212,7 @@ class Transaction(TransactionHandle):
         self._check_lease()
 
     def note_time(self, time: EventTime, *, unit: TimeUnit = TimeUnit.MS) -> None:
-        """Have the commit note this time, as `commit` does with one; for the commit at the end of the block.
+        """Have the commit at the end of the block note this time, as `commit` does.
 
         Raises:
             ConfigurationError: the time has no zone, or lies before one that was given already.
@@ -231,16 +231,16 @@ class Transaction(TransactionHandle):
         try:
             await self.flush()
         finally:
-            await self.detach()  # after a failure too: what is not kept open ends by itself
+            await self.detach()  # after a failure too: without renewal the lease ends it
         await super().commit(self._time, wait=wait)
 
     async def abort(self) -> None:
-        """Throw the events away."""
+        """Discard the events."""
         await self.detach()
         await super().abort()
 
     async def detach(self) -> None:
-        """Stop writing and keeping the lease, but leave the transaction open for whoever knows its id."""
+        """Stop writing and keeping the lease, but leave the transaction open for any process that knows its id."""
         self._keeper.cancel()
         await asyncio.gather(self._keeper, return_exceptions=True)
         await self._lanes.close()
@@ -256,7 +256,7 @@ class Transaction(TransactionHandle):
             return
         try:
             await self.abort()
-        except PravegaError as failure:  # the error of the block matters more; the lease ends the transaction
+        except PravegaError as failure:  # the block's own error is more important; the lease will end
             logger.warning("could not abort %s: %s", self, failure)
 
     async def _emit(self, lane: int) -> None:
@@ -288,5 +288,5 @@ class Transaction(TransactionHandle):
             except TransactionError as error:
                 self._lost = error
                 return
-            except PravegaError as error:  # the controller is away: the next ping may come in time
+            except PravegaError as error:  # the controller does not answer: the next ping may be in time
                 logger.warning("could not renew the lease of %s: %s", self, error)

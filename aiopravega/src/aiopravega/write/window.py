@@ -1,15 +1,15 @@
-"""How many bytes a writer may have under way, by how long the server takes for them. No I/O.
+"""How many bytes a writer may have in flight, depending on how fast the server answers. No I/O.
 
-A server that falls behind (its cache is full of what the second tier has not taken yet, or its log is slow) answers
-appends later and later, and in the end fails: what is under way when its cache is nearly full must still fit in. So
-the window starts small, grows while answers come quickly, and is halved when one takes long, as TCP does it for losses.
+An overloaded server (its cache is full of data for the second tier, or its log is slow) answers appends more and more
+slowly, and fails in the end: the bytes in flight must still fit into its cache. So the window starts small, grows while
+answers are quick, and is halved when one takes long, as TCP does after losses.
 """
 
 from typing import Final
 
 # Seconds. A healthy server answers a block of 1 MiB within some ten milliseconds.
 SLOW: Final = 0.1
-# Windows full of quick answers that it takes to grow to the largest.
+# After so many windows of quick answers it has grown to the largest.
 _STEPS: Final = 16
 
 
@@ -25,6 +25,6 @@ class Window:
         """A block of `size` bytes, sent at `sent_at`, is durable at `now` (seconds of one clock)."""
         if now - sent_at <= SLOW:
             self.size = min(self._largest, self.size + max(1, self._largest // _STEPS * size // self.size))
-        elif sent_at >= self._halved_at:  # what was under way when the window was halved says nothing new
+        elif sent_at >= self._halved_at:  # blocks sent before the window was halved do not halve it again
             self.size = max(self._least, self.size // 2)
             self._halved_at = now

@@ -1,8 +1,8 @@
-# long because: the ways of an event (batched, in blocks, large) share what happens when the stream scales
+# long because: all events (batched, in blocks, large) share the code for a scaling of the stream
 """The event writer: routes events by key, survives scaling, keeps the order of every key.
 
-`write` returns when the event is accepted; it is durable after `flush`. Events are batched: a batch leaves when
-it is full or a few milliseconds old.
+`write` returns when the event is accepted; it is durable after `flush`. Events are batched: a batch is sent when it is
+full or a few milliseconds old.
 """
 
 import asyncio
@@ -24,17 +24,17 @@ from aiopravega.write.batch import Block, check_event, keyless_blocks, split_blo
 from aiopravega.write.lanes import Lanes
 from aiopravega.write.large_event import LargeEvent
 
-# How long an event may wait for company, in seconds.
+# How long an event may wait for others in its batch, in seconds.
 _LINGER = 0.005
-# For a scaling that has sealed a segment, and not yet named those that replace it.
+# Used while a scaling has sealed a segment, but the controller does not name its successors yet.
 _SCALING_PAUSE = 0.1
 
 
 class EventWriter:
     """Writes to one stream; made by `PravegaClient.writer`, used with `async with`.
 
-    `writer_id` is the name under which it notes times. It is a new one unless one is given. With `large_events` it
-    takes events over 8 MiB, too, which it merges into the stream one by one.
+    `writer_id` is the name under which it notes times, by default a new name. With `large_events` it takes events over
+    8 MiB too, and merges them into the stream one by one.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class EventWriter:
         self._store = store
         self._lanes: Lanes | None = None
         self._changing = asyncio.Lock()
-        # Blocks that met a sealed segment, in order; they come before anything that is batched later.
+        # Blocks for a sealed segment, in order; they are sent before anything that is batched later.
         self._homeless: list[Block] = []
         self._linger: asyncio.TimerHandle | None = None
         self._background: asyncio.Task[None] | None = None
@@ -72,10 +72,10 @@ class EventWriter:
             await self._stop()
 
     async def write(self, data: bytes | bytearray | memoryview, routing_key: str | None = None) -> None:
-        """Accept one event; waits while too many bytes are in flight. One of more than 8 MiB is durable then.
+        """Accept one event; waits while too many bytes are in flight. An event of more than 8 MiB is durable then.
 
         Raises:
-            EventTooLargeError: more than 8 MiB, and the writer takes none such; nothing is sent.
+            EventTooLargeError: more than 8 MiB, and the writer was opened without `large_events`; nothing is sent.
             StreamSealedError: the stream takes no more events.
         """
         check_event(data, self._largest)
@@ -94,7 +94,7 @@ class EventWriter:
 
         Raises:
             EventTooLargeError: an event is too long, as for `write`; the ones before it are accepted.
-            ValueError: there are more events than keys, or fewer; the pairs are accepted.
+            ValueError: the numbers of events and keys differ; the pairs before that are accepted.
         """
         if self._largest > wire.MAX_EVENT:
             keys = repeat(None) if routing_keys is None else routing_keys
@@ -113,7 +113,7 @@ class EventWriter:
         await self._emit_all()
 
     async def _write_large(self, data: bytes | bytearray | memoryview, position: float) -> None:
-        """Merge an event into the stream, after all that was accepted before."""
+        """Merge an event into the stream, after all events that were accepted earlier."""
         event = LargeEvent(self._store, data)
         while True:
             await self.flush()
@@ -137,8 +137,9 @@ class EventWriter:
         The order of each routing key's events is kept, also across calls.
 
         Args:
-            blocks: of each, all events belong to one segment of `grouped_by`, or have no positions.
-            grouped_by: `segments` at some time before. If others have replaced them since, the blocks are taken apart.
+            blocks: in each block, all events belong to one segment of `grouped_by`, or have no positions.
+            grouped_by: an earlier value of `segments`. If other segments have replaced them, the blocks are taken
+                apart.
 
         Raises:
             StreamSealedError: the stream takes no more events.
@@ -173,9 +174,9 @@ class EventWriter:
             raise self._failure
 
     async def note_time(self, time: EventTime, *, unit: TimeUnit = TimeUnit.MS) -> None:
-        """Flush, then note that whatever this writer writes from now on is not older than `time`.
+        """Flush, then note that this writer writes nothing older than `time` from now on.
 
-        The stream's watermarks are made of what its writers note: see `aiopravega.event_time`.
+        Pravega makes the stream's watermarks from the notes of its writers: see `aiopravega.event_time`.
 
         Args:
             time: a number, which is noted as it is, or a datetime with a zone.
@@ -189,13 +190,13 @@ class EventWriter:
         await self.flush()
         try:
             positions = await self._positions(self._opened())
-        except SegmentNotFoundError:  # replaced, and removed since: the segments that it was replaced by are there
+        except SegmentNotFoundError:  # replaced, and removed since: its successors exist
             await self._follow_scaling(self._opened())
             positions = await self._positions(self._opened())
         await self._controller.note_time(self.stream, self.writer_id, number, positions)
 
     async def _positions(self, lanes: Lanes) -> dict[SegmentId, int]:
-        """The ends of the segments that this writes to: not before what it has written."""
+        """The ends of the segments that it writes to: nothing that it has written lies after them."""
         segments = lanes.map.segments
         infos = await asyncio.gather(*(self._store.info(segment) for segment in segments))
         return {segment: info.write_offset for segment, info in zip(segments, infos, strict=True)}
@@ -268,14 +269,14 @@ class EventWriter:
         if lane is None:
             lane = lanes.next_lane()
         elif lane >= len(lanes.appenders):
-            return  # the lanes have changed while this waited; the batch has moved with them
+            return  # the lanes have changed meanwhile; the batch has moved to the new ones
         rejected = lanes.emit(lane) if block is None else lanes.enqueue(lane, block)
         if rejected is not None:
             self._homeless.append(rejected)
         await self._room(lanes, lane)
 
     async def _settled(self) -> None:
-        """Wait while old segments are being settled: what is batched meanwhile has to wait."""
+        """Wait while events of old segments are moved: new batches have to wait."""
         if self._changing.locked():
             async with self._changing:
                 pass
@@ -291,10 +292,10 @@ class EventWriter:
             await self._follow_scaling(lanes)
 
     async def _follow_scaling(self, old: Lanes) -> None:
-        """Move to the stream's current segments, and bring along all events that did not get into the old ones.
+        """Move to the stream's current segments, with all events that are not in the old ones.
 
-        All old segments are settled before anything goes to the new ones, else an event could overtake an
-        earlier one of its key. What is written meanwhile is batched for the new lanes, and waits.
+        The events of all old segments are moved before new events are sent, else an event could overtake an earlier one
+        of its key. Events that are written meanwhile are batched for the new lanes, and wait.
         """
         async with self._changing:
             if old is not self._lanes:

@@ -45,5 +45,5 @@ def scope_assets(
 
 
 def _extra(table: StreamTable) -> dict[str, Any]:
-    told = table.to_json()
-    return {name: told[name] for name in ("segments", "tags", "schema", "columns")}
+    content = table.to_json()
+    return {name: content[name] for name in ("segments", "tags", "schema", "columns")}

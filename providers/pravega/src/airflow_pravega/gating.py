@@ -63,7 +63,7 @@ class GateOperator(BaseOperator, BranchMixIn):
         self.pravega_conn_id = pravega_conn_id
 
     def execute(self, context: Context) -> dict[str, Any]:
-        """Look, and let the DAG continue or not.
+        """Check, and let the DAG continue or not.
 
         Raises:
             AirflowFailException: the gate is closed, or what is asked for cannot work.
@@ -73,19 +73,19 @@ class GateOperator(BaseOperator, BranchMixIn):
         with failing_for_good():
             branches = self._branches()
             hook = PravegaHook(self.pravega_conn_id)
-            report = LoopThread.shared().run(self.look(hook.get_config(), hook.get_registry_config()))
-        found = report.to_json()
+            report = LoopThread.shared().run(self.check(hook.get_config(), hook.get_registry_config()))
+        content = report.to_json()
         (self.log.info if report.passed else self.log.warning)("The gate says:\n%s", report.table())
         if report.passed and not branches:
-            return found
-        context["ti"].xcom_push(BaseXCom.XCOM_RETURN_KEY, found)  # the next lines may leave by an exception
+            return content
+        context["ti"].xcom_push(BaseXCom.XCOM_RETURN_KEY, content)  # the next lines may leave by an exception
         if branches:
             self.do_branch(context, sorted(self.downstream_task_ids - branches) if report.passed else sorted(branches))
         elif self.on_violation == SKIP:
             raise AirflowSkipException(report.summary())
         else:
             raise AirflowFailException(report.summary())
-        return found
+        return content
 
     def _branches(self) -> set[str]:
         """The tasks that follow when the gate is closed."""
@@ -101,5 +101,5 @@ class GateOperator(BaseOperator, BranchMixIn):
         return branches
 
     @abstractmethod
-    async def look(self, config: PravegaConfig, registry: RegistryConfig) -> Report:
+    async def check(self, config: PravegaConfig, registry: RegistryConfig) -> Report:
         """What the gate finds."""

@@ -1,20 +1,20 @@
-"""The names by which a task's work is known for good: the same for every try, another one for every run.
+"""The names of a task's work: the same for every try, a new one for every run.
 
-A try number never enters: whatever a second try repeats has to be recognised as the same.
+The try number is never part of a name: a second try has to be recognised as the same work.
 """
 
 from airflow.sdk import Context
 
 
 def consumer_name(context: Context) -> str:
-    """The task, whichever run: `dag/task`, and the index of a mapped one."""
+    """The task, the same in every run: `dag/task`, and the index of a mapped one."""
     ti = context["ti"]
     mapped = ti.map_index is not None and ti.map_index >= 0
     return f"{ti.dag_id}/{ti.task_id}" + (f"/{ti.map_index}" if mapped else "")
 
 
 def interval_name(context: Context) -> str:
-    """The run, whichever task: its partition key, else its logical date, else its id (runs that assets started)."""
+    """The run, for all its tasks: its partition key, else its logical date, else its id (runs that assets started)."""
     run = context["dag_run"]
     if run.partition_key is not None:
         return f"partition {run.partition_key}"

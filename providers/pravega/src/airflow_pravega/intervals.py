@@ -1,4 +1,4 @@
-"""Intervals of the cut ledger as they travel between tasks, plain JSON: who found one tells who finishes it."""
+"""Intervals of the cut ledger as plain JSON between tasks: from the task that finds one to the one that finishes it."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -29,7 +29,7 @@ def to_xcom(record: CutRecord) -> dict[str, str]:
 def finish(
     client: PravegaClient, stream: StreamName, cuts: Mapping[str, Any], processed: StreamCutRange, by: str
 ) -> None:
-    """Record that the interval has been processed that a range says it is of; one that says nothing is of none.
+    """Record that the interval which a range names has been processed; a range may name none.
 
     Raises:
         LedgerError: the interval has got another range meanwhile.

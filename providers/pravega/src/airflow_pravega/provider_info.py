@@ -1,4 +1,4 @@
-"""What this distribution tells Airflow about itself: the connection form, the asset URIs, the modules.
+"""What Airflow gets to know about this distribution: the connection form, the asset URIs, the modules.
 
 Airflow checks it against `airflow/provider_info.schema.json`, and a mapping that does not fit breaks `import airflow`
 in every process. The fields of the connection are read in `airflow_pravega.connection`.
@@ -24,7 +24,7 @@ _CONNECTION_FIELDS: Final[dict[str, Any]] = {
     },
     "verify_hostname": {
         "label": "Verify host name",
-        "description": "Check that the server's certificate bears its name",
+        "description": "Check that the server's certificate contains its name",
         "schema": {"type": ["boolean", "null"], "default": True},
     },
     "token": {
@@ -105,7 +105,8 @@ def get_provider_info() -> dict[str, Any]:
             "operators.spark",
             "operators.schema",
             "operators.data_gate",
+            "operators.ledger",
         ),
         "sensors": _modules("sensors.stream_cut", "sensors.event_time"),
-        "triggers": _modules("triggers.stream_cut", "triggers.event_time", "triggers.interval"),
+        "triggers": _modules("triggers.stream_cut", "triggers.event_time", "triggers.interval", "triggers.reachable"),
     }

@@ -22,7 +22,7 @@ async def end_if_moved(client: PravegaClient, start: StreamCut, min_bytes: int, 
     """
     stream = start.stream
     if stream is None:
-        raise ConfigurationError("cannot wait from an unbounded StreamCut: nobody knows its stream")
+        raise ConfigurationError("cannot wait from an unbounded StreamCut: it names no stream")
     tail = await client.tail(stream.scope, stream.stream)
     moved = _moved_within(start, tail)
     if check or moved is None or moved >= min_bytes:

@@ -1,4 +1,4 @@
-"""Which failures end a task for good, and which leave it to Airflow's retries; errors in the events of triggers."""
+"""Which failures end a task, and which leave it to Airflow's retries; errors in the events of triggers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

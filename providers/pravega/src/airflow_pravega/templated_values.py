@@ -64,7 +64,7 @@ def whole_number(name: str, value: object) -> int:
 
 
 def optional_number(name: str, value: object) -> int | None:
-    """A number of at least 0, or None if there is none.
+    """A number of at least 0, or None if none is given.
 
     Raises:
         ConfigurationError: it is something else.

@@ -26,7 +26,7 @@ class Format(StrEnum):
 
 
 class OnError(StrEnum):
-    """What becomes of an event that cannot be decoded."""
+    """What to do with an event that cannot be decoded."""
 
     FAIL = "fail"
     NULL = "null"

@@ -1,6 +1,6 @@
 """Decoding as a read sees it: a plan from the driver, and decoders that turn batches of events into columns.
 
-The formats' package decodes; here is what becomes of events that cannot be.
+The formats' package decodes; this module handles events that cannot be decoded.
 """
 
 import logging
@@ -118,7 +118,7 @@ class TypedDecoder:
         return Decoded([spread(column, good, len(events)) for column in block.columns], None, corrupt)
 
     def finish(self, segment: SegmentId) -> None:
-        """Tell at the end of a task how many events were dropped."""
+        """Log at the end of a task how many events were dropped."""
         if self._dropped:
             logger.warning(
                 "%s: dropped %d events that cannot be decoded as %s", segment, self._dropped, self._plan.target.format

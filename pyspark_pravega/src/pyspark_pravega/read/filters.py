@@ -69,7 +69,7 @@ class Pushed:
         self._offsets: list[tuple[int, int]] = []
 
     def take(self, filters: Iterable[Filter], columns: Columns) -> list[Filter]:
-        """Take what can be used; returns what Spark has to look at itself."""
+        """Take the filters that can be used; returns those that Spark has to apply itself."""
         return [one for one in filters if not self._takes(one, columns)]
 
     def _takes(self, one: Filter, columns: Columns) -> bool:
@@ -105,8 +105,8 @@ class PushFilters:
     """A reader's `pushFilters`, as an attribute of the reader, which Spark takes whether pushing is on or off.
 
     While `spark.sql.python.filterPushdown.enabled` is false, which is the default, Spark refuses every reader with a
-    `pushFilters` of its own, which it tells by `__func__`. Such a session never calls it, so nothing is lost by saying
-    that it is the inherited one.
+    `pushFilters` of its own, which it detects by `__func__`. Such a session never calls it, so nothing is lost by
+    saying that it is the inherited one.
     """
 
     def __init__(self, pushed: Pushed, columns: Columns) -> None:
@@ -118,12 +118,12 @@ class PushFilters:
         return DataSourceReader.pushFilters
 
     def __call__(self, filters: list[Filter]) -> list[Filter]:
-        """Take what can be used; returns what Spark has to look at itself."""
+        """Take the filters that can be used; returns those that Spark has to apply itself."""
         return self._pushed.take(filters, self._columns)
 
 
 def _column(one: Filter) -> str:
-    """The column that a filter looks at; empty if it is a part of one."""
+    """The column that a filter is about; empty if it is a part of one."""
     path: tuple[str, ...] = getattr(one, "attribute", ())
     return path[0] if len(path) == 1 else ""
 
@@ -159,7 +159,7 @@ def truth(one: Filter, value: Any) -> Truth:
 
 
 def _bounds(one: Filter) -> tuple[int, int]:
-    """The lowest and the highest offset of a row that fits, as far as the filter says; no row fits if they cross."""
+    """The lowest and the highest offset of a row that fits, by this filter alone; no row fits if they cross."""
     anything, nothing = (0, _HIGHEST), (_HIGHEST, 0)
     child, kind = (one.child, _OPPOSITE.get(type(one.child))) if isinstance(one, Not) else (one, type(one))
     if kind is None or kind is IsNotNull:

@@ -1,7 +1,7 @@
 """Where the frames are in a block of bytes: runs of events of one length by arrays, all others one by one.
 
-Lengths form a chain, each telling where the next one is, so that in general a loop has to follow it. Events are often
-of one length, though: then it is guessed that a run of them follows, and proven by comparing every single header.
+Lengths form a chain, each giving the position of the next one, so that in general a loop has to follow it. Events are
+often of one length, though: then it is guessed that a run of them follows, and proven by comparing every single header.
 """
 
 from typing import Final, TypeAlias

@@ -34,7 +34,7 @@ class MetadataTable(Enum):
 
     @classmethod
     def named(cls, name: str) -> "MetadataTable":
-        """The table of a name, in whatever case.
+        """The table of a name, in any case.
 
         Raises:
             ConfigurationError: there is no such table.

@@ -1,6 +1,6 @@
-"""How many tasks Spark can run at a time, as far as the process that plans a read can know.
+"""How many tasks Spark can run at a time, if the process that plans a read can know it.
 
-Spark tells a Python data source neither its settings nor its cores, and the process in which it plans has no
+Spark gives a Python data source neither its settings nor its cores, and the process in which it plans has no
 SparkContext. That process is a child of the driver's JVM, though, and where the system has /proc the settings with
 which the JVM was started can be read off its command line.
 """

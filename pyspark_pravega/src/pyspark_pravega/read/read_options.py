@@ -75,13 +75,15 @@ class ReadOptions:
 
         Raises:
             ConfigurationError: an option that is unknown, missing or cannot work.
-            InvalidStreamCutError: the text of a cut is none, or it is a cut of another stream.
+            InvalidStreamCutError: a text is not a cut, or it is a cut of another stream.
         """
         cuts = {name for name in options if is_cut_of_one_stream(name)}
         known = {*READ_OPTIONS, *WRITE_OPTIONS, *(name.lower() for name in cuts)}
         given = Options(options, known, "a read from Pravega")
         if given.text(METADATA_OPTION) is not None:
-            raise ConfigurationError(f"option {METADATA_OPTION!r} is for spark.read: a table of metadata is no stream")
+            raise ConfigurationError(
+                f"option {METADATA_OPTION!r} is for spark.read: a table of metadata is not a stream"
+            )
         config = given.config()
         interval = TimeInterval.parse(given)
         return cls(

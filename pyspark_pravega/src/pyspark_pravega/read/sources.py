@@ -1,7 +1,7 @@
 """Which streams a read is of, and the cuts between which each is read, from Spark's options.
 
 Spark writes the keys of options in small letters, while names of streams may have capitals: keys are matched without
-regard to case, and refused when that leaves a doubt. Nothing here talks to a server.
+regard to case, and refused when that is ambiguous. This module asks no server.
 """
 
 from collections.abc import Collection
@@ -49,7 +49,7 @@ def parse_sources(
     Raises:
         ConfigurationError: no stream, a stream named twice, a cut of none of the streams, or one cut where event times
             would say the other.
-        InvalidStreamCutError: the text of a cut is none, or it is a cut of another stream.
+        InvalidStreamCutError: a text is not a cut, or it is a cut of another stream.
     """
     streams = _streams(given, config)
     own = _cuts_by_stream(cuts, streams)
@@ -65,7 +65,7 @@ def parse_sources(
         if of_times and (source.start is None) != (source.end is None):
             raise ConfigurationError(
                 f"{source.stream}: one cut is given, and event times too: give both cuts, between which events of "
-                "these times are looked for, or none, so that the stream's watermarks say where they are"
+                "these times are searched, or none: then the stream's watermarks say where they are"
             )
     return sources
 

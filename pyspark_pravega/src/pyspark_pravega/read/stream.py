@@ -46,7 +46,7 @@ def _told(
     """Errors with what matters for a query that runs on, and without the traceback that Spark shows before them."""
 
     @wraps(method)
-    def told(self: "PravegaStreamReader", /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def reporting(self: "PravegaStreamReader", /, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(self, *args, **kwargs)
         except StreamTruncatedError as error:
@@ -56,7 +56,7 @@ def _told(
         except PravegaError as error:
             raise error.with_traceback(None) from None
 
-    return told
+    return reporting
 
 
 class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -178,8 +178,8 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _look_up(self, stream: StreamName, position: Position) -> StreamCut:
         if (stream, position) not in self._named:
-            found = self._client.run(find_cut(self._client.asynchronous, stream, position))
-            self._named[stream, position] = found
+            cut = self._client.run(find_cut(self._client.asynchronous, stream, position))
+            self._named[stream, position] = cut
         return self._named[stream, position]
 
     def _target(self, client: PravegaClient, source: Source) -> StreamCut:

@@ -7,7 +7,7 @@ from pyspark_pravega.read.offsets import Cuts
 
 
 class Subscription:
-    """Tells each stream how far the query is, whenever that changes."""
+    """Reports to each stream how far the query is, whenever that changes."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -17,9 +17,9 @@ class Subscription:
         """Nothing before these cuts is needed any more. The first time, the query subscribes.
 
         Raises:
-            InvalidStreamCutError: this subscriber has told of later cuts already: in another query, or in this one
+            InvalidStreamCutError: this subscriber has reported later cuts already: in another query, or in this one
                 before it was given an older checkpoint.
-            PravegaError: the streams cannot be told.
+            PravegaError: the streams cannot be reached.
         """
         for stream, cut in cuts.items():
             if stream not in self._told:

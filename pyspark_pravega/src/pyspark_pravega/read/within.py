@@ -69,7 +69,7 @@ class WithinPlan:
 
     @property
     def keeps_corrupt(self) -> bool:
-        """Never: nobody knows in which interval an event is that cannot be decoded."""
+        """Never: the interval of an event that cannot be decoded is not known."""
         return False
 
     @property
@@ -86,7 +86,7 @@ def within(plan: DecodePlan | None, interval: TimeInterval, on_error: OnError) -
     """The rows of an interval.
 
     Raises:
-        ConfigurationError: the events are not decoded, have no such column, or its type is no point in time.
+        ConfigurationError: the events are not decoded, have no such column, or its type is not a point in time.
     """
     if plan is None:
         raise ConfigurationError(
@@ -189,7 +189,7 @@ class WithinDecoder:
         self._without += int((~known).sum())
 
     def finish(self, segment: SegmentId) -> None:
-        """Tell at the end of a task how many events were left out because they have no time."""
+        """Log at the end of a task how many events were left out because they have no time."""
         self._inner.finish(segment)
         if self._without:
             logger.warning("%s: dropped %d events without a time", segment, self._without)

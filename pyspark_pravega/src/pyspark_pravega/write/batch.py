@@ -4,6 +4,7 @@ Spark makes it on the driver, sends copies to the tasks, and calls `commit` or `
 process. Each task writes into a transaction of its own; the driver commits all of them, or none.
 """
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from uuid import uuid4
 
@@ -20,6 +21,8 @@ from pyspark_pravega.write.sink import sink_columns
 from pyspark_pravega.write.task import LatestTime, PartitionWritten, told, write_once, write_plain
 from pyspark_pravega.write.time_notes import note_time
 from pyspark_pravega.write.write_options import WriteOptions
+
+logger = logging.getLogger(__name__)
 
 
 class PravegaBatchWriter(DataSourceArrowWriter):
@@ -40,7 +43,9 @@ class PravegaBatchWriter(DataSourceArrowWriter):
         self._options = WriteOptions.parse(options)
         self._columns = sink_columns(self._options, schema)
         client = cluster(self._options.config).client
-        job.prepare(client, self._options)
+        warning = job.prepare(client, self._options)
+        if warning is not None:
+            logger.warning(warning)
         # None: plain writes have no ledger.
         self._job = job.begin(client, self._options, uuid4()) if self._options.exactly_once else None
         if not isinstance(self._job, CommitRecord):

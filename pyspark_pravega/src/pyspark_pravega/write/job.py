@@ -59,10 +59,13 @@ def check_open(client: PravegaClient, options: WriteOptions) -> None:
         raise StreamSealedError(f"{stream} is sealed: it takes no more events. Write to another stream.")
 
 
-def prepare(client: PravegaClient, options: WriteOptions) -> None:
+def prepare(client: PravegaClient, options: WriteOptions) -> str | None:
     """Make what a write needs and may make: scope, stream and, if it is to happen once, the ledger.
 
     What other jobs have decided of the stream and left is finished first.
+
+    Returns:
+        What the user is to be warned of, once for each job: the stream cannot be marked with its ledger.
 
     Raises:
         NotFoundError: something is missing and may not be made.
@@ -72,8 +75,10 @@ def prepare(client: PravegaClient, options: WriteOptions) -> None:
     if options.exactly_once:
         ledger = client.commit_ledger(options.ledger_scope, options.ledger_table)
         ledger.create()
-        ledger.mark(options.stream)
+        warning = ledger.mark(options.stream)
         _protocol(client, options).finish_unfinished(options.stream)
+        return warning
+    return None
 
 
 def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJob | CommitRecord:
@@ -81,9 +86,10 @@ def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJ
 
     Raises:
         PartialCommitError: an earlier attempt is in the stream in part, and the rest of it is lost.
+        GenerationError: the generation cannot follow: the one before it is not done, or not known.
         WriteIdReusedError: it is done, and the options take no write id a second time.
     """
-    found = _protocol(client, options).begin(options.stream, options.write_id, attempt)
+    found = _protocol(client, options).begin(options.stream, options.write_id, attempt, options.rebuild)
     if isinstance(found, CommitRecord) and options.on_written is OnWritten.FAIL:
         raise refuse_used(found)
     return found

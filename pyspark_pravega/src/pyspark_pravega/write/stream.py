@@ -5,6 +5,7 @@ writer anew for each batch on the driver, where it does not say which batch it i
 task looks into the ledger, and hands to the driver what it found there with what it wrote.
 """
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -32,6 +33,10 @@ from pyspark_pravega.write.task import (
 from pyspark_pravega.write.time_notes import note_time
 from pyspark_pravega.write.write_options import WriteOptions
 
+logger = logging.getLogger(__name__)
+
+# What this process has said: it makes a writer for each micro-batch.
+_warned: set[str] = set()
 # Under these names Spark tells tasks what they work for.
 _QUERY: Final = "sql.streaming.queryId"
 _BATCH: Final = "streaming.sql.batchId"
@@ -54,7 +59,10 @@ class PravegaStreamWriter(DataSourceStreamArrowWriter):
         self._columns = sink_columns(self._options, schema)
         self._planned = uuid4()  # of which, with a batch's name, its attempt's name is made, the same in all tasks
         client = cluster(self._options.config).client
-        job.prepare(client, self._options)
+        warning = job.prepare(client, self._options)
+        if warning is not None and warning not in _warned:
+            logger.warning(warning)
+            _warned.add(warning)
         if not self._options.exactly_once:  # else it is the tasks that know whether there is anything to write
             job.check_open(client, self._options)
 

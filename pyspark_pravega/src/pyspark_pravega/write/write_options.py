@@ -19,6 +19,7 @@ from aiopravega.jobs.spark_options import (
     LEDGER_OPTION,
     ON_WRITTEN_OPTION,
     RANGE_OPTIONS,
+    REBUILD_OPTION,
     STREAM_OPTION,
     TIME_OPTION,
     TIME_UNIT_OPTION,
@@ -78,6 +79,7 @@ WRITE_OPTIONS: Final = (
     WRITE_ID_OPTION,
     LEDGER_OPTION,
     ON_WRITTEN_OPTION,
+    REBUILD_OPTION,
     _RETAIN,
     "allow_create_scope",
     "allow_create_stream",
@@ -135,8 +137,8 @@ class WriteOptions:
 
     `write_id` names the write: one that is done under that name is not done again. Without one, a random name
     stands there: the tasks of a job may be retried, but a job that is run again writes again. `on_written` says what
-    becomes of a write whose id is used. The ledger of writes
-    is the key-value table `ledger_table` of `ledger_scope`, which remembers a write for `ledger_retain` at least.
+    becomes of a write whose id is used; `rebuild` is the generation of the write. The ledger of writes is the key-value
+    table `ledger_table` of `ledger_scope`, which remembers a write for `ledger_retain` at least.
     """
 
     config: PravegaConfig
@@ -150,6 +152,7 @@ class WriteOptions:
     poll: float
     write_id: str
     on_written: OnWritten
+    rebuild: int
     ledger_scope: str
     ledger_table: str
     ledger_retain: float
@@ -180,12 +183,11 @@ class WriteOptions:
         config = given.config()
         stream = given.stream(config)
         mode = _mode(given)
-        if given.text(WRITE_ID_OPTION) is not None and mode is not WriterMode.EXACTLY_ONCE:
-            raise ConfigurationError("option 'write_id' needs exactly_once=true: plain writes cannot be recognised")
-        if given.text(ON_WRITTEN_OPTION) is not None and mode is not WriterMode.EXACTLY_ONCE:
-            raise ConfigurationError(
-                f"option {ON_WRITTEN_OPTION!r} needs exactly_once=true: plain writes cannot be recognised"
-            )
+        for option in (WRITE_ID_OPTION, ON_WRITTEN_OPTION, REBUILD_OPTION):
+            if given.text(option) is not None and mode is not WriterMode.EXACTLY_ONCE:
+                raise ConfigurationError(
+                    f"option {option!r} needs exactly_once=true: plain writes cannot be recognised"
+                )
         encode = EncodeOptions.parse(given, decodes=given.text("decode") is not None)
         time = given.text(TIME_OPTION)
         if time is None and (given.text(_TIME_DELAY) or given.text(_TIME_WRITER)):
@@ -193,6 +195,24 @@ class WriteOptions:
         if given.text(WRITE_ID_OPTION) is not None and streaming:
             raise ConfigurationError(
                 "option 'write_id' is for spark.write: the writes of a streaming query are named by its checkpoint"
+            )
+        on_written = choice(given, ON_WRITTEN_OPTION, OnWritten, OnWritten.VERIFY)
+        if on_written is OnWritten.FAIL and streaming:
+            raise ConfigurationError(
+                f"option {ON_WRITTEN_OPTION!r} is 'fail', but Spark repeats the last micro-batch of a query that was "
+                "ended at the wrong moment, which would then never start again: use 'verify', which fails if the rows "
+                "differ"
+            )
+        if given.text(REBUILD_OPTION) is not None and streaming:
+            raise ConfigurationError(
+                f"option {REBUILD_OPTION!r} is for spark.write: a streaming query has no interval to write anew. Write "
+                "the interval by spark.write, or in foreachBatch, with a write_id; or start the query with a new "
+                "checkpoint, which writes everything again"
+            )
+        if given.text(REBUILD_OPTION) is not None and given.text(WRITE_ID_OPTION) is None:
+            raise ConfigurationError(
+                f"option {REBUILD_OPTION!r} needs option {WRITE_ID_OPTION!r}: that of the write whose rows are written "
+                "anew"
             )
         ledger_scope, ledger_table = ledger_name(given.text(LEDGER_OPTION), stream.scope)
         return cls(
@@ -210,7 +230,8 @@ class WriteOptions:
             wait_visible=given.flag("read_after_write_consistency", True),
             poll=(given.number("transaction_status_poll_interval_ms") or _DEFAULT_POLL_MS) / _MILLISECONDS,
             write_id=given.text(WRITE_ID_OPTION) or str(uuid4()),
-            on_written=choice(given, ON_WRITTEN_OPTION, OnWritten, OnWritten.VERIFY),
+            on_written=on_written,
+            rebuild=given.number(REBUILD_OPTION) or 1,
             ledger_scope=ledger_scope,
             ledger_table=ledger_table,
             ledger_retain=(given.number(_RETAIN) or _DEFAULT_RETAIN_DAYS) * _SECONDS_PER_DAY,

@@ -77,7 +77,7 @@ async def test_who_may_only_read_gets_what_a_reader_needs(reader, stream):
     assert await reader.delegation_token(stream, Access.READ)
 
 
-async def test_who_may_only_read_is_told_so_when_writing(reader, stream):
+async def test_an_account_that_may_only_read_gets_an_error_when_writing(reader, stream):
     segment = SegmentId(stream, 0, 0)
 
     for call in (
@@ -104,19 +104,19 @@ async def test_who_may_only_read_is_told_so_when_writing(reader, stream):
     ],
     ids=["wrong-password", "unknown-user", "no-credentials", "unknown-method"],
 )
-async def test_whom_the_server_does_not_know_is_told_so_on_connecting(connect, settings):
+async def test_an_unknown_account_gets_an_error_on_connecting(connect, settings):
     with pytest.raises(errors.AuthenticationError, match="username and password"):
         await connect(**settings).ping()
 
 
-async def test_a_plain_client_is_told_to_use_tls(connect, pravega_emulator_secure):
+async def test_the_error_of_a_plain_client_says_to_use_tls(connect, pravega_emulator_secure):
     plain = pravega_emulator_secure.config.controller_uri.replace("tls://", "tcp://")
 
     with pytest.raises(errors.TlsError, match="Use tls://"):
         await connect(controller_uri=plain, ca_file=None).ping()
 
 
-async def test_a_tls_client_of_a_plain_server_is_told_to_use_tcp(connect, pravega_config):
+async def test_the_error_of_a_tls_client_of_a_plain_server_says_to_use_tcp(connect, pravega_config):
     uri = pravega_config.controller_uri.replace("tcp://", "tls://")
 
     with pytest.raises(errors.TlsError, match="If that is intended, use tcp://"):

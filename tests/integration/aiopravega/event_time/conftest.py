@@ -28,7 +28,7 @@ def make_timed(client: PravegaClient, scope: str) -> MakeTimed:
 
 @pytest.fixture
 def write(client: PravegaClient) -> Write:
-    """Writes events under many keys, and tells the tail after them."""
+    """Writes events under many keys, and returns the tail after them."""
 
     async def write_events(stream: StreamName, count: int = 20) -> StreamCut:
         async with client.writer(stream.scope, stream.stream) as writer:

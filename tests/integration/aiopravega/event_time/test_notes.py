@@ -95,7 +95,7 @@ async def test_a_cut_from_before_a_scaling_is_noted(client, make_timed, write):
     await client.note_time(stream.scope, stream.stream, "reader of ends", NOON, ended)
 
 
-async def test_who_notes_nothing_of_nothing_is_told(client, make_timed, scope):
+async def test_a_stream_without_notes_is_reported(client, make_timed, scope):
     stream = await make_timed(1)
 
     with pytest.raises(ConfigurationError, match="the writer needs a name"):

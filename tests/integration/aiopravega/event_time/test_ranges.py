@@ -116,7 +116,7 @@ async def test_a_time_that_the_writers_have_not_come_to_is_not_yet_complete(clie
     assert await days_of(client, await client.range_for(*name, (day(0), day(1)))) == [0]
 
 
-async def test_what_was_removed_is_not_passed_over_in_silence(client, make_timed, eventually):
+async def test_what_was_removed_is_not_skipped_silently(client, make_timed, eventually):
     stream = await make_timed(1)
     name = stream.scope, stream.stream
     async with client.writer(*name) as writer:
@@ -136,7 +136,7 @@ async def test_what_was_removed_is_not_passed_over_in_silence(client, make_timed
     assert left.start == left.end == await client.head(*name)
 
 
-async def test_what_is_not_there_is_told(client, make_timed, scope):
+async def test_what_does_not_exist_is_reported(client, make_timed, scope):
     stream = await make_timed(1)
 
     assert [mark async for mark in client.watermarks(scope, stream.stream)] == []

@@ -1,4 +1,4 @@
-"""The gate for data on a real stream and registry: what decodes, and what is told of events that do not."""
+"""The gate for data on a real stream and registry: what decodes, and what is reported about events that do not."""
 
 import json
 from io import BytesIO
@@ -67,7 +67,7 @@ async def test_events_of_all_versions_and_codecs_decode_with_what_they_claim(
     assert report.range.start == await client.head(*str(stream).split("/"))
 
 
-async def test_an_event_that_does_not_decode_is_told_with_its_place_and_why(
+async def test_an_event_that_does_not_decode_is_reported_with_its_pointer_and_why(
     client, registry, stream, registered, order, write
 ):
     head = await registered(order())
@@ -77,7 +77,7 @@ async def test_an_event_that_does_not_decode_is_told_with_its_place_and_why(
 
     assert (report.passed, report.events, report.failed) == (False, 4, 3)
     reasons = {failure.encoding_id: failure.reason for failure in report.failures}
-    assert "no datum of its Avro schema" in reasons[0]
+    assert "not a datum of its Avro schema" in reasons[0]
     assert "no header" in reasons[None]
     assert "encoding 77" in reasons[77]
     for failure in report.failures:

@@ -111,7 +111,7 @@ async def test_what_a_gate_allows_but_not_the_group_is_not_registered(registry, 
 
 
 class Overtaken(SchemaRegistry):
-    """A client of the registry that somebody else is always faster than."""
+    """A client of the registry that is always slower than another one."""
 
     theirs: SchemaInfo
 

@@ -66,7 +66,7 @@ async def test_every_event_is_processed_once(client, stream, processed):
     assert await verify(client, records) == []
 
 
-async def test_a_backfill_that_failed_goes_on_with_what_is_not_done(client, stream, processed):
+async def test_a_backfill_that_failed_continues_with_what_is_not_done(client, stream, processed):
     async def fail_at_times(interval):
         if interval.name in {"2 of 6", "5 of 6"}:
             raise PravegaConnectionError("the sink is away")

@@ -27,7 +27,7 @@ async def ledger(client, stream):
 
 @pytest.fixture
 def run(client, stream, ledger):
-    """Ten events are written, and the next run takes them; it is done if it is told to be."""
+    """Ten events are written, and the next run takes them; `done` says whether it finishes its interval."""
 
     async def run(name: str, on_truncated=OnTruncated.FAIL, *, done: bool = True):
         await written(client, stream)
@@ -48,14 +48,14 @@ async def written(client, stream) -> None:
         await writer.write_many([b"event"] * 10, [f"key {number}" for number in range(10)])
 
 
-async def test_a_chain_goes_on_where_it_ended(client, stream, ledger, run):
+async def test_a_chain_continues_where_it_ended(client, stream, ledger, run):
     assert [await run("monday"), await run("tuesday")] == [BYTES_OF_TEN, BYTES_OF_TEN]
     await client.scale_stream(stream.scope, stream.stream, 3)
     assert await run("wednesday") == BYTES_OF_TEN
     assert await verify(client, await ledger.records("ada", stream)) == []
 
 
-async def test_what_was_truncated_before_it_was_taken_is_told_or_passed_over(client, stream, ledger, run):
+async def test_what_was_truncated_before_it_was_taken_is_reported_or_skipped(client, stream, ledger, run):
     await run("monday")
     await written(client, stream)
     await client.truncate_stream(await client.tail(stream.scope, stream.stream))
@@ -70,7 +70,7 @@ async def test_what_was_truncated_before_it_was_taken_is_told_or_passed_over(cli
     assert await verify(client, [monday, wednesday]) == []
 
 
-async def test_a_stream_that_was_made_again_is_told_or_begun_anew(client, stream, ledger, run, make_stream):
+async def test_a_stream_that_was_made_again_is_reported_or_begun_again(client, stream, ledger, run, make_stream):
     await run("monday")
     await client.delete_stream(stream.scope, stream.stream)
     await make_stream(2)

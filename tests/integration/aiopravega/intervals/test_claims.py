@@ -65,7 +65,7 @@ async def test_what_cannot_be_claimed_leaves_no_record(client, stream):
     assert not await client.controller.table_exists(stream.scope, CUT_TABLE)
 
 
-async def test_a_claimed_range_that_is_gone_is_told(client, stream):
+async def test_a_claimed_range_that_is_gone_is_reported(client, stream):
     claimed = await claim_times(client, stream, "ada", day(1))
     tail = await client.tail(stream.scope, stream.stream)
     await client.truncate_stream(tail)
@@ -83,7 +83,7 @@ async def test_a_claimed_range_that_is_gone_is_told(client, stream):
 
 
 @pytest.mark.parametrize("is_done", [False, True])
-async def test_a_claimed_range_of_a_stream_that_was_made_again_is_told_in_plain_words(client, stream, is_done):
+async def test_a_claimed_range_of_a_stream_that_was_made_again_is_reported_in_plain_words(client, stream, is_done):
     claimed = await claim_times(client, stream, "ada", day(1))
     if is_done:
         await client.cut_ledger(stream.scope).finish(claimed.identity)

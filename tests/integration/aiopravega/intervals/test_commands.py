@@ -187,11 +187,11 @@ def taken_by_ada(blocking, written):
     return ledger, days, whole
 
 
-def test_what_is_gone_is_skipped_by_will_and_told_with_its_bytes(blocking, written, capfd):
+def test_what_is_gone_is_skipped_on_request_and_reported_with_its_bytes(blocking, written, capfd):
     ledger, days, whole = taken_by_ada(blocking, written)
     of_ada = [str(written), "--consumer", "ada"]
     assert cuts.main(["skip", *of_ada]) == 0
-    assert "can read on" in capfd.readouterr().out
+    assert "can continue" in capfd.readouterr().out
     lost = ledger.find(days[1]).range
     blocking.truncate_stream(whole.end)
     assert cuts.main(["verify", *of_ada, "--allow-open", "1d"]) == 1
@@ -211,10 +211,10 @@ def test_what_is_gone_is_skipped_by_will_and_told_with_its_bytes(blocking, writt
     assert ledger.last(days[1]).end == whole.end
     assert ledger.find(days[1]).range == lost
     assert cuts.main(["skip", *of_ada]) == 0
-    assert "can read on" in capfd.readouterr().out
+    assert "can continue" in capfd.readouterr().out
 
 
-def test_a_consumer_of_a_stream_that_was_made_again_goes_on_or_is_forgotten(blocking, written, capfd):
+def test_a_consumer_of_a_stream_that_was_made_again_continues_or_is_forgotten(blocking, written, capfd):
     ledger, days, _ = taken_by_ada(blocking, written)
     of_ada = [str(written), "--consumer", "ada"]
     blocking.delete_stream(written.scope, written.stream)
@@ -266,18 +266,18 @@ def test_one_interval_is_skipped_although_it_can_be_read(blocking, written, capf
         (["plan", "--parts", "2", "--bytes", "3k"], "give one of the two"),
     ],
 )
-def test_what_cannot_work_is_told_with_an_error(written, capfd, words, message):
+def test_what_cannot_work_is_reported_with_an_error(written, capfd, words, message):
     assert backfill.main([words[0], str(written), "--consumer", "ada", *words[1:]]) == 2
     assert message in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("word", ["--start=text", "--every=1x", "--bytes=many", "--from=yesterday", "--unit=d"])
-def test_a_word_that_is_none_is_told_before_anything_is_asked(word):
+def test_a_wrong_argument_is_reported_before_any_request(word):
     with pytest.raises(SystemExit):
         backfill.main(["plan", "scope/stream", "--consumer", "ada", word])
 
 
-def test_a_consumer_that_is_not_there_is_told(written, blocking, capfd):
+def test_an_unknown_consumer_is_reported(written, blocking, capfd):
     blocking.cut_ledger(written.scope).create()
     assert cuts.main(["list", str(written), "--consumer", "nobody"]) == 2
     assert cuts.main(["plot", str(written), "--output", "nowhere.png"]) == 2

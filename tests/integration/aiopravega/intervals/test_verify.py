@@ -58,7 +58,7 @@ async def test_the_same_place_said_in_two_ways_is_no_gap(client, stream, tails, 
     assert await verify(client, await recorded((tails[0], tails[2]), (left.start, tails[3])), allow_open=AT_WORK) == []
 
 
-async def test_a_gap_and_an_overlap_are_told_with_their_bytes(client, tails, recorded):
+async def test_a_gap_and_an_overlap_are_reported_with_their_bytes(client, tails, recorded):
     records = await recorded((tails[0], tails[1]), (tails[3], tails[5]), (tails[4], tails[5]))
 
     gap, overlap = await verify(client, records, allow_open=AT_WORK)
@@ -107,7 +107,7 @@ async def test_records_of_a_deleted_stream_of_the_same_name_are_foreign(client, 
     assert "belongs to the deleted one" in findings[0].text
 
 
-async def test_open_and_failed_intervals_are_told_apart_from_those_that_are_done(client, stream, tails, recorded):
+async def test_open_and_failed_intervals_are_distinguished_from_those_that_are_done(client, stream, tails, recorded):
     await recorded(*pairwise(tails[:4]))
     ledger = client.cut_ledger(stream.scope)
     await ledger.finish(Interval("ada", stream, "day 0"))

@@ -18,6 +18,7 @@ from aiopravega.ledger import (
     StoredCommit,
     WriteJob,
 )
+from aiopravega.ledger.commits.generations import earlier_of
 from aiopravega.names import StreamName
 
 
@@ -32,11 +33,11 @@ class Driver:
         self.sink = sink
         self.protocol = CommitProtocol(client.controller, ledger, visible_within=visible_within)
 
-    async def begin(self, write_id: str = "daily") -> WriteJob | CommitRecord:
-        return await self.protocol.begin(self.sink, write_id, uuid.uuid4())
+    async def begin(self, write_id: str = "daily", generation: int = 1) -> WriteJob | CommitRecord:
+        return await self.protocol.begin(self.sink, write_id, uuid.uuid4(), generation)
 
-    async def start(self, write_id: str = "daily") -> WriteJob:
-        job = await self.begin(write_id)
+    async def start(self, write_id: str = "daily", generation: int = 1) -> WriteJob:
+        job = await self.begin(write_id, generation)
         assert isinstance(job, WriteJob)
         return job
 
@@ -73,6 +74,7 @@ class Driver:
                 attempt=job.attempt,
                 partitions=tuple(partitions),
                 prepared_at=datetime.now(UTC),
+                earlier=earlier_of(job),
             ),
             job.replaces,
         )

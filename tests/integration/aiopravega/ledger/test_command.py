@@ -37,13 +37,32 @@ async def test_writes_are_listed(driver, command):
     code, text, _ = await command("show")
     assert code == 0
     header, first, second = text.splitlines()
-    assert header.split() == ["stream", "write", "id", "state", "prepared", "done", "partitions", "events", "bytes"]
+    heads = ["stream", "write", "id", "generation", "state", "prepared", "done", "partitions", "events", "bytes"]
+    assert header.split() == heads
     assert (str(driver.sink) in first, "first" in first, "done" in first) == (True, True, True)
     assert first.split()[-3:] == ["2", "2", "19"]
     assert "prepared" in second
 
     _, text, _ = await command("show", "--json", "--state", "prepared")
     assert [record["write_id"] for record in json.loads(text)] == ["second"]
+
+
+async def test_generations_are_listed_with_their_cuts(driver, command):
+    done = []
+    for generation in (1, 2):
+        job = await driver.start(generation=generation)
+        done.append(await driver.protocol.commit(job, await driver.write(b"a")))
+
+    _, text, _ = await command("show", "--write-id", "daily")
+    assert [line.split()[2:4] for line in text.splitlines()[1:3]] == [["1", "done"], ["2", "done"]]
+    assert [line for line in text.splitlines() if line.startswith(("start:", "end:"))] == [
+        f"{which}: {cut}" for record in done for which, cut in (("start", record.start), ("end", record.end))
+    ]
+
+    _, text, _ = await command("show", "--json")
+    found = json.loads(text)
+    assert [(record["generation"], record["start"]) for record in found] == [(1, done[0].start), (2, done[1].start)]
+    assert all("earlier" not in record for record in found)
 
 
 async def test_one_write_is_shown_with_its_transactions(driver, command):
@@ -56,7 +75,7 @@ async def test_one_write_is_shown_with_its_transactions(driver, command):
 
 
 @pytest.mark.usefixtures("partial")
-async def test_verification_says_how_writes_stand_and_what_to_do(driver, command):
+async def test_verification_reports_the_states_of_writes_and_what_to_do(driver, command):
     await driver.protocol.commit(await driver.start("done"), await driver.write(b"x"))
 
     code, text, _ = await command("verify")
@@ -69,7 +88,7 @@ async def test_verification_says_how_writes_stand_and_what_to_do(driver, command
     assert [write["standing"] for write in json.loads(text)] == ["done"]
 
 
-async def test_what_a_dead_driver_had_decided_can_be_finished_by_anybody(driver, command, events_in):
+async def test_what_a_dead_driver_had_decided_can_be_finished_by_any_process(driver, command, events_in):
     partitions = await driver.write(b"a", b"b")
     await driver.prepare(await driver.start("without a name of its own"), partitions)
     await driver.end(partitions[1], commit=True)
@@ -112,7 +131,7 @@ async def test_what_need_not_be_remembered_is_removed_unless_it_is_only_asked_fo
 
 
 @pytest.mark.usefixtures("partial")
-async def test_a_write_of_a_deleted_stream_needs_nobody(driver, client, command):
+async def test_a_write_of_a_deleted_stream_needs_no_decision(driver, client, command):
     await client.delete_stream(driver.sink.scope, driver.sink.stream)
 
     code, text, _ = await command("verify", "--json")
@@ -153,7 +172,7 @@ async def test_a_forgotten_write_can_be_declared_done(driver, command):
     assert (record.state, len(record.partitions)) == (CommitState.DONE, 2)
 
 
-async def test_a_write_can_be_forgotten_and_run_anew(driver, partial, command):
+async def test_a_write_can_be_forgotten_and_run_again(driver, partial, command):
     await command("resolve", "--write-id", "daily", "--forget", "--yes")
 
     job = await driver.begin()

@@ -12,6 +12,7 @@ import pytest
 
 from aiopravega import PravegaConfig
 from aiopravega.control import Controller
+from aiopravega.jobs.writes import finished_write
 from aiopravega.ledger import CommitProtocol, CommitRecord, CommitState
 from aiopravega.ledger.commits.commit_record import record_key
 
@@ -141,6 +142,14 @@ async def test_a_write_to_a_stream_that_was_made_again_is_let_be(driver, client,
     assert await next_write() == 0
     assert await driver.ledger.pending.of(driver.sink) == []
     assert await events_in() == []
+
+
+async def test_a_scheduler_that_looks_for_its_write_finishes_those_of_others(driver, client, events_in):
+    await driver.prepare(await driver.start("random"), await driver.write(b"a"))
+
+    assert await finished_write(client, driver.sink, "its own") is None
+
+    assert await events_in() == [b"a"]
 
 
 async def test_writes_to_other_streams_are_not_touched(make_driver, make_stream, next_write):

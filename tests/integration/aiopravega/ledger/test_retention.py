@@ -17,7 +17,7 @@ DAY = 24 * 3600.0
 def put(ledger, sink):
     """Puts a record of a write so many days ago, by the clock of the writer and by that of the servers.
 
-    `server` None: no server has told the time.
+    `server` None: no server has given the time.
     """
 
     async def put(write_id: str, days: float, *, server: float | None = -1, retain: float | None = 30, events: int = 1):
@@ -70,10 +70,10 @@ async def test_what_is_done_for_long_is_forgotten(driver, put, sweep, remembered
 async def test_each_write_is_remembered_for_as_long_as_it_says_itself(put, sweep, remembered):
     await put("a day", 2, retain=1)
     await put("a year", 300, retain=365)
-    await put("for ever", 3000, retain=None)
+    await put("forever", 3000, retain=None)
 
     assert await sweep() == 1
-    assert await remembered() == {"a year", "for ever"}
+    assert await remembered() == {"a year", "forever"}
 
 
 async def test_a_job_that_remembers_for_a_day_removes_nothing_of_others(driver, ledger, client, put, remembered):
@@ -89,7 +89,7 @@ async def test_a_job_that_remembers_for_a_day_removes_nothing_of_others(driver, 
 @pytest.mark.parametrize(
     ("writer", "server"),
     [(40, 0), (0, 40), (40, None)],
-    ids=["the writer's clock was behind", "the servers' clock was behind", "no server told the time"],
+    ids=["the writer's clock was behind", "the servers' clock was behind", "no server gave the time"],
 )
 async def test_one_wrong_clock_when_a_write_was_done_removes_nothing(put, sweep, remembered, writer, server):
     await put("young", writer, server=server)

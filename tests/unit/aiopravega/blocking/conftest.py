@@ -1,4 +1,4 @@
-"""Blocking forms of all objects of the asyncio API, of a cluster that nobody asks."""
+"""Blocking forms of all objects of the asyncio API, of a cluster that gets no requests."""
 
 import uuid
 from collections.abc import Iterator

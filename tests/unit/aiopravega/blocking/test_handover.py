@@ -1,4 +1,4 @@
-"""Single events cross to the loop's thread in batches: in order, within a bound, and what fails is told."""
+"""Single events cross to the loop's thread in batches: in order, within a bound, and failures are raised."""
 
 import asyncio
 import threading
@@ -120,7 +120,7 @@ def test_every_thread_has_its_events_in_order(sink):
         assert [event for event in sink.events if event.startswith(name.encode())] == events[name]
 
 
-def test_an_event_that_nobody_follows_leaves_by_itself(sink):
+def test_a_single_event_is_sent_without_a_full_batch(sink):
     sink.add(b"alone")
     assert sink.accepted.wait(SECONDS)
     assert sink.events == [b"alone"]
@@ -137,7 +137,7 @@ def test_what_waits_is_bounded(sink):
     assert sink.at_once <= MOST_BATCHES
 
 
-def test_an_event_is_what_it_was_when_it_was_written(sink):
+def test_an_event_keeps_its_bytes_from_the_time_of_its_write(sink):
     buffer = bytearray(b"before")
     sink.handover.add(buffer, None)
     buffer[:] = b"after!"
@@ -196,7 +196,7 @@ def test_a_writer_that_takes_no_events_says_so_at_the_first_one(sink):
         sink.add(b"late")
 
 
-def test_waiting_ends_when_what_was_there_is_written_whatever_comes_after(sink):
+def test_waiting_ends_when_the_earlier_events_are_written(sink):
     sink.close_gate()
     sink.add(b"first")
     waiting = threading.Thread(target=sink.finish)
@@ -207,7 +207,7 @@ def test_waiting_ends_when_what_was_there_is_written_whatever_comes_after(sink):
     assert sink.events[0] == b"first"
 
 
-def test_events_that_are_dropped_are_told_to_who_waits_for_them(sink):
+def test_callers_that_wait_for_dropped_events_get_an_error(sink):
     sink.close_gate()
     sink.add(b"dropped")
     waits = asyncio.run_coroutine_threadsafe(sink.handover.written(), sink.loop._loop)

@@ -48,11 +48,11 @@ def mistakes(client: PravegaClient, registry: SchemaRegistry, writer: EventWrite
     """What mypy must refuse: it reports a comment that silences nothing."""
     client.head("examples")  # type: ignore[call-arg]  # the stream is missing
     client.head("examples", 1)  # type: ignore[arg-type]  # a stream's name is a text
-    client.split(client.head("a", "b"))  # type: ignore[arg-type]  # a cut is no range
+    client.split(client.head("a", "b"))  # type: ignore[arg-type]  # a cut is not a range
     client.writer("examples", "orders", "me")  # type: ignore[call-arg]  # a writer's id is given by name
     writer.write("text")  # type: ignore[arg-type]  # an event is bytes
     registry.latest("orders", type=1)  # type: ignore[call-arg]  # there is no such argument
-    open_serializer(client, "orders")  # type: ignore[call-arg,arg-type]  # a client is no registry
+    open_serializer(client, "orders")  # type: ignore[call-arg,arg-type]  # a client is not a registry
 
 
 def test_this_module_is_for_mypy():

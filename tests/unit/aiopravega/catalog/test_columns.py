@@ -1,4 +1,4 @@
-"""Fields of schemas as columns to look at."""
+"""Fields of schemas as columns to show."""
 
 import json
 

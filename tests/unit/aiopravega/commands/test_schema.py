@@ -80,7 +80,7 @@ def test_proto_files_are_compiled(check):
     words = ["--old", "old.proto", "--new", "new.proto"]
     code, _, errors = check(*words, old_proto=old, new_proto=new)
     assert code == 2
-    assert "say by --type" in errors
+    assert "name that of the events by --type" in errors
     code, out, _ = check(*words, "--type", "User")
     assert code == 1
     assert "values-changed" in out
@@ -92,7 +92,7 @@ def test_proto_files_are_compiled(check):
         (["--new", "none.avsc"], "cannot read the schema none.avsc"),
         (["--new", "new.avsc", "--policy", "Sideways"], "no compatibility policy 'Sideways'"),
         (["--new", "bad.avsc"], "InvalidSchemaError"),
-        (["--new", "new.txt"], "is no schema by its ending"),
+        (["--new", "new.txt"], "does not have the ending of a schema"),
     ],
 )
 def test_what_cannot_work_is_exit_code_2(check, words, message):

@@ -1,4 +1,4 @@
-"""A controller that answers as a test tells it: real gRPC over real sockets, without Pravega after it."""
+"""A controller that answers as a test says: real gRPC over real sockets, without Pravega after it."""
 
 import datetime as dt
 from concurrent.futures import ThreadPoolExecutor

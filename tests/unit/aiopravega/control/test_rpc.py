@@ -73,7 +73,7 @@ async def test_a_controller_that_comes_later_is_found(serve, connect, caplog):
     assert await waiting
 
 
-async def test_nobody_listening_is_said_with_the_address(free_port, connect):
+async def test_a_missing_server_is_reported_with_the_address(free_port, connect):
     controller = connect(free_port, retry_timeout=0)
 
     with pytest.raises(errors.PravegaConnectionError, match=rf"tcp://127\.0\.0\.1:{free_port}.*controller is running"):
@@ -87,7 +87,7 @@ async def test_an_unknown_host_is_said_by_its_name(connect):
         await controller.scope_exists("s")
 
 
-async def test_connecting_to_nobody_ends_after_the_time_to_connect(free_port, connect):
+async def test_connecting_without_a_server_ends_after_the_time_to_connect(free_port, connect):
     with pytest.raises(errors.PravegaConnectionError, match=f"connect to the controller at .*:{free_port}"):
         await connect(free_port, connect_timeout=0.3).ping()
 
@@ -106,7 +106,7 @@ async def test_a_silent_server_is_left_after_the_time_of_a_request(silent_port, 
         await controller.scope_exists("s")
 
 
-async def test_who_may_not_look_at_a_scope_is_connected_all_the_same(serve, connect):
+async def test_an_account_without_rights_on_a_scope_can_still_connect(serve, connect):
     server = serve({"checkScopeExists": [(grpc.StatusCode.PERMISSION_DENIED, "Authorization failed")]})
 
     await connect(server.port).ping()
@@ -205,7 +205,7 @@ async def test_a_cancelled_call_leaves_the_connection_usable(serve, connect):
 async def test_closing_ends_calls_and_says_so(silent_port, connect):
     controller = connect(silent_port, request_timeout=60, retry_timeout=60)
     call = asyncio.create_task(controller.scope_exists("s"))
-    await asyncio.sleep(0)  # let it start; whether it has is all the same
+    await asyncio.sleep(0)  # let it start; it need not have started
     await controller.close()
     await controller.close()
 
@@ -276,7 +276,7 @@ async def test_a_lost_answer_to_a_scaling_does_not_make_it_fail(serve, connect):
         await controller.scale(STREAM, [SEGMENT], [(0.0, 0.4), (0.4, 1.0)], timeout=5)
 
 
-async def test_a_scaling_that_takes_too_long_is_a_timeout_that_says_it_goes_on(serve, connect):
+async def test_a_scaling_that_takes_too_long_is_a_timeout_that_says_it_continues(serve, connect):
     server = serve({"scale": [pb.ScaleResponse(status="STARTED", epoch=3)], "checkScale": [pb.ScaleStatusResponse()]})
 
     with pytest.raises(errors.PravegaTimeoutError, match=r"examples/orders.*continues"):
@@ -284,7 +284,7 @@ async def test_a_scaling_that_takes_too_long_is_a_timeout_that_says_it_goes_on(s
     assert pb.ScaleStatusRequest.FromString(server.calls("checkScale")[0]).epoch == 3
 
 
-async def test_a_ping_is_told_as_it_is_answered(serve, connect):
+async def test_a_ping_returns_its_answer(serve, connect):
     server = serve({"pingTransaction": [pb.PingTxnStatus(status="LEASE_TOO_LARGE"), pb.PingTxnStatus()]})
     controller = connect(server.port)
     txn = UUID(int=1)

@@ -18,7 +18,7 @@ Code = grpc.StatusCode
     ("code", "details", "error", "words"),
     [
         (Code.UNAUTHENTICATED, "", errors.AuthenticationError, "username and password"),
-        (Code.PERMISSION_DENIED, "Authorization failed", errors.PermissionDeniedError, "may not do this"),
+        (Code.PERMISSION_DENIED, "Authorization failed", errors.PermissionDeniedError, "do not allow this"),
         (Code.NOT_FOUND, "get entry: …", errors.StreamNotFoundError, "does not exist"),
         (Code.ALREADY_EXISTS, "", errors.AlreadyExistsError, "exists already"),
         (Code.INVALID_ARGUMENT, "no", errors.ConfigurationError, "an argument"),
@@ -144,7 +144,7 @@ async def test_a_refusal_names_what_it_is_about(serve, connect, call, method, an
          pb.KeyValueTableConfigResponse(status="TABLE_NOT_FOUND")),
     ],
 )  # fmt: skip
-async def test_what_is_so_already_is_false_and_no_error(serve, connect, call, method, answer):
+async def test_what_exists_already_is_false_and_not_an_error(serve, connect, call, method, answer):
     server = serve({method: [answer]})
 
     assert await call(connect(server.port)) is False

@@ -73,7 +73,7 @@ async def test_a_server_with_tls_is_noticed_by_a_plain_client(serve, connect, ce
 
 
 @pytest.mark.parametrize("verify_hostname", [True, False])
-async def test_nobody_listening_is_no_matter_of_tls(connect, certificate, verify_hostname):
+async def test_a_missing_server_is_not_an_error_of_tls(connect, certificate, verify_hostname):
     ca_file = str(certificate(LOCAL).ca_file)
 
     with pytest.raises(errors.PravegaConnectionError, match="controller is running"):

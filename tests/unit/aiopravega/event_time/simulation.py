@@ -73,7 +73,7 @@ class World:
     def _leave(self) -> None:
         staying = [writer for writer in self.writers if writer.alive]
         if len(staying) > 1:
-            # Its last note is newer than all that it wrote: one that the marks have come to already is not looked at.
+            # Its last note is newer than all that it wrote: a note that the marks have reached already is ignored.
             self._note_of(staying[0])
             staying[0].noted = max(staying[0].noted, staying[0].newest + 1)
             staying[0].alive = False

@@ -63,7 +63,7 @@ def test_neighbours_that_filter_share_no_event_and_miss_none(world, edges):
 
 @settings(max_examples=EXAMPLES)
 @given(WORLDS)
-def test_no_event_behind_a_mark_is_older_than_its_lower_time(world):
+def test_no_event_after_a_mark_is_older_than_its_lower_time(world):
     for mark in world.marks:
         behind = Counter(t for times in world.events.values() for t in times) - Counter(world.times_between(None, mark))
         assert all(time >= mark.lower for time in behind)
@@ -96,11 +96,11 @@ def test_a_time_between_marks_is_complete_at_the_later_one():
     assert answer(10, None, FIRST, None) == CutAt(10, Reach.COMPLETE, FIRST.cut, 10, 15)
 
 
-def test_a_time_behind_the_last_mark_is_not_complete_yet():
+def test_a_time_after_the_last_mark_is_not_complete_yet():
     found = answer(21, LATER, None, None)
 
     assert found == CutAt(21, Reach.NOT_YET, None, 20, 25)
-    with pytest.raises(NotYetError, match="not complete up to event time 21 yet: its last watermark is of 20"):
+    with pytest.raises(NotYetError, match="not complete up to event time 21 yet: its last watermark is at 20"):
         found.required()
 
 
@@ -108,7 +108,7 @@ def test_a_time_before_the_first_mark_is_before_the_history():
     found = answer(9, None, FIRST, None)
 
     assert found == CutAt(9, Reach.BEFORE_HISTORY, None, 10, 15)
-    with pytest.raises(BeforeHistoryError, match="time 9 is before the first watermark of the stream, which is of 10"):
+    with pytest.raises(BeforeHistoryError, match="time 9 is before the first watermark of the stream, which is at 10"):
         found.required()
 
 

@@ -36,11 +36,11 @@ def test_marks_of_a_real_controller_are_read(mark):
 
 
 @pytest.mark.parametrize("mark", MARKS[:3], ids=[mark["note"] for mark in MARKS[:3]])
-def test_a_mark_that_is_cut_off_or_too_long_is_none(mark):
+def test_a_mark_that_is_cut_off_or_too_long_is_refused(mark):
     data = bytes.fromhex(mark["hex"])
 
     for wrong in (*(data[:length] for length in range(len(data))), data + b"\0", b"\1" + data[1:]):
-        with pytest.raises(ProtocolError, match="marks of examples/orders is no watermark"):
+        with pytest.raises(ProtocolError, match="marks of examples/orders is not a watermark"):
             Watermark.parse(wrong, STREAM)
 
 
@@ -58,12 +58,12 @@ def test_a_mark_is_before_a_cut_that_has_passed_all_of_its_positions():
     assert not MARK.is_before(cut(s0e0=100, s1e0=199))
 
 
-def test_a_mark_is_behind_a_cut_that_has_passed_none_of_its_positions():
+def test_a_mark_is_after_a_cut_that_has_passed_none_of_its_positions():
     assert MARK.is_behind(cut(s0e0=0, s1e0=200))
     assert not MARK.is_behind(cut(s0e0=101, s1e0=0))
 
 
-def test_a_segment_of_a_later_epoch_lies_behind_a_mark_and_one_of_an_earlier_epoch_before_it():
+def test_a_segment_of_a_later_epoch_lies_after_a_mark_and_one_of_an_earlier_epoch_before_it():
     later = Watermark(10, 20, {segment(2, 1): 0, segment(3, 1): 0})
 
     assert MARK.is_before(cut(s0e0=500, s2e1=0))
@@ -72,6 +72,6 @@ def test_a_segment_of_a_later_epoch_lies_behind_a_mark_and_one_of_an_earlier_epo
     assert not later.is_before(cut(s0e0=50, s1e0=60))
 
 
-def test_the_end_of_a_segment_lies_behind_every_position_in_it():
+def test_the_end_of_a_segment_lies_after_every_position_in_it():
     assert MARK.is_before(cut(s0e0=-1, s1e0=200))
     assert not MARK.is_behind(cut(s0e0=-1, s1e0=0))

@@ -84,8 +84,8 @@ def test_a_proto_file_is_compiled_with_its_imports(tmp_path) -> None:
     [
         ("a.avsc", "{", InvalidSchemaError, "is not JSON"),
         ("a.proto", "message", InvalidSchemaError, "cannot be compiled"),
-        ("a.desc", "nonsense", InvalidSchemaError, "no Protobuf descriptor set"),
-        ("a.txt", "", ConfigurationError, "no schema by its ending"),
+        ("a.desc", "nonsense", InvalidSchemaError, "not a Protobuf descriptor set"),
+        ("a.txt", "", ConfigurationError, "does not have the ending of a schema"),
     ],
 )
 def test_a_file_that_is_no_schema_is_refused_by_its_name(tmp_path, name, content, error, said) -> None:

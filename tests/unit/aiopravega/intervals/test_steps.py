@@ -39,8 +39,8 @@ def test_days_are_those_of_the_zone():
 
 
 @pytest.mark.parametrize("text", ["1x", "d", "0d", "-1d", "1.5h", "month"])
-def test_what_is_no_step_is_refused(text):
-    with pytest.raises(ConfigurationError, match="is no step in time: a number and one of s, m, h, d, w, mo"):
+def test_what_is_not_a_step_is_refused(text):
+    with pytest.raises(ConfigurationError, match="is not a step in time: give a number and one of s, m, h, d, w, mo"):
         Step.parse(text)
 
 

@@ -1,4 +1,4 @@
-"""Errors that crossed processes as text, and which of them end a job for good."""
+"""Errors that crossed processes as text, and which of them end a job."""
 
 import logging
 

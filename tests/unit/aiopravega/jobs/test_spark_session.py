@@ -1,4 +1,4 @@
-"""What a job is told where Spark is not installed; sessions themselves are in the tests of the schedulers."""
+"""The errors of a job where Spark is not installed; sessions themselves are in the tests of the schedulers."""
 
 import sys
 

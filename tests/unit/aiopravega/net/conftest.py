@@ -23,7 +23,7 @@ class Peer:
         self.writer = writer
 
     async def receive(self) -> Any:
-        """The next command that is no keep-alive."""
+        """The next command that is not a keep-alive."""
         while True:
             kind, length = wire.parse_header(await self.reader.readexactly(wire.FRAME_HEADER))
             command = wire.decode(kind, await self.reader.readexactly(length))
@@ -56,7 +56,7 @@ Serve = Callable[..., Awaitable[Endpoint]]
 
 @pytest.fixture
 async def serve() -> AsyncIterator[Serve]:
-    """Starts servers that play a part for each connection, after the Hello if not told otherwise, and then close it.
+    """Starts servers that play a part for each connection, by default after the Hello, and then close it.
 
     What fails in a part fails the test.
     """

@@ -110,12 +110,12 @@ async def test_an_unknown_authority_asks_for_the_ca_file(serve, open_any, server
 
 async def test_a_certificate_for_another_name(serve, open_any, server_tls, client_tls):
     endpoint = await serve(stay, tls=server_tls)
-    # All of 127/8 is this machine, and the certificate bears 127.0.0.1 only.
+    # All of 127/8 is this machine, and the certificate contains 127.0.0.1 only.
     listener = Endpoint("127.0.0.2", endpoint.port)
     forwarding = await asyncio.start_server(lambda *ends: forward(endpoint, *ends), listener.host, listener.port)
 
     async with forwarding:
-        with pytest.raises(TlsError, match=r"127\.0\.0\.2.*use the name that it bears"):
+        with pytest.raises(TlsError, match=r"127\.0\.0\.2.*use a host name that it contains"):
             await open_any(listener, client_tls)
 
 

@@ -20,7 +20,7 @@ async def pool():
 
 
 class Store:
-    """A part to play that counts its connections and ends them when told."""
+    """A part to play that counts its connections and ends them on request."""
 
     def __init__(self):
         self.connections = 0
@@ -67,7 +67,7 @@ async def test_a_connection_that_is_lost_is_replaced_once(serve, pool):
     assert not replaced[0].closed
 
 
-async def test_a_failure_is_told_to_all_who_wait_and_not_remembered(serve, pool):
+async def test_a_failure_reaches_all_waiting_callers_and_is_not_remembered(serve, pool):
     attempts = 0
 
     async def play(peer):
@@ -118,7 +118,7 @@ async def test_the_time_limit_is_kept(serve):
     await pool.close()
 
 
-async def test_closing_ends_all_connections_for_good(serve):
+async def test_closing_ends_all_connections_forever(serve):
     pool = ConnectionPool(None, PATIENT)
     endpoint = await serve(Store())
     connection = await pool.get(endpoint)

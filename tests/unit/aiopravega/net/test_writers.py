@@ -15,12 +15,12 @@ MUCH = 96 * 1024 * 1024
 
 
 class Writer:
-    """Registers itself and collects what it is told."""
+    """Registers itself and collects its answers."""
 
     def __init__(self, connection):
         self.id = uuid.uuid4()
-        self.told: asyncio.Queue[Any] = asyncio.Queue()
-        self.request_id = connection.register_writer(self.id, self.told.put_nowait, self.told.put_nowait)
+        self.answers: asyncio.Queue[Any] = asyncio.Queue()
+        self.request_id = connection.register_writer(self.id, self.answers.put_nowait, self.answers.put_nowait)
 
 
 async def blocks_of(peer):
@@ -57,7 +57,7 @@ async def test_the_parts_of_a_block_arrive_as_one(connect, size):
         assert (await arrived.get()).last_event_number == number
 
 
-async def test_acknowledgements_reach_the_writer_whose_id_they_bear(connect):
+async def test_acknowledgements_reach_the_writer_whose_id_they_have(connect):
     async def play(peer):
         ends = [await anext(blocks_of(peer)) for _ in range(2)]
         for end in reversed(ends):
@@ -70,9 +70,9 @@ async def test_acknowledgements_reach_the_writer_whose_id_they_bear(connect):
     await connection.send(block(first, b"one", 10))
     await connection.send(block(second, b"two", 20))
 
-    assert (await first.told.get()).event_number == 10
-    assert isinstance(await first.told.get(), wire.InvalidEventNumber)
-    assert (await second.told.get()).event_number == 20
+    assert (await first.answers.get()).event_number == 10
+    assert isinstance(await first.answers.get(), wire.InvalidEventNumber)
+    assert (await second.answers.get()).event_number == 20
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,10 @@ async def test_failures_reach_the_writer_by_the_request_id_of_its_appends(connec
 
     await connection.send(block(writer, b"data", 1))
 
-    told = await writer.told.get()
-    assert type(told) is type(failure)
-    assert told.request_id == writer.request_id
-    assert other.told.empty()
+    answer = await writer.answers.get()
+    assert type(answer) is type(failure)
+    assert answer.request_id == writer.request_id
+    assert other.answers.empty()
 
 
 async def test_the_answer_to_a_set_up_belongs_to_its_request(connect):
@@ -115,10 +115,10 @@ async def test_the_answer_to_a_set_up_belongs_to_its_request(connect):
     setup = wire.SetupAppend(connection.next_request_id(), writer.id, "s", "")
 
     assert (await connection.request(setup, PATIENT)).last_event_number == 41
-    assert writer.told.empty()
+    assert writer.answers.empty()
 
 
-async def test_a_writer_that_has_gone_is_told_nothing(connect):
+async def test_a_writer_that_has_gone_gets_nothing(connect):
     async def play(peer):
         gone = await anext(blocks_of(peer))
         peer.send(wire.DataAppended(gone.writer_id, 1), wire.SegmentIsSealed(gone.request_id, "s"))
@@ -133,8 +133,8 @@ async def test_a_writer_that_has_gone_is_told_nothing(connect):
     connection.unregister_writer(gone.id)
     await connection.send(block(stays, b"two", 2))
 
-    assert (await stays.told.get()).event_number == 2
-    assert gone.told.empty()
+    assert (await stays.answers.get()).event_number == 2
+    assert gone.answers.empty()
 
 
 async def test_all_writers_learn_that_the_connection_is_lost(connect):
@@ -146,18 +146,18 @@ async def test_all_writers_learn_that_the_connection_is_lost(connect):
     await connection.send(block(writers[0], b"data", 1))
 
     for writer in writers:
-        assert isinstance(await writer.told.get(), PravegaConnectionError)
-        assert writer.told.empty()
+        assert isinstance(await writer.answers.get(), PravegaConnectionError)
+        assert writer.answers.empty()
 
 
-async def test_a_writer_that_comes_too_late_learns_it_at_once(connect):
+async def test_a_writer_that_comes_too_late_gets_the_error_at_once(connect):
     async def play(peer):
         await peer.closed()
 
     connection = await connect(play)
     await connection.close()
 
-    assert isinstance(Writer(connection).told.get_nowait(), PravegaConnectionError)
+    assert isinstance(Writer(connection).answers.get_nowait(), PravegaConnectionError)
 
 
 # --- back-pressure ------------------------------------------------------------------------------------------

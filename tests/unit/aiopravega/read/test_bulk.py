@@ -70,7 +70,7 @@ def test_a_range_comes_as_whole_events_with_their_offsets(serve):
     assert read(reader, 0, len(CONTENT)) == at_offsets(EVENTS)
 
 
-def test_a_range_may_start_and_end_behind_any_event(serve):
+def test_a_range_may_start_and_end_after_any_event(serve):
     _, reader = serve(CONTENT)
     (start, _), (end, _) = at_offsets(EVENTS)[20], at_offsets(EVENTS)[150]
 
@@ -160,7 +160,7 @@ def test_an_event_beyond_the_limit_is_refused_before_there_is_a_buffer_for_it(se
     assert len(store.requests) < 20
 
 
-def test_an_event_that_goes_on_behind_the_range_is_refused_before_there_is_a_buffer_for_it(serve):
+def test_an_event_that_continues_after_the_range_is_refused_before_there_is_a_buffer_for_it(serve):
     content = framed([b"small"]) + wire.event_header(wire.LARGEST_EVENT) + bytes(100 * KB)
     _, reader = serve(content)
 
@@ -193,7 +193,7 @@ def test_any_sizes_give_the_same_events(serve, lengths, block_bytes, request_byt
     assert found == at_offsets(events)
 
 
-def test_a_connection_lost_within_an_answer_is_made_anew_where_it_stopped(serve):
+def test_a_connection_lost_within_an_answer_is_made_again_where_it_stopped(serve):
     def lost_once(store, request):
         if store.connections == 1 and request.offset == 5 * KB:
             return [store.answer(request)[:300], None]
@@ -208,7 +208,7 @@ def test_a_connection_lost_within_an_answer_is_made_anew_where_it_stopped(serve)
     assert [request.offset for request in store.requests].count(0) == 1
 
 
-def test_a_connection_lost_behind_the_data_of_an_answer_counts_its_bytes_once(serve):
+def test_a_connection_lost_after_the_data_of_an_answer_counts_its_bytes_once(serve):
     def lost_before_the_request_id(store, request):
         whole = store.answer(request)
         return [whole[:-4], None] if store.connections <= 3 else [whole]
@@ -233,7 +233,7 @@ def test_a_token_that_expires_is_replaced(serve):
     assert {request.delegation_token for request in store.requests} == {"token 1", "token 2"}
 
 
-def test_a_segment_that_moves_is_looked_for_again(serve):
+def test_a_segment_that_moves_is_located_again(serve):
     def moved(store, request):
         if store.connections == 1 and request.offset >= 2 * KB:
             return [wire.encode(wire.WrongHost(request.request_id, NAME, "elsewhere:1"))]
@@ -295,17 +295,17 @@ def test_a_server_that_hangs_up_is_given_up_after_the_retry_timeout(serve):
     assert store.connections > 1
 
 
-def test_bytes_that_nobody_asked_for_are_refused(serve):
+def test_bytes_that_were_not_requested_are_refused(serve):
     def shifted(_, request):
         return [wire.encode(wire.SegmentRead(NAME, request.offset + 1, False, False, b"?", request.request_id))]
 
     _, reader = serve(CONTENT, shifted)
 
-    with pytest.raises(ProtocolError, match="nobody asked for"):
+    with pytest.raises(ProtocolError, match="was not asked for"):
         read(reader, 0, len(CONTENT))
 
 
-def test_a_range_that_goes_on_behind_a_sealed_segment_is_refused(serve):
+def test_a_range_that_continues_after_a_sealed_segment_is_refused(serve):
     _, reader = serve(CONTENT)
 
     with pytest.raises(InvalidRangeError, match=f"{NAME} ends at offset {len(CONTENT)}"):

@@ -1,4 +1,4 @@
-"""Pointers to events have the Java client's text form; whatever is none is refused before a server is asked."""
+"""Pointers to events have the Java client's text form; other texts are refused before a server is asked."""
 
 import pytest
 from hypothesis import given

@@ -111,13 +111,13 @@ def test_a_value_that_does_not_fit_is_refused(form, value, said):
 @pytest.mark.parametrize(
     ("form", "payload", "said"),
     [
-        (USER, b"", "no datum of its Avro schema"),
-        (USER, b"\x0e\x0aali", "no datum of its Avro schema"),
+        (USER, b"", "not a datum of its Avro schema"),
+        (USER, b"\x0e\x0aali", "not a datum of its Avro schema"),
         (USER, b"\x0e\x02aX", "bytes follow the end"),
         (ANYTHING, b"{} {}", "bytes follow the end|not JSON"),
         (ANYTHING, b'{"a"', "not JSON"),
         (ANYTHING, b'"\xff"', "not JSON"),
-        (MOMENT, b"\x08", "no message of type google.protobuf.Timestamp"),
+        (MOMENT, b"\x08", "not a message of type google.protobuf.Timestamp"),
         (JsonFormat('{"type":"integer"}', "number", validate=True), b'"x"', "does not fit its JSON Schema"),
         (JsonFormat('{"$ref":"#/$defs/x"}', "number", validate=True), b"1", "refers to what is not in it"),
         (JsonFormat('{"$ref":"http://127.0.0.1:9/x"}', "number", validate=True), b"1", "refers to what is not in it"),
@@ -136,12 +136,12 @@ def test_a_payload_that_does_not_fit_is_malformed(form, payload, said):
         (lambda: AvroFormat('"demo.Unknown"'), "cannot be parsed"),
         (lambda: JsonFormat("{", "a"), "not JSON"),
         (lambda: JsonFormat("[]", "a"), "not an object"),
-        (lambda: JsonFormat('{"type":"nonsense"}', "a", validate=True), "the JSON Schema is none"),
+        (lambda: JsonFormat('{"type":"nonsense"}', "a", validate=True), "the JSON Schema is not valid"),
         (lambda: ProtobufFormat.of_descriptors(b"nonsense"), "not a descriptor set"),
         (lambda: ProtobufFormat.of_descriptors(b""), "has the messages none"),
     ],
 )
-def test_a_schema_that_is_none_is_refused(make, said):
+def test_a_schema_that_is_not_valid_is_refused(make, said):
     with pytest.raises((ConfigurationError, InvalidSchemaError), match=said):
         make()
 
@@ -198,7 +198,7 @@ def test_models_of_pydantic_are_checked_on_both_sides():
     assert form.info.type == "User"
     with pytest.raises(ConfigurationError, match="it is dict"):
         form.writer()({"id": 7})
-    with pytest.raises(MalformedEventError, match="it is no User"):
+    with pytest.raises(MalformedEventError, match="it is not a User"):
         form.reader()(b'{"id":"x"}')
 
 

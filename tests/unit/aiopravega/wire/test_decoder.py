@@ -47,7 +47,7 @@ def test_a_frame_that_comes_byte_by_byte(command):
     assert feed(decoder, frame[-1:]) == [command]
 
 
-def test_a_frame_with_the_beginning_of_the_next_one_behind_it(command):
+def test_a_frame_with_the_beginning_of_the_next_one_after_it(command):
     decoder = wire.FrameDecoder()
     following = wire.encode(wire.Hello(16, 5))
 

@@ -18,7 +18,7 @@ def test_a_header_is_a_zero_and_the_length():
     assert wire.event_header(0x01_02_03).hex() == "0000000000010203"
 
 
-def test_frames_start_one_behind_the_other():
+def test_frames_start_one_after_the_other():
     assert wire.scan_frames(framed(b"a", b"", b"ccc"), 0, 28) == ([0, 9, 17], 28)
 
 
@@ -42,7 +42,7 @@ def test_what_is_cut_off_at_the_end_is_left_over():
         assert wire.scan_frames(data, 0, end) == ([0], 13)
 
 
-def test_only_what_lies_between_start_and_end_is_looked_at():
+def test_only_what_lies_between_start_and_end_is_scanned():
     data = b"\xff" * 5 + framed(b"a", b"b") + b"\xff" * 20
 
     assert wire.scan_frames(data, 5, 23) == ([5, 14], 23)
@@ -84,7 +84,7 @@ def test_half_a_header_does_not_say_how_long_its_frame_is():
         "8000000000000000",
     ],
 )
-def test_what_cannot_be_a_header_is_refused_with_its_place(header):
+def test_what_cannot_be_a_header_is_refused_with_its_position(header):
     data = framed(b"good") + bytes.fromhex(header) + b"more"
 
     with pytest.raises(MalformedEventError, match="no event starts at 12") as refused:

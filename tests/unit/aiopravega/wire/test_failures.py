@@ -20,7 +20,7 @@ SEGMENT = "examples/orders/0.#epoch.0"
         (wire.SegmentAttributeUpdated(1, False), errors.AlreadyExistsError, False, "to be absent"),
         (wire.TableKeyBadVersion(1, SEGMENT), errors.TableConflictError, False, "version"),
         (wire.TableKeyDoesNotExist(1, SEGMENT), errors.TableConflictError, False, "version"),
-        (wire.TableSegmentNotEmpty(1, SEGMENT), errors.ProtocolError, False, "entries"),
+        (wire.TableSegmentNotEmpty(1, SEGMENT), errors.ProtocolError, False, "not empty"),
         (wire.AuthTokenCheckFailed(1, "", 1), errors.TokenExpiredError, True, "expired"),
         (wire.AuthTokenCheckFailed(1, "", 0), errors.AuthenticationError, False, "check the credentials"),
         (wire.AuthTokenCheckFailed(1), errors.AuthenticationError, False, "check the credentials"),

@@ -1,7 +1,7 @@
 """Appends to a scripted segment store that loses connections and answers: each block gets in once, or it is said why.
 
 The scripted store keeps what it takes the way a real one does: a block counts when its end arrived, and every set-up
-is told the last event number.
+gets the last event number.
 """
 
 import asyncio

@@ -156,5 +156,5 @@ async def test_of_a_segment_that_is_not_there_it_is_said(parent, event):
 async def test_of_a_segment_that_was_removed_during_the_merge_nothing_is_claimed(parent, event):
     parent.script.append(VANISH)
 
-    with pytest.raises(StreamTruncatedError, match="cannot be told"):
+    with pytest.raises(StreamTruncatedError, match="known whether the stream has the event"):
         await event.write_to(SEGMENT)

@@ -1,4 +1,4 @@
-"""Decoding as a read sees it: headers and codecs of Java's serializers, and what becomes of malformed events."""
+"""Decoding as a read sees it: headers and codecs of Java's serializers, and what it does with malformed events."""
 
 import json
 import logging
@@ -59,13 +59,13 @@ def test_what_java_wrote_is_read(event, payloads):
     assert [column.to_pylist() for column in block.columns] == [[7] * 3, ["alice"] * 3]
 
 
-def test_encoding_ids_are_told_from_events_without_header(payloads):
+def test_encoding_ids_are_distinguished_from_events_without_header(payloads):
     events = payloads(b"\x01\x00\x00\x01\x02x", b"", b"\x01\x00\x00", b"{}", b"\x01\xff\xff\xff\xff", b"\x01\0\0\0\0")
 
     assert encoding_ids(events).tolist() == [258, NO_HEADER, NO_HEADER, NO_HEADER, NO_HEADER, 0]
 
 
-def test_a_payload_that_does_not_unpack_is_told(payloads):
+def test_a_payload_that_does_not_unpack_is_reported(payloads):
     packed = bytes.fromhex(VECTORS["events"][4]["hex"])[5:]
 
     decoder = Unpacking(codec_named("application/x-gzip"), JsonTarget(COLUMNS).decoder(None))

@@ -1,4 +1,4 @@
-"""Filters: what they leave of segments and pieces, and what Spark still has to look at."""
+"""Filters: what they leave of segments and pieces, and what Spark still has to filter."""
 
 import pytest
 from pyspark.sql.datasource import (
@@ -60,7 +60,7 @@ EVERYTHING = left()
         (IsNotNull(("segment_id",)), EVERYTHING),
     ],
 )
-def test_a_filter_on_what_segments_have_in_common_is_answered_for_good(one, expected):
+def test_a_filter_on_what_segments_have_in_common_is_answered_completely(one, expected):
     assert left(one) == expected
     assert Pushed().take([one], COLUMNS) == []
 

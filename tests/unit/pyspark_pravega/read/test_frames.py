@@ -76,7 +76,7 @@ def test_headers_inside_events_are_not_taken_for_frames():
 
 @pytest.mark.parametrize("good", [0, 10, 5_000])
 @pytest.mark.parametrize("header", [b"\xff" * 8, b"\0\0\0\1" + bytes(4), (wire.LARGEST_EVENT + 1).to_bytes(8, "big")])
-def test_what_is_no_header_is_refused_with_its_place(good, header):
+def test_what_is_not_a_header_is_refused_with_its_position(good, header):
     before = bytes(framed([50] * good))
     buffer = memoryview(before + header + bytes(100))
 

@@ -56,7 +56,7 @@ def test_a_cut_of_another_stream_is_refused():
         Offset.from_json({"version": 1, "examples/a": cut(B, 8).to_text()}, (A,))
 
 
-@pytest.mark.parametrize(("version", "told"), [({}, "of no version"), ({"version": 2}, "of version 2")])
-def test_an_offset_of_another_release_is_refused_with_its_version(version, told):
-    with pytest.raises(InvalidStreamCutError, match=rf"{told}: .* reads version 1\. .* checkpointLocation of its own"):
+@pytest.mark.parametrize(("version", "shown"), [({}, "of no version"), ({"version": 2}, "of version 2")])
+def test_an_offset_of_another_release_is_refused_with_its_version(version, shown):
+    with pytest.raises(InvalidStreamCutError, match=rf"{shown}: .* reads version 1\. .* checkpointLocation of its own"):
         Offset.from_json({**version, "examples/a": cut(A, 8).to_text()}, (A,))

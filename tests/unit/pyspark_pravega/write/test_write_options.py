@@ -133,3 +133,33 @@ def test_secrets_are_in_no_text_of_the_options() -> None:
 
     assert "hush-hush" not in repr(options)
     assert "hush-hush" not in str(options)
+
+
+def test_a_write_is_of_the_first_generation_unless_it_says_which() -> None:
+    assert parse().rebuild == 1
+    assert parse(write_id="daily", rebuild="2").rebuild == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"write_id": "daily", "rebuild": "0"}, "'rebuild' is 0, but must be at least 1"),
+        ({"write_id": "daily", "rebuild": "1.5"}, "'rebuild' is '1.5', but must be a whole number"),
+        ({"rebuild": "2"}, "'rebuild' needs option 'write_id'"),
+        ({"rebuild": "2", "writer_mode": "at_least_once"}, "'rebuild' needs exactly_once=true"),
+    ],
+)
+def test_a_generation_that_cannot_be_is_refused(options: dict[str, str], complaint: str) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        parse(**options)
+
+
+def test_a_streaming_query_has_no_generations_and_is_told_what_to_do() -> None:
+    with pytest.raises(ConfigurationError, match="'rebuild' is for spark.write: .*foreachBatch.*new checkpoint"):
+        WriteOptions.parse(NEEDED | {"rebuild": "2"}, streaming=True)
+
+
+def test_a_streaming_query_cannot_refuse_what_spark_repeats() -> None:
+    assert parse(on_written="fail").on_written == "fail"
+    with pytest.raises(ConfigurationError, match="'on_written' is 'fail', but Spark repeats .* use 'verify'"):
+        WriteOptions.parse(NEEDED | {"on_written": "fail"}, streaming=True)

@@ -1,4 +1,4 @@
-"""Candidates: where the schema that a gate looks at comes from."""
+"""Candidates: the sources of the schema that a gate checks."""
 
 from pathlib import Path
 from typing import Any
@@ -48,9 +48,9 @@ async def resolve(
         registry: where the schemas of other streams are.
         source: a `SchemaInfo`; the path of a file; a class, or its dotted name; a schema of Spark or Arrow; another
             stream as a `StreamName`, or as the text `pravega://scope/stream`.
-        stream: for whose events it is.
-        type_name: of the schema; by default see where it comes from. Columns get the type that the group has, or else
-            the stream's name.
+        stream: the stream of the events.
+        type_name: of the schema; by default the source's own. Columns get the type that the group has, or else the
+            stream's name.
         kind: what columns become, Avro or JSON; by default the group's format, or else Avro.
         group: the stream's group, if it has one.
 
@@ -76,7 +76,7 @@ async def resolve(
         name = type_name or await _type_in(registry, group) or stream.stream
         return from_columns(source, name, kind or of_group or SchemaFormat.AVRO)
     raise ConfigurationError(
-        f"no schema comes from {type(source).__name__}: give a file, a class, a schema of Spark or Arrow, or a stream"
+        f"{type(source).__name__} is no source of a schema: give a file, a class, a schema of Spark or Arrow, a stream"
     )
 
 

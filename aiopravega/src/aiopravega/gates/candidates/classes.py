@@ -21,13 +21,13 @@ def from_class(source: type, type_name: str | None = None) -> SchemaInfo:
     """The schema of a class: a pydantic model, a dataclass, or a message that protoc generated.
 
     Raises:
-        ConfigurationError: it is none of them, or has a field that JSON Schema cannot say.
+        ConfigurationError: it is none of them, or has a field that JSON Schema cannot express.
     """
     if issubclass(source, Message):
         return ProtobufFormat(source).info
     if not (issubclass(source, BaseModel) or dataclasses.is_dataclass(source)):
         raise ConfigurationError(
-            f"{source.__qualname__} has no schema: it is no pydantic model, dataclass or Protobuf message"
+            f"{source.__qualname__} has no schema: it is not a pydantic model, dataclass or Protobuf message"
         )
     try:
         document = TypeAdapter(source).json_schema()

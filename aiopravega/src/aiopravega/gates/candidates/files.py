@@ -36,7 +36,7 @@ def from_file(path: str | Path, type_name: str | None = None) -> SchemaInfo:
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
-        raise ConfigurationError(f"{file} is no schema by its ending: use {', '.join(sorted(SUFFIXES))}")
+        raise ConfigurationError(f"{file} does not have the ending of a schema: use {', '.join(sorted(SUFFIXES))}")
     try:
         data = file.read_bytes()
     except OSError as error:
@@ -86,7 +86,7 @@ def protobuf_schema(data: bytes, type_name: str | None, what: str) -> SchemaInfo
         files = None
     if not files:
         raise InvalidSchemaError(
-            f"{what} is no Protobuf descriptor set: make one with protoc --include_imports --descriptor_set_out"
+            f"{what} is not a Protobuf descriptor set: make one with protoc --include_imports --descriptor_set_out"
         )
     messages = [[f"{file.package}.{one.name}".lstrip(".") for one in file.message_type] for file in files]
     known = [name for of_file in messages for name in of_file]
@@ -110,9 +110,9 @@ def _compiled(file: Path) -> bytes:
 
 
 def _compiler() -> list[str]:
-    found = shutil.which("protoc")
-    if found is not None:
-        return [found]
+    protoc = shutil.which("protoc")
+    if protoc is not None:
+        return [protoc]
     if importlib.util.find_spec("grpc_tools") is not None:
         return [sys.executable, "-m", "grpc_tools.protoc"]
     raise ConfigurationError(

@@ -5,19 +5,21 @@ It stores and finds records. What they mean, and the transactions in them, is th
 """
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 from aiopravega.control import Controller
+from aiopravega.cuts import StreamCut
 from aiopravega.errors import (
     ConfigurationError,
     LedgerError,
+    PermissionDeniedError,
     PravegaError,
     TableConflictError,
     WriteSupersededError,
 )
-from aiopravega.ledger.commits.commit_record import KEY_LENGTH, CommitRecord, StoredCommit, record_key
+from aiopravega.ledger.commits.commit_record import KEY_LENGTH, LONGEST_CUT, CommitRecord, StoredCommit, record_key
 from aiopravega.ledger.commits.keeper import Keepers, LeaseKeeper
 from aiopravega.ledger.commits.mark import mark
 from aiopravega.ledger.commits.notes import LeaseNotes
@@ -30,6 +32,7 @@ from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
 
 logger = logging.getLogger(__name__)
+Tail = Callable[[StreamName], Awaitable[StreamCut]]
 
 # Pravega's table names have letters, digits, dots and hyphens.
 DEFAULT_TABLE = "commit-ledger"
@@ -52,12 +55,16 @@ def ledger_name(text: str | None, scope: str) -> tuple[str, str]:
 
 
 class CommitLedger:
-    """The records of writes in the table `scope/table`; made by `PravegaClient.commit_ledger`."""
+    """The records of writes in the table `scope/table`; made by `PravegaClient.commit_ledger`.
+
+    `tail` finds the cut after the last event of a stream.
+    """
 
     def __init__(
         self,
         controller: Controller,
         store: SegmentStore,
+        tail: Tail,
         scope: str,
         table: str = DEFAULT_TABLE,
         keepers: Keepers | None = None,
@@ -65,6 +72,7 @@ class CommitLedger:
         self.scope = scope
         self.table = table
         self._controller = controller
+        self._tail = tail
         self._keepers = keepers or Keepers()
         self._table = KeyValueTable(controller, store, scope, table)
 
@@ -76,8 +84,11 @@ class CommitLedger:
         """
         return await self._controller.create_table(self.scope, self.table, _PARTITIONS, KEY_LENGTH)
 
-    async def mark(self, stream: StreamName, *, adopt: bool = False) -> None:
+    async def mark(self, stream: StreamName, *, adopt: bool = False) -> str | None:
         """Mark a stream as one whose writes this ledger remembers, or check the mark; `adopt` replaces another one.
+
+        Returns:
+            Why the stream could not be marked, for a warning; None: it is marked.
 
         Raises:
             WrongLedgerError: another ledger remembers its writes, or this one was emptied since.
@@ -86,7 +97,7 @@ class CommitLedger:
             LedgerError: the ledger's identity is not one that this release makes.
         """
         name = f"{self.scope}/{self.table}"
-        await mark(self._controller, stream, await self._identity(), name, adopt=adopt)
+        return await mark(self._controller, stream, await self._identity(), name, adopt=adopt)
 
     async def _identity(self) -> UUID:
         """What tells this ledger from all others, also from earlier ones of its name."""
@@ -105,6 +116,15 @@ class CommitLedger:
                 f"the identity of the commit ledger {self.scope}/{self.table} is {found.value[:40]!r}, which this "
                 "release does not understand: use the release that made the ledger, or another table"
             ) from None
+
+    async def tail(self, sink: StreamName) -> str | None:
+        """Where a stream ends, for a record; None: an account that may write may not ask, or the text is too long."""
+        try:
+            text = (await self._tail(sink)).to_text()
+        except PermissionDeniedError as error:
+            logger.warning("where in %s a write is will not be recorded: %s", sink, error)
+            return None
+        return text if len(text) <= LONGEST_CUT else None
 
     @property
     def sweeper(self) -> Sweeper:
@@ -192,21 +212,34 @@ class CommitLedger:
         key = record_key(record.sink, record.write_id)
         return StoredCommit(record, await self._table.replace(key, record.to_json(), stored.version))
 
+    async def forget_newest(self, stored: StoredCommit) -> None:
+        """Forget the newest generation of a write, which must not have changed; it can then be written again.
+
+        Raises:
+            TableConflictError: it has changed.
+        """
+        if stored.record.earlier:
+            await self.amend(stored, stored.record.generations[-2])
+        else:
+            await self.forget(stored)
+
     async def forget(self, stored: StoredCommit) -> None:
-        """Remove a record, which must not have changed: the write can then happen again.
+        """Remove a record with all generations, which must not have changed: the write can then happen again.
 
         Raises:
             TableConflictError: it has changed.
         """
         await self._table.remove(record_key(stored.record.sink, stored.record.write_id), stored.version)
 
-    async def finish(self, stored: StoredCommit) -> StoredCommit:
+    async def finish(self, stored: StoredCommit, end: str | None = None) -> StoredCommit:
         """Mark a record done, after all its transactions are committed; harmless if somebody else has done it.
+
+        `end` is the text of the cut where the stream ends, if all is visible.
 
         Raises:
             WriteSupersededError: another attempt has replaced the record meanwhile.
         """
-        record = stored.record.done(datetime.now(UTC))
+        record = stored.record.done(datetime.now(UTC), end)
         try:
             finished = await self.amend(stored, record)
         except TableConflictError:

@@ -12,8 +12,9 @@ from enum import StrEnum
 from typing import Any, Final, Literal, Self
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import LedgerError
 from aiopravega.ledger.commits.fingerprint import Fingerprint
 from aiopravega.names import StreamName
@@ -23,6 +24,10 @@ _READ_VERSIONS: Final = (1, RECORD_VERSION)
 KEY_LENGTH = hashlib.sha256().digest_size
 # Values of Pravega's tables are at most 1 MiB less 8 KiB for the key (`TableSegment.MAXIMUM_VALUE_LENGTH`).
 LARGEST_RECORD = 1024 * 1024 - 8192
+# The text of a cut that a record takes: that of a stream of some thousands of segments.
+LONGEST_CUT: Final = 32 * 1024
+# What a record grows by when it is done: its end, and the time.
+_GROWTH: Final = LONGEST_CUT + 1024
 
 
 class CommitState(StrEnum):
@@ -58,6 +63,10 @@ class CommitRecord(BaseModel):
     `by` is who decided it. What a person has decided about is `resolved`: then it need not be what the job would
     write. `retain` is for how many seconds it is remembered after it is done, None: for ever. `witnessed_at` is a
     time of the servers' clock before it was decided.
+
+    `start` and `end` are texts of the cuts between which its events are: the stream's tail before it was decided, and
+    after all was visible; None: nobody has noted that. `earlier` are the records of the earlier generations of the
+    write, the first one first.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -75,6 +84,43 @@ class CommitRecord(BaseModel):
     resolved: bool = False
     retain: float | None = Field(default=None, gt=0)
     witnessed_at: AwareDatetime | None = None
+    start: str | None = None
+    end: str | None = None
+    earlier: tuple["CommitRecord", ...] = ()
+
+    @model_validator(mode="after")
+    def _check_earlier(self) -> Self:
+        for record in self.earlier:
+            same = (record.sink, record.incarnation, record.write_id) == (self.sink, self.incarnation, self.write_id)
+            if not same or record.earlier or record.state is not CommitState.DONE:
+                raise ValueError(f"{record.name} of attempt {record.attempt} is no earlier generation of {self.name}")
+        return self
+
+    @property
+    def generation(self) -> int:
+        """Which generation of the write it is, from 1 on."""
+        return len(self.earlier) + 1
+
+    @property
+    def generations(self) -> "tuple[CommitRecord, ...]":
+        """All generations of the write up to this one, the first one first."""
+        older = (record.model_copy(update={"earlier": self.earlier[:i]}) for i, record in enumerate(self.earlier))
+        return (*older, self)
+
+    @property
+    def cuts(self) -> StreamCutRange | None:
+        """Between which its events are, and perhaps others that were written meanwhile; None: nobody has noted it.
+
+        An end that is not bounded was not noted.
+
+        Raises:
+            InvalidStreamCutError: the record is damaged.
+        """
+        if self.start is None and self.end is None:
+            return None
+        return StreamCutRange(
+            *(UNBOUNDED if text is None else StreamCut.from_text(text) for text in (self.start, self.end))
+        )
 
     @property
     def fingerprint(self) -> Fingerprint | None:
@@ -109,22 +155,22 @@ class CommitRecord(BaseModel):
     @property
     def name(self) -> str:
         """What the record is about, for messages."""
-        return f"write {self.write_id!r} to {self.sink}"
+        return described(self.sink, self.write_id, self.generation)
 
     @property
     def expires_at(self) -> datetime | None:
-        """When it may be forgotten; None: never by itself.
+        """When it may be forgotten, with all earlier generations; None: never by itself.
 
         It counts from the later one of two clocks, that of who finished the write and that of the servers: one that is
         behind shortens nothing. What no server has witnessed is kept, unless it has no rows: then nothing can double.
         """
-        if self.done_at is None or self.retain is None or (self.witnessed_at is None and self.total_events):
-            return None
-        return max(self.done_at, self.witnessed_at or self.done_at) + timedelta(seconds=self.retain)
+        times = [_expiry(record) for record in (*self.earlier, self)]
+        known = [time for time in times if time is not None]
+        return max(known) if len(known) == len(times) else None
 
-    def done(self, at: datetime) -> Self:
-        """The same record after the last commit."""
-        return self.model_copy(update={"state": CommitState.DONE, "done_at": at})
+    def done(self, at: datetime, end: str | None = None) -> Self:
+        """The same record after the last commit, at the cut `end`."""
+        return self.model_copy(update={"state": CommitState.DONE, "done_at": at, "end": end})
 
     def to_json(self) -> bytes:
         """The value for the table.
@@ -133,10 +179,13 @@ class CommitRecord(BaseModel):
             LedgerError: the record is larger than a table takes: too many partitions.
         """
         value = self.model_dump_json().encode()
-        if len(value) > LARGEST_RECORD:
+        largest = LARGEST_RECORD - (_GROWTH if self.state is CommitState.PREPARED else 0)
+        if len(value) > largest:
+            partitions = sum(len(record.partitions) for record in (*self.earlier, self))
             raise LedgerError(
-                f"{self.name}: a record of {len(self.partitions):,} partitions has {len(value):,} bytes, and the "
-                f"ledger takes {LARGEST_RECORD:,}; nothing was committed. Write fewer partitions (coalesce)."
+                f"{self.name}: a record of {partitions:,} partitions, those of earlier generations included, has "
+                f"{len(value):,} bytes, and the ledger takes {largest:,}; nothing was committed. Write fewer "
+                "partitions (coalesce)."
             )
         return value
 
@@ -173,6 +222,18 @@ class StoredCommit:
 
     record: CommitRecord
     version: int
+
+
+def _expiry(record: CommitRecord) -> datetime | None:
+    """When a generation may be forgotten, by what it says itself."""
+    if record.done_at is None or record.retain is None or (record.witnessed_at is None and record.total_events):
+        return None
+    return max(record.done_at, record.witnessed_at or record.done_at) + timedelta(seconds=record.retain)
+
+
+def described(sink: StreamName, write_id: str, generation: int) -> str:
+    """A write, for messages."""
+    return (f"generation {generation} of " if generation > 1 else "") + f"write {write_id!r} to {sink}"
 
 
 def record_key(sink: StreamName, write_id: str) -> bytes:

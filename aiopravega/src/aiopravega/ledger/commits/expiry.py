@@ -5,7 +5,7 @@ clock of a segment store has passed. What both the clock of this machine and a w
 two clocks are wrong.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterable
 from datetime import UTC, datetime
 
 from aiopravega.ledger.commits.commit_record import StoredCommit
@@ -16,10 +16,17 @@ def certain_time(witnessed_at: datetime) -> datetime:
     return min(datetime.now(UTC), witnessed_at)
 
 
-def expired(records: Sequence[StoredCommit]) -> list[StoredCommit]:
+async def expired(records: AsyncIterable[StoredCommit]) -> list[StoredCommit]:
     """Those of a ledger's records that may be forgotten. The latest witness among all of them says what time it is."""
-    witnesses = [stored.record.witnessed_at for stored in records if stored.record.witnessed_at is not None]
-    if not witnesses:
+    now, witnessed_at = datetime.now(UTC), None
+    found = []
+    async for stored in records:
+        at, expires_at = stored.record.witnessed_at, stored.record.expires_at
+        if at is not None and (witnessed_at is None or at > witnessed_at):
+            witnessed_at = at
+        if expires_at is not None and expires_at < now:
+            found.append((expires_at, stored))
+    if witnessed_at is None:
         return []
-    now = certain_time(max(witnesses))
-    return [stored for stored in records if stored.record.expires_at is not None and stored.record.expires_at < now]
+    certain = certain_time(witnessed_at)
+    return [stored for expires_at, stored in found if expires_at < certain]

@@ -52,7 +52,7 @@ class Resolution(StrEnum):
 
     ACCEPT = "accept"  # what is in the stream is the write, and it is done
     DONE = "done"  # all of it is in the stream, as the person knows, and it is done
-    FORGET = "forget"  # it never was, and can be written again
+    FORGET = "forget"  # its newest generation never was, and can be written again
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ async def resolve(controller: Controller, ledger: "CommitLedger", found: Inspect
         raise LedgerError(f"{record.name} can still be finished by itself: {ADVICE[found.standing]}")
     await _transactions(controller, record).abort(opened(found.states))
     if decision is Resolution.FORGET:
-        await ledger.forget(found.stored)
+        await ledger.forget_newest(found.stored)
         return
     kept = record.partitions
     if decision is Resolution.ACCEPT:

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from aiopravega.ledger.commits.commit_record import StoredCommit
+from aiopravega.ledger.commits.commit_record import StoredCommit, described
 from aiopravega.names import StreamName
 
 
@@ -14,7 +14,8 @@ class WriteJob:
 
     `replaces` is the record of an earlier attempt that this one may replace. `lost` are the partitions that are
     missing of that one, if the others are in the stream already; None: all are to be written. `begun_at` is the time
-    of the process that began it, in seconds.
+    of the process that began it, in seconds. `generation` is 1 for the first rows under the write id; the next one
+    replaces the record of the one before it, and keeps that.
     """
 
     sink: StreamName
@@ -24,6 +25,7 @@ class WriteJob:
     replaces: StoredCommit | None = None
     lost: frozenset[int] | None = None
     begun_at: float = field(default_factory=time.time)
+    generation: int = 1
 
     def needs(self, partition: int) -> bool:
         """Whether a partition is to be written; what is in the stream already need not be."""
@@ -35,4 +37,4 @@ class WriteJob:
         return time.time() - self.begun_at
 
     def __str__(self) -> str:
-        return f"write {self.write_id!r} to {self.sink}"
+        return described(self.sink, self.write_id, self.generation)

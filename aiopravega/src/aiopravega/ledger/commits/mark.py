@@ -5,7 +5,6 @@ and write everything a second time. An identity is made once, with the first mar
 """
 
 import asyncio
-import logging
 import random
 from dataclasses import replace
 from typing import Final
@@ -15,8 +14,6 @@ from aiopravega.control import Controller
 from aiopravega.errors import ConfigurationError, SecurityError, ServerError, StreamSealedError, WrongLedgerError
 from aiopravega.names import StreamName
 
-logger = logging.getLogger(__name__)
-
 _PREFIX: Final = "commit-ledger="
 # Of a tag; an identity always fits, and a name that does not is cut off.
 _LONGEST: Final = 256
@@ -25,11 +22,16 @@ _TRIES: Final = 10
 _PAUSE: Final = (0.1, 0.5)
 
 
-async def mark(controller: Controller, stream: StreamName, identity: UUID, name: str, *, adopt: bool = False) -> None:
+async def mark(
+    controller: Controller, stream: StreamName, identity: UUID, name: str, *, adopt: bool = False
+) -> str | None:
     """Mark a stream with the ledger of its writes, or check the mark that it has; `adopt` replaces another one.
 
-    An account that may write to a stream and not change it leaves it without a mark, and a warning in the log; so do a
-    stream that is sealed, and one that has as many tags as it may have.
+    An account that may write to a stream and not change it leaves it without a mark; so do a stream that is sealed, and
+    one that has as many tags as it may have.
+
+    Returns:
+        Why the stream could not be marked, for a warning; None: it is marked.
 
     Raises:
         WrongLedgerError: the stream has the mark of another ledger.
@@ -41,7 +43,7 @@ async def mark(controller: Controller, stream: StreamName, identity: UUID, name:
         configuration = await controller.stream_configuration(stream)
         found = [tag for tag in configuration.tags if tag.startswith(_PREFIX)]
         if found == [wanted]:  # what was put is looked at once more: another write may have marked the stream meanwhile
-            return
+            return None
         if found and not adopt:
             raise WrongLedgerError(_difference(stream, found[0], identity, name))
         others = [tag for tag in configuration.tags if tag not in found]
@@ -54,13 +56,11 @@ async def mark(controller: Controller, stream: StreamName, identity: UUID, name:
         except (SecurityError, StreamSealedError, ConfigurationError) as error:
             if adopt:
                 raise
-            logger.warning(
-                "%s is not marked with its commit ledger %s, so that nobody notices if a write names another one: %s",
-                stream,
-                name,
-                error,
+            return (
+                f"{stream} is not marked with its commit ledger {name}, so that nobody notices if a write names "
+                f"another one: {error}"
             )
-            return
+    return None
 
 
 def _difference(stream: StreamName, found: str, identity: UUID, name: str) -> str:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from aiopravega.errors import LedgerError
 from aiopravega.ledger.commits.commit_record import KEY_LENGTH, CommitRecord, record_key
@@ -30,7 +30,7 @@ class _Value(BaseModel):
     version: Literal[1] = 1
     sink: StreamName
     write_id: str
-    record: str
+    record: str = Field(pattern=rf"^[0-9a-f]{{{2 * KEY_LENGTH}}}$")
     noted_at: float
 
 

@@ -8,11 +8,12 @@ is not known here.
 
 import logging
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from aiopravega.control import Controller
+from aiopravega.control import Controller, TransactionState
 from aiopravega.errors import (
     PartialCommitError,
     PravegaError,
@@ -21,11 +22,12 @@ from aiopravega.errors import (
     TransactionError,
 )
 from aiopravega.ledger.authors import myself
-from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit, record_key
+from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit
 from aiopravega.ledger.commits.completion import completed
-from aiopravega.ledger.commits.expiry import certain_time
 from aiopravega.ledger.commits.finishing import FINISH_WITHIN, PendingFinisher
+from aiopravega.ledger.commits.generations import check_first, check_next, earlier_of, not_done
 from aiopravega.ledger.commits.job import WriteJob
+from aiopravega.ledger.commits.settling import settle, sweep
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.commits.verdict import Verdict, describe_forgotten, judge, listed, lost, opened
 from aiopravega.names import StreamName
@@ -65,35 +67,45 @@ class CommitProtocol:
         self._poll = poll
         self._retain = retain
 
-    async def begin(self, sink: StreamName, write_id: str, attempt: UUID) -> WriteJob | CommitRecord:
+    async def begin(
+        self, sink: StreamName, write_id: str, attempt: UUID, generation: int = 1
+    ) -> WriteJob | CommitRecord:
         """Look what is known of a write: returns a job to continue with, or the record of a write that is done.
 
         What an earlier attempt decided and did not finish is finished here. If some of it is lost for good, the job
         is to write just that (`WriteJob.needs`).
 
         Raises:
+            GenerationError: the generation cannot follow: the one before it is not done, or not known.
             PartialCommitError: an earlier attempt was not finished, and nobody knows any more what is in the stream.
             StreamNotFoundError: there is no such stream.
         """
         current = (await self._controller.first_segment(sink)).number
         found = await self._ledger.lookup(sink, write_id)
-        job = WriteJob(sink, write_id, attempt, current, replaces=found)
-        if found is None:
+        job = WriteJob(sink, write_id, attempt, current, replaces=found, generation=generation)
+        if found is None or found.record.incarnation != current:
+            check_first(job)
+            if found is not None:
+                logger.info("%s went to an earlier stream of that name, which was deleted", job)
             return job
-        if found.record.incarnation != current:
-            logger.info("%s went to an earlier stream of that name, which was deleted", job)
-            return job
+        check_next(job, found.record)
+        if generation < found.record.generation:
+            return found.record.generations[generation - 1]
         if found.record.state is CommitState.DONE:
-            return found.record
-        logger.info("%s was decided by attempt %s: finishing it", job, found.record.attempt)
+            return found.record if generation == found.record.generation else await self._following(job, found)
+        logger.info("%s was decided by attempt %s: finishing it", found.record.name, found.record.attempt)
         result = await self._finish_other(found)
+        if generation > found.record.generation:
+            if isinstance(result, CommitRecord):
+                return await self.begin(sink, write_id, attempt, generation)
+            raise not_done(job, found.record, result)
         if isinstance(result, CommitRecord):
             return result
         if len(result) == len(found.record.partitions):
             logger.warning("%s: attempt %s lost its leases; nothing of it is visible", job, found.record.attempt)
             return job
         logger.warning("%s is in the stream but for the partitions %s: this attempt completes it", job, listed(result))
-        return WriteJob(sink, write_id, attempt, current, replaces=found, lost=result)
+        return replace(job, lost=result)
 
     async def commit(
         self, job: WriteJob, partitions: Sequence[PartitionCommit], witnessed_at: datetime | None = None
@@ -129,6 +141,8 @@ class CommitProtocol:
                 by=myself(),
                 retain=self._retain,
                 witnessed_at=witnessed_at,
+                start=await self._start(job),
+                earlier=earlier_of(job),
             )
             await transactions.hold()  # a lease that ran out is found here, while the job can still fail as a whole
             stored = await self._ledger.prepare(record, job.replaces)
@@ -138,9 +152,9 @@ class CommitProtocol:
         logger.info("%s is decided: attempt %s, %d transactions", job, job.attempt, len(wanted))
         result = await self._commit_all(stored, transactions)
         surplus = [part.txn_id for part in partitions if not job.needs(part.partition)]
-        await self._settle(job.sink, job.attempt, surplus, record.transactions)
+        await settle(self._controller, self._ledger, job.sink, job.attempt, surplus, record.transactions)
         if isinstance(result, CommitRecord):
-            await self._sweep(result)
+            await sweep(self._ledger, result)
             return result
         raise TransactionAbortedError(
             f"{job}: the leases of {len(result)} of its {len(record.partitions)} transactions ran out before they were "
@@ -185,43 +199,13 @@ class CommitProtocol:
         if found is not None and found.record.attempt == job.attempt:
             logger.warning("%s is decided; whoever starts it again with this write id finishes it", job)
             return
-        await self._settle(job.sink, job.attempt, transactions)
-
-    async def _settle(
-        self,
-        sink: StreamName,
-        attempt: UUID,
-        surplus: Collection[UUID] = (),
-        kept: Collection[UUID] = (),
-    ) -> None:
-        """Abort what an attempt has in transactions and is not wanted, and drop the notes that keep them open.
-
-        Tasks that ran twice leave such transactions, and their ids only in the notes.
-        """
-        notes = self._ledger.notes(attempt)
-        try:
-            keys = await notes.keys()
-            known = {notes.key(txn_id) for txn_id in (*surplus, *kept)}
-            others = await notes.read([key for key in keys if key not in known])
-            unwanted = {*surplus, *(note.txn_id for note in others)}.difference(kept)
-            await TransactionSet(self._controller, sink, dict(enumerate(unwanted))).abort()
-            await notes.remove(keys)
-        except PravegaError as error:
-            logger.warning("transactions of attempt %s on %s are left to their leases: %s", attempt, sink, error)
-
-    async def _sweep(self, record: CommitRecord) -> None:
-        """Remove some old records; a failure of that is no failure of the write."""
-        try:
-            if record.witnessed_at is not None:
-                now = certain_time(record.witnessed_at)
-                await self._ledger.sweeper.after(record_key(record.sink, record.write_id), now)
-        except PravegaError as error:
-            logger.warning("could not remove old records from the ledger: %s", error)
+        await settle(self._controller, self._ledger, job.sink, job.attempt, transactions)
 
     async def _finish_other(self, stored: StoredCommit) -> CommitRecord | frozenset[int]:
         """Finish what an earlier attempt decided; or the partitions of it that are lost, when the rest is committed."""
+        record = stored.record
         result = await self._complete(stored)
-        await self._settle(stored.record.sink, stored.record.attempt, kept=stored.record.transactions)
+        await settle(self._controller, self._ledger, record.sink, record.attempt, kept=record.transactions)
         return result
 
     async def _complete(self, stored: StoredCommit) -> CommitRecord | frozenset[int]:
@@ -240,21 +224,44 @@ class CommitProtocol:
             return missing
         return await self._commit_all(stored, transactions)
 
+    async def _start(self, job: WriteJob) -> str | None:
+        """Before what a job commits; if it completes a write, before what is in the stream of that already."""
+        if job.replaces is not None and job.lost is not None:
+            return job.replaces.record.start
+        return await self._ledger.tail(job.sink)
+
+    async def _following(self, job: WriteJob, found: StoredCommit) -> WriteJob:
+        """A job for the generation after one that is done, of which it is found first where it ends."""
+        record = found.record
+        if record.end is None:
+            transactions = self._transactions(record.sink, record.partitions)
+            states = await transactions.states()
+            pending = [partition for partition, state in states.items() if state is TransactionState.COMMITTING]
+            await self._wait_visible(record, transactions, self._visible_within or DEFAULT_VISIBLE_WITHIN, pending)
+            record = record.model_copy(update={"end": await self._ledger.tail(record.sink)})
+        return replace(job, replaces=StoredCommit(record, found.version))
+
     async def _commit_all(self, stored: StoredCommit, transactions: TransactionSet) -> CommitRecord | frozenset[int]:
         """Commit a decided record and mark it done; or the partitions that are lost, when the rest is committed."""
         record = stored.record
         if not await transactions.commit() and (missing := await self._lost(record, transactions)):
             return missing
         if self._visible_within is not None:
-            waiting = await transactions.wait_visible(self._visible_within, self._poll)
-            if waiting:
-                raise PravegaTimeoutError(
-                    f"{record.name}: {waiting} of {len(record.partitions)} commits are decided, but not visible "
-                    f"after {self._visible_within:g} s. Run it again with the same write id: that only waits on."
-                )
-        finished = await self._ledger.finish(stored)
+            await self._wait_visible(record, transactions, self._visible_within)
+        end = None if self._visible_within is None else await self._ledger.tail(record.sink)
+        finished = await self._ledger.finish(stored, end)
         logger.info("%s is done: %d events, %d bytes", record.name, record.total_events, record.total_bytes)
         return finished.record
+
+    async def _wait_visible(
+        self, record: CommitRecord, transactions: TransactionSet, limit: float, among: Collection[int] | None = None
+    ) -> None:
+        waiting = await transactions.wait_visible(limit, self._poll, among)
+        if waiting:
+            raise PravegaTimeoutError(
+                f"{record.name}: {waiting} of {len(record.partitions)} commits are decided, but not visible "
+                f"after {limit:g} s. Run it again with the same write id: that only waits on."
+            )
 
     async def _lost(self, record: CommitRecord, transactions: TransactionSet) -> frozenset[int]:
         """The partitions that will never be committed. If nothing is, a zombie cannot commit any of it hereafter."""

@@ -6,9 +6,9 @@ from aiopravega.ledger.commits.fingerprint import Fingerprint
 
 _WAYS_OUT = (
     "Nothing was written now. If these rows are to be in the stream as well, give them another write_id. If they are "
-    "to replace the first ones, remove those downstream, forget the write (`pravega ledger resolve --forget`), and run "
-    "the job again. If the job's rows differ from run to run by nature (random numbers, now()), and the first ones are "
-    "to stand, set on_written=skip."
+    "to replace the first ones, write them as the next generation, rebuild={} (not in a streaming query), which "
+    "readers tell from the first one by its cuts. If the job's rows differ from run to run by nature (random numbers, "
+    "now()), and the first ones are to stand, set on_written=skip."
 )
 
 
@@ -28,7 +28,7 @@ def check_same(record: CommitRecord, rows: Fingerprint) -> str:
         return "with the same rows"
     raise WriteIdReusedError(
         f"{record.name} is done already, with other rows: {record.amount}, {_origin(record)}; "
-        f"this run has {_difference(record, rows)}. {_WAYS_OUT}"
+        f"this run has {_difference(record, rows)}. {_ways_out(record)}"
     )
 
 
@@ -36,8 +36,12 @@ def refuse_used(record: CommitRecord) -> WriteIdReusedError:
     """The error for who wants none of this: the write id is used, whatever the rows are."""
     return WriteIdReusedError(
         f"{record.name} is done already: {record.amount}, {_origin(record)}. With on_written=fail no write id is "
-        f"used twice, whatever the rows are. {_WAYS_OUT}"
+        f"used twice, whatever the rows are. {_ways_out(record)}"
     )
+
+
+def _ways_out(record: CommitRecord) -> str:
+    return _WAYS_OUT.format(record.generation + 1)
 
 
 def _difference(record: CommitRecord, rows: Fingerprint) -> str:

@@ -58,13 +58,13 @@ class TransactionSet:
         )
         return all(accepted.values())
 
-    async def wait_visible(self, limit: float, poll: float) -> int:
+    async def wait_visible(self, limit: float, poll: float, among: Collection[int] | None = None) -> int:
         """Wait up to `limit` seconds until commits that were accepted are done; returns how many are not.
 
         `poll` is the pause between two looks, in seconds.
         """
         deadline = time.monotonic() + limit
-        waiting = list(self._transactions)
+        waiting = list(self._transactions if among is None else among)
         while True:
             states = await self.states(waiting)
             waiting = [partition for partition in waiting if states[partition] is not TransactionState.COMMITTED]

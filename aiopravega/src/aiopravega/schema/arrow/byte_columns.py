@@ -1,7 +1,7 @@
 """The arithmetic of encoding: arrays with one run of bytes for each row, put together from arrays of smaller ones.
 
 All formats are made of it, without touching single rows. A row that is null stays null in whatever is made of it, so
-that whoever knows what null means in a format fills it in at the end.
+that the format's own code can add the nulls at the end.
 """
 
 from collections.abc import Sequence

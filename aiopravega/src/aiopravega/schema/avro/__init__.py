@@ -8,6 +8,6 @@
 | `single_events` | single events by a plan, with fastavro |
 | `columns` | whole blocks by a plan, as Arrow columns, and back |
 
-Both parsers on PyPI take schemas that Avro does not (a wrong default, two fields of a name), and neither tells where
+Both parsers on PyPI take schemas that Avro does not (a wrong default, two fields of a name), and neither reports where
 two schemas differ: the docs page `schema-compatibility` has the comparison.
 """

@@ -19,5 +19,5 @@ def parse(schema: SchemaInfo) -> AvroType:
 
 def compare(reader: AvroType, writer: AvroType, terms: Terms) -> list[Finding]:
     """Where data that was written with one type cannot be read with another; nothing if all of it can."""
-    found = resolve(reader, writer)
-    return [*found.findings, *(column_findings(reader, found.step) if terms.as_columns else ())]
+    resolution = resolve(reader, writer)
+    return [*resolution.findings, *(column_findings(reader, resolution.step) if terms.as_columns else ())]

@@ -72,7 +72,7 @@ class AvroFormat:
             try:
                 value = read_value(source)
             except (EOFError, ValueError, IndexError, TypeError, KeyError, OverflowError, MemoryError) as error:
-                raise MalformedEventError(f"it is no datum of its Avro schema: {error!r}") from None
+                raise MalformedEventError(f"it is not a datum of its Avro schema: {error!r}") from None
             if source.tell() != len(event) and source.read().strip(b"\0"):
                 raise MalformedEventError("bytes follow the end of its Avro datum")
             return value

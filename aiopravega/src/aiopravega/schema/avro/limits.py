@@ -1,7 +1,7 @@
 """What column readers such as Spark cannot hold of Avro, although single events can be read.
 
-A limit is no fault of a schema and harms no other reader, so it is a finding of its own kind, for whoever asks: the
-rules begin with `column-`.
+A limit is not a fault of a schema and harms no other reader, so it is a finding of its own kind, on request: the rules
+begin with `column-`.
 """
 
 from collections.abc import Iterator
@@ -55,15 +55,15 @@ def limits_of(schema: AvroType, path: str) -> Iterator[Limit]:
 
 
 def written_limits(step: Step, path: str) -> Iterator[Limit]:
-    """What column readers cannot pass over in a writer's data, beside the limits of the reader's schema."""
+    """What column readers cannot skip in a writer's data, beside the limits of the reader's schema."""
     yield from _written(step, path, set())
 
 
 def column_findings(reader: AvroType, step: Step) -> list[Finding]:
     """The limits of a reader's schema, and of a plan that reads with it, as the compatibility check reports them."""
     path = label_of(reader)
-    found = [_finding(limit, source_of(limit.type), ABSENT) for limit in limits_of(reader, path)]
-    return found + [_finding(limit, ABSENT, source_of(limit.type)) for limit in written_limits(step, path)]
+    findings = [_finding(limit, source_of(limit.type), ABSENT) for limit in limits_of(reader, path)]
+    return findings + [_finding(limit, ABSENT, source_of(limit.type)) for limit in written_limits(step, path)]
 
 
 def _finding(limit: Limit, reader: str, writer: str) -> Finding:
@@ -72,7 +72,7 @@ def _finding(limit: Limit, reader: str, writer: str) -> Finding:
 
 
 def _limits(schema: AvroType, path: str, around: tuple[Record, ...], *, skipped: bool) -> Iterator[Limit]:
-    """Of a type inside some records; of one that is only passed over, digits do not count."""
+    """The limits of a type inside some records; if it is only skipped, its digits do not count."""
     match schema:
         case Primitive(_, "decimal", precision) | Fixed(_, _, "decimal", precision) if not skipped:
             if precision > MOST_DIGITS:

@@ -26,7 +26,7 @@ _WIDENINGS: Final = {
 
 
 def may_read(reader: AvroType, writer: AvroType) -> bool:
-    """Whether one type is read as the other, as far as their kinds and names tell."""
+    """Whether one type is read as the other, by their kinds and names alone."""
     if kind_of(reader) == kind_of(writer):
         return same_name(reader, writer)
     return kind_of(reader) in _WIDENINGS.get(kind_of(writer), ())

@@ -61,7 +61,7 @@ def parse(text: str | bytes, what: str = "the Avro schema", root: str = "") -> A
 
 
 def _no_number(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON; as a default, write it in quotes")
+    raise ValueError(f"{constant} is not a number of JSON; as a default, write it in quotes")
 
 
 class _Parser:
@@ -81,7 +81,7 @@ class _Parser:
                 datum(field.type, field.default)
             except ValueError:
                 raise self.complaint(
-                    at, f"the default {_short(field.default)} is no {_short(field.type.document)}"
+                    at, f"the default {_short(field.default)} does not fit the type {_short(field.type.document)}"
                 ) from None
 
     def type(self, value: Any, namespace: str, at: str) -> AvroType:
@@ -90,7 +90,7 @@ class _Parser:
         if isinstance(value, str):
             return self._reference(value, namespace, at)
         if not isinstance(value, dict):
-            raise self.complaint(at, f"{_short(value)} is no Avro type")
+            raise self.complaint(at, f"{_short(value)} is not an Avro type")
         kind = value.get("type")
         if isinstance(kind, dict | list):
             # A logical type beside it belongs inside; as Java, ignore it.
@@ -130,9 +130,9 @@ class _Parser:
     def _named(self, value: dict[str, Any], namespace: str, at: str) -> AvroType:
         name, space = value.get("name"), value.get("namespace")
         if not isinstance(name, str) or not _NAME.fullmatch(name):
-            raise self.complaint(at, f"{name!r} is no name of a type")
+            raise self.complaint(at, f"{name!r} is not a name of a type")
         if space is not None and not isinstance(space, str):
-            raise self.complaint(at, f"{space!r} is no namespace")
+            raise self.complaint(at, f"{space!r} is not a namespace")
         full = _full(name, namespace if space is None else space)
         inner = full.rpartition(".")[0]
         if full in PRIMITIVES:
@@ -153,12 +153,12 @@ class _Parser:
     def _enumeration(self, value: dict[str, Any], full: str, aliases: frozenset[str], at: str) -> Enumeration:
         symbols = self._list_of_names(value.get("symbols"), at)
         if dotted := next((symbol for symbol in symbols if "." in symbol), None):
-            raise self.complaint(at, f"{dotted!r} is no symbol of an enum")
+            raise self.complaint(at, f"{dotted!r} is not a symbol of an enum")
         if len(set(symbols)) < len(symbols):
             raise self.complaint(at, f"a symbol of the enum {full!r} is there twice")
         default = value.get("default")
         if default is not None and default not in symbols:
-            raise self.complaint(at, f"the default {default!r} is no symbol of the enum {full!r}")
+            raise self.complaint(at, f"the default {default!r} is not a symbol of the enum {full!r}")
         return Enumeration(full, tuple(symbols), default, aliases, value)
 
     def _fixed(self, value: dict[str, Any], full: str, aliases: frozenset[str], at: str) -> Fixed:
@@ -179,7 +179,7 @@ class _Parser:
         for entry in entries:
             name = entry.get("name") if isinstance(entry, dict) else None
             if not isinstance(name, str) or not _SYMBOL.fullmatch(name) or "type" not in entry:
-                raise self.complaint(at, f"{_short(entry)} is no field; it needs a name and a type")
+                raise self.complaint(at, f"{_short(entry)} is not a field; it needs a name and a type")
             if name in fields:
                 raise self.complaint(at, f"the record {full!r} has two fields {name!r}")
             inside = f"{at}.{name}"
@@ -191,8 +191,10 @@ class _Parser:
         return tuple(fields.values())
 
     def _list_of_names(self, values: Any, at: str) -> list[str]:
-        if not isinstance(values, list) or not all(isinstance(each, str) and _NAME.fullmatch(each) for each in values):
-            raise self.complaint(at, f"{_short(values)} is no list of names")
+        if not isinstance(values, list) or not all(
+            isinstance(value, str) and _NAME.fullmatch(value) for value in values
+        ):
+            raise self.complaint(at, f"{_short(values)} is not a list of names")
         return values
 
     def _logical(self, value: dict[str, Any], kind: str, at: str) -> tuple[str | None, int, int]:

@@ -51,7 +51,7 @@ from aiopravega.schema.policy.findings import ABSENT, Finding
 # A logical type that is no other view of every value of its type: not every text is a UUID, nor every number a time of
 # day.
 _DEMANDING: Final = frozenset({"uuid", DECIMAL, "big-decimal", "time-millis", "time-micros"})
-_BINARY: Final = frozenset({DECIMAL, "big-decimal"})  # whose bytes are no text
+_BINARY: Final = frozenset({DECIMAL, "big-decimal"})  # their bytes are not text
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,9 @@ class _Resolver:
 
     def step(self, reader: AvroType, writer: AvroType, path: str) -> Step:
         if isinstance(writer, Union):
-            return ReadBranches(reader, tuple(self._written(reader, writer, each, path) for each in writer.branches))
+            return ReadBranches(
+                reader, tuple(self._written(reader, writer, branch, path) for branch in writer.branches)
+            )
         if isinstance(reader, Union):
             return self._into_union(reader, writer, path)
         if kind_of(reader) == kind_of(writer):
@@ -212,10 +214,10 @@ class _Resolver:
         """The writer's field for each of the reader's that has one, by the reader's name."""
         written = {field.name: field for field in writer.fields}
         sources = {field.name: written[field.name] for field in reader.fields if field.name in written}
-        taken = set(sources)
+        used = set(sources)
         for field in reader.fields:
             aliases = [alias for alias in dict.fromkeys(field.aliases) if alias in written and alias != field.name]
-            free = [alias for alias in aliases if alias not in taken]
+            free = [alias for alias in aliases if alias not in used]
             if len(aliases) > len(free) or len(free) > (field.name not in sources):
                 # Java's reader would rename the field, Java's check takes it twice or fails, others go by the name.
                 names = ", ".join(aliases)
@@ -226,7 +228,7 @@ class _Resolver:
                 self.findings.append(Finding(at, "alias-ambiguous", *texts, drop, keep))
             if free and field.name not in sources:
                 sources[field.name] = written[free[0]]
-                taken.add(free[0])
+                used.add(free[0])
         return sources
 
     def _logical_types(self, reader: Primitive | Fixed, writer: Primitive | Fixed, path: str) -> str:

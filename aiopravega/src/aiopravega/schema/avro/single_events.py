@@ -113,7 +113,7 @@ class _Shapes:
                 return self.passed(writer), _refusing(problem)
 
     def passed(self, schema: AvroType) -> Any:
-        """The shape of a value that is not wanted: where it ends, without looking at it."""
+        """The shape of a value that is skipped: only its end is read."""
         match schema:
             case Primitive(kind):
                 return _PASSED.get(kind, kind)
@@ -131,7 +131,7 @@ class _Shapes:
                 if id(schema) in self._passed:
                     return self._passed[id(schema)]
                 self._passed[id(schema)] = name = self._name()
-                return _shape_of_record(name, [(f"f{at}", self.passed(each.type)) for at, each in enumerate(fields)])
+                return _shape_of_record(name, [(f"f{at}", self.passed(field.type)) for at, field in enumerate(fields)])
 
     def _name(self) -> str:
         self._count += 1
@@ -156,7 +156,7 @@ class _Shapes:
         shapes = [self.of(branch) for branch in branches]
         if all(adapt is None for _, adapt in shapes):
             return [shape for shape, _ in shapes], None
-        # Which branch it was is told by the only field of a record around it, which adds no bytes.
+        # The branch is known by a record with one field around it, which adds no bytes.
         around = [_shape_of_record(self._name(), [(f"f{at}", shape)]) for at, (shape, _) in enumerate(shapes)]
         adapts = {f"f{at}": adapt for at, (_, adapt) in enumerate(shapes)}
 

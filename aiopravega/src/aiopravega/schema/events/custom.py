@@ -14,9 +14,9 @@ class CustomFormat:
     Args:
         name: of the format, as the registry has it.
         type_name: of the values' type.
-        schema: whatever says what the values are; the registry does not look into it.
-        encode: from a value to a payload. What it raises is told as a value that does not fit.
-        decode: from a payload and the schema that it was written with to a value. What it raises is told as a
+        schema: any description of the values; the registry does not read it.
+        encode: from a value to a payload. What it raises is reported as a value that does not fit.
+        decode: from a payload and the schema that it was written with to a value. What it raises is reported as a
             malformed event. Java's codecs may leave zero bytes after the payload.
     """
 

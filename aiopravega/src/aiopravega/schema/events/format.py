@@ -14,8 +14,8 @@ ReadAll = Callable[[Sequence[bytes]], list[Any]]
 class EventFormat(Protocol):
     """How values of one type become payloads, and the reverse.
 
-    A function for each event costs as much as a good part of its work, so a format makes one function that does all:
-    the header is written and passed over by it, too.
+    A function for each event costs as much as a good part of its work, so a format makes one function that does all: it
+    also writes and skips the header.
     """
 
     @property

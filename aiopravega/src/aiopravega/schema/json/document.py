@@ -119,7 +119,7 @@ def read(schema: SchemaInfo) -> Node:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _dialect(value: Any) -> str:

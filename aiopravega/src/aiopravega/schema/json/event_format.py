@@ -73,7 +73,7 @@ class JsonFormat:
         return write if problem is None else write_valid
 
     def reader(self, written: SchemaInfo | None = None, skip: int = 0) -> Read:
-        """See `EventFormat`; with whichever schema an event was written, its fields are found by their names."""
+        """See `EventFormat`; the fields of an event are found by their names, whatever schema it was written with."""
         scan, problem, model = _DECODER.raw_decode, self._problem, self._model
 
         def read(event: bytes) -> Any:
@@ -103,7 +103,7 @@ class JsonFormat:
             try:
                 return (model or BaseModel).model_validate_json(event[skip:].rstrip(b"\0"))
             except ValidationError as error:
-                raise MalformedEventError(f"it is no {(model or BaseModel).__name__}: {error}") from None
+                raise MalformedEventError(f"it is not a {(model or BaseModel).__name__}: {error}") from None
 
         if model is not None:
             return read_model
@@ -128,7 +128,7 @@ def _validator(document: Any) -> Callable[[Any], str]:
     try:
         kind.check_schema(document)
     except jsonschema.SchemaError as error:
-        raise ConfigurationError(f"the JSON Schema is none: {error.message[:_LONGEST_COMPLAINT]}") from None
+        raise ConfigurationError(f"the JSON Schema is not valid: {error.message[:_LONGEST_COMPLAINT]}") from None
     # With the known drafts alone, nothing is fetched from the addresses that a schema may refer to.
     validator = kind(document, registry=import_module("jsonschema_specifications").REGISTRY)
     unresolvable = import_module("referencing.exceptions").Unresolvable

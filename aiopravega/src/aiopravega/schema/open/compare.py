@@ -1,6 +1,6 @@
 """A candidate beside the schemas of a group: its type, whether the group has it, and what speaks against it.
 
-Fetches the versions; the comparison of two schemas is `aiopravega.schema.policy`, which talks to nobody.
+Fetches the versions; the comparison of two schemas is in `aiopravega.schema.policy`, which sends no requests.
 """
 
 import json
@@ -24,7 +24,7 @@ from aiopravega.schema.registry.model import (
 )
 
 if TYPE_CHECKING:
-    from aiopravega.schema.registry.client import SchemaRegistry
+    from aiopravega.schema.registry.client import RegistryClient
 
 POLICY: Final = "policy"
 LATEST: Final = "latest"
@@ -40,13 +40,11 @@ _BASES: Final = {
 class Question:
     """With what a candidate is compared, and how.
 
-    Attributes:
-        policy: the policy to compare by; by default the group's, which a schema that the group has passes as it is.
-        against: `policy`, the versions that the policy names; `latest`, `all`, or the number of a version: those, in
-            the directions of the policy.
-        declared_only: of JSON, whose schemas admit undeclared properties unless they say otherwise: assume that nobody
-            writes such. Then a property may be added with a type of its own.
-        as_columns: of Avro: refuse what column readers such as Spark cannot hold, too.
+    Attributes: policy: the policy to compare by; by default the group's, which a schema that the group has passes as it
+    is. against: `policy`, the versions that the policy names; `latest`, `all`, or the number of a version: those, in
+    the directions of the policy. declared_only: of JSON, whose schemas admit undeclared properties unless they say
+    otherwise: assume that no writer uses undeclared properties. Then a property may be added with a type of its own.
+    as_columns: of Avro: refuse what column readers such as Spark cannot hold, too.
     """
 
     policy: str | Compatibility | None = None
@@ -81,11 +79,11 @@ class Comparison:
     @property
     def of_the_type(self) -> list[SchemaVersion]:
         """The versions of the candidate's type, oldest first."""
-        return [each for each in self.versions if each.schema_info.type == self.report.candidate.type]
+        return [version for version in self.versions if version.schema_info.type == self.report.candidate.type]
 
 
 async def compare(
-    registry: "SchemaRegistry", group: Group, candidate: SchemaInfo, question: Question | None = None
+    registry: "RegistryClient", group: Group, candidate: SchemaInfo, question: Question | None = None
 ) -> Comparison:
     """Compare a candidate with a group's schemas of its type; nothing is added.
 
@@ -119,7 +117,7 @@ async def compare(
     return Comparison(report, tuple(everything), asked)
 
 
-async def known_version(registry: "SchemaRegistry", group: Group, schema: SchemaInfo) -> VersionInfo | None:
+async def known_version(registry: "RegistryClient", group: Group, schema: SchemaInfo) -> VersionInfo | None:
     """The version under which a group has a schema; None if it does not have it.
 
     Raises:
@@ -146,12 +144,12 @@ def typed(candidate: SchemaInfo, existing: Sequence[SchemaVersion], group: str) 
 
 
 def _check_format(group: Group, candidate: SchemaInfo) -> None:
-    wanted, found = group.properties.serialization_format, candidate.serialization_format
-    if wanted.serialization_format is SchemaFormat.ANY or _name(wanted) == _name(found):
+    expected, actual = group.properties.serialization_format, candidate.serialization_format
+    if expected.serialization_format is SchemaFormat.ANY or _name(expected) == _name(actual):
         return
     raise SchemaRefusedError(
-        f"group {group.name} has schemas of format {_name(wanted)}, but the candidate is {_name(found)}: give one of "
-        "the group's format, or another group"
+        f"group {group.name} has schemas of format {_name(expected)}, but the candidate is {_name(actual)}: give a "
+        "schema of the group's format, or another group"
     )
 
 

@@ -1,12 +1,12 @@
-"""The groups of a registry: which one a stream has, and how one is made, with one policy, whoever else makes it too.
+"""The groups of a registry: which one a stream has, and how one is made with one policy, also by several at once.
 
 The registry 0.6.0 makes a group in several steps. Of several programs that make a group at the same time, one or none
-is told that it made it, the others get status 500, and the policy may be that of any of them: so nobody's own policy
+gets the answer that it made it, the others get status 500, and the policy may be that of any caller: so no own policy
 counts, only the one that the group has afterwards.
 
 A new group of a format other than Avro may have the policies `AllowAny` and `DenyAll` only; the registry takes others
-later. Until then the group is closed (`DenyAll`), and its property `aiopravega.policy`, which nobody can change, holds
-the policy that it was made for. Whoever finds a closed and empty group with this property sets that policy.
+later. Until then the group is closed (`DenyAll`), and its property `aiopravega.policy`, which cannot change, holds the
+policy that it was made for. Any caller that finds a closed and empty group with this property sets that policy.
 """
 
 import json
@@ -22,7 +22,7 @@ from aiopravega.schema.registry.model import ALLOW_ANY, Compatibility, FormatNam
 
 if TYPE_CHECKING:
     from aiopravega.names import StreamName
-    from aiopravega.schema.registry.client import SchemaRegistry
+    from aiopravega.schema.registry.client import RegistryClient
 
 _MADE_FOR: Final = "aiopravega.policy"  # the property; its value is the JSON of a `Compatibility`
 # Policies that the registry lets every new group have; others only those of Avro, until they are changed.
@@ -89,7 +89,7 @@ class NewGroup:
         return made if self.policy is None else made.model_copy(update={"compatibility": parse_policy(self.policy)})
 
 
-async def find_group(registry: "SchemaRegistry", address: GroupAddress) -> Group | None:
+async def find_group(registry: "RegistryClient", address: GroupAddress) -> Group | None:
     """The group at an address; None if there is none.
 
     Raises:
@@ -101,23 +101,23 @@ async def find_group(registry: "SchemaRegistry", address: GroupAddress) -> Group
     return None
 
 
-async def need_group(registry: "SchemaRegistry", address: GroupAddress) -> Group:
+async def need_group(registry: "RegistryClient", address: GroupAddress) -> Group:
     """The group at an address.
 
     Raises:
         GroupNotFoundError: there is none.
         PravegaError: the registry cannot be asked.
     """
-    found = await find_group(registry, address)
-    if found is None:
+    group = await find_group(registry, address)
+    if group is None:
         raise GroupNotFoundError(
             f"the Schema Registry at {registry.config.uri} has no group {address}: give the name and the namespace of "
             "the group, or register the first schema, which makes it"
         )
-    return found
+    return group
 
 
-async def make_group(registry: "SchemaRegistry", name: str, properties: GroupProperties, namespace: str = "") -> Group:
+async def make_group(registry: "RegistryClient", name: str, properties: GroupProperties, namespace: str = "") -> Group:
     """Make a group with any policy; one that exists, or that another program makes at the same time, is returned.
 
     Raises:
@@ -149,7 +149,7 @@ def _closed(properties: GroupProperties) -> GroupProperties:
     )
 
 
-async def with_policy(registry: "SchemaRegistry", group: Group, ours: Compatibility | None = None) -> Group:
+async def with_policy(registry: "RegistryClient", group: Group, ours: Compatibility | None = None) -> Group:
     """A group with the policy that it was made for, which is set here if its maker has not done so yet.
 
     Args:
@@ -163,8 +163,8 @@ async def with_policy(registry: "SchemaRegistry", group: Group, ours: Compatibil
     closed = group.properties.compatibility
     if group.properties.format is SchemaFormat.AVRO or closed.policy != DENY_ALL:
         return group
-    told = group.properties.properties.get(_MADE_FOR)
-    wanted = ours if told is None else Compatibility.model_validate_json(told)
+    recorded = group.properties.properties.get(_MADE_FOR)
+    wanted = ours if recorded is None else Compatibility.model_validate_json(recorded)
     if wanted in (None, closed):
         return group
     assert wanted is not None
@@ -183,7 +183,7 @@ async def with_policy(registry: "SchemaRegistry", group: Group, ours: Compatibil
 
 @asynccontextmanager
 async def removed_if_refused(
-    registry: "SchemaRegistry", group: str, namespace: str, *, made: bool
+    registry: "RegistryClient", group: str, namespace: str, *, made: bool
 ) -> AsyncIterator[None]:
     """Run a block that adds the first schema to a group; if it fails, remove the group, if it was `made` for that.
 

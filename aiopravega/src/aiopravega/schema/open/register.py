@@ -27,14 +27,14 @@ from aiopravega.schema.registry.model import ALLOW_ANY, Compatibility, SchemaInf
 
 if TYPE_CHECKING:
     from aiopravega.names import StreamName
-    from aiopravega.schema.registry.client import SchemaRegistry
+    from aiopravega.schema.registry.client import RegistryClient
 
 # How often others may remove the group, whose first schema was refused, between finding it here and adding to it.
 _REMOVALS: Final = 2
 
 
 async def register_schema(
-    registry: "SchemaRegistry",
+    registry: "RegistryClient",
     stream: "StreamName",
     candidate: SchemaInfo,
     *,
@@ -42,6 +42,7 @@ async def register_schema(
     namespace: str | None = None,
     new_policy: str | None = None,
     declared_only: bool = False,
+    as_columns: bool = False,
 ) -> SchemaReport:
     """Put a schema into the group of a stream, which is made if there is none.
 
@@ -53,6 +54,7 @@ async def register_schema(
         namespace: of the group; by default where it is, and for a new one the scope's name.
         new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
         declared_only: see `Question`.
+        as_columns: see `Question`.
 
     Raises:
         SchemaRefusedError: the group does not take it; the message lists the violations.
@@ -61,12 +63,12 @@ async def register_schema(
         PravegaError: the registry cannot be asked.
     """
     address = GroupAddress.of_stream(stream, group, namespace)
-    new, question = NewGroup(new_policy), Question(declared_only=declared_only)
+    new, question = NewGroup(new_policy), Question(declared_only=declared_only, as_columns=as_columns)
     return (await offer_schema(registry, address, candidate, new, question)).require()
 
 
 async def offer_schema(
-    registry: "SchemaRegistry",
+    registry: "RegistryClient",
     address: GroupAddress,
     candidate: SchemaInfo,
     new: NewGroup | None = None,
@@ -99,26 +101,26 @@ async def offer_schema(
 
 
 async def _offered(
-    registry: "SchemaRegistry", address: GroupAddress, candidate: SchemaInfo, new: NewGroup | None, question: Question
+    registry: "RegistryClient", address: GroupAddress, candidate: SchemaInfo, new: NewGroup | None, question: Question
 ) -> SchemaReport:
     group = await _group(registry, address, candidate, new)
     async with removed_if_refused(registry, group.name, group.namespace, made=group.made):
-        found = await compare(registry, group, candidate, question)
-        report, own = found.report, group.properties.compatibility
+        comparison = await compare(registry, group, candidate, question)
+        report, own = comparison.report, group.properties.compatibility
         if report.passed and report.known is None and not question.is_the_group_s:
-            own_report = question.checked(report.candidate, found.of_the_type, own)
+            own_report = question.checked(report.candidate, comparison.of_the_type, own)
             report = report if own_report.compatible else replace(report, compatibility=own_report)
         if report.passed:
-            report = await _added(registry, group, replace(found, report=report), question)
+            report = await _added(registry, group, replace(comparison, report=report), question)
     return replace(report, made_group=group.made)
 
 
 async def _group(
-    registry: "SchemaRegistry", address: GroupAddress, candidate: SchemaInfo, new: NewGroup | None
+    registry: "RegistryClient", address: GroupAddress, candidate: SchemaInfo, new: NewGroup | None
 ) -> Group:
-    found = await (need_group if new is None else find_group)(registry, address)
-    if found is not None:
-        return await with_policy(registry, found)
+    group = await (need_group if new is None else find_group)(registry, address)
+    if group is not None:
+        return await with_policy(registry, group)
     new = new or NewGroup()
     # What cannot be parsed makes no group.
     check(typed(candidate, (), address.name), (), Compatibility(policy=ALLOW_ANY))
@@ -126,9 +128,9 @@ async def _group(
     return await make_group(registry, address.name, properties, address.namespaces[0])
 
 
-async def _added(registry: "SchemaRegistry", group: Group, found: Comparison, question: Question) -> SchemaReport:
+async def _added(registry: "RegistryClient", group: Group, comparison: Comparison, question: Question) -> SchemaReport:
     """Add a candidate that has passed, and compare again: others may have added theirs since the comparison."""
-    report = found.report
+    report = comparison.report
     if report.known is not None:
         return replace(report, registered=report.known)
     candidate = report.candidate
@@ -139,11 +141,11 @@ async def _added(registry: "SchemaRegistry", group: Group, found: Comparison, qu
         if now.passed:
             raise
         return now
-    ids = {each.version_info.id for each in found.versions}
+    ids = {each.version_info.id for each in comparison.versions}
     if version.id in ids:
         return replace(report, registered=version)
     meanwhile = _earlier(await registry.versions(group.name, group.namespace), ids, version)
-    for policy in (found.asked, group.properties.compatibility) if meanwhile else ():
+    for policy in (comparison.asked, group.properties.compatibility) if meanwhile else ():
         second = question.checked(candidate, meanwhile, policy)
         if not second.compatible:
             await registry.delete_schema(group.name, version, group.namespace)
@@ -151,7 +153,7 @@ async def _added(registry: "SchemaRegistry", group: Group, found: Comparison, qu
     return replace(report, registered=version)
 
 
-async def _sent(registry: "SchemaRegistry", group: Group, candidate: SchemaInfo) -> VersionInfo:
+async def _sent(registry: "RegistryClient", group: Group, candidate: SchemaInfo) -> VersionInfo:
     """Add a schema, unseen by any policy; one that is there keeps its version, so the request may be repeated.
 
     Without an answer the schema may be in the group all the same, where it must not stay without a comparison.

@@ -12,7 +12,7 @@ from aiopravega.schema.registry.header import header as head_of
 from aiopravega.schema.registry.model import CodecType, SchemaFormat, SchemaInfo, VersionInfo
 
 if TYPE_CHECKING:
-    from aiopravega.schema.registry.client import SchemaRegistry
+    from aiopravega.schema.registry.client import RegistryClient
 
 _SHOWN: Final = 8  # codecs in a message
 
@@ -42,10 +42,10 @@ class Terms:
     question: Question = field(default_factory=Question)
 
 
-async def settle(registry: "SchemaRegistry", address: GroupAddress, schema: SchemaInfo, terms: Terms) -> Registration:
+async def settle(registry: "RegistryClient", address: GroupAddress, schema: SchemaInfo, terms: Terms) -> Registration:
     """Make a schema and a codec known to the registry, or find them there.
 
-    First comes what needs nobody, then what may be refused, then what may not: so of what is refused nothing stays.
+    First come steps without requests, then those that may be refused, then the others: so a refusal leaves nothing.
 
     Raises:
         ConfigurationError: header, codec and format do not go together; or as by `offer_schema`.
@@ -72,7 +72,7 @@ def _check_terms(schema: SchemaInfo, terms: Terms) -> None:
 
 
 async def _registered(
-    registry: "SchemaRegistry", address: GroupAddress, schema: SchemaInfo, terms: Terms
+    registry: "RegistryClient", address: GroupAddress, schema: SchemaInfo, terms: Terms
 ) -> tuple[str, VersionInfo]:
     """The group's namespace and the schema's version, after the schema and the codec were added."""
     report = (await offer_schema(registry, address, schema, terms.new, terms.question)).require()
@@ -83,7 +83,7 @@ async def _registered(
 
 
 async def _found(
-    registry: "SchemaRegistry", address: GroupAddress, schema: SchemaInfo, terms: Terms
+    registry: "RegistryClient", address: GroupAddress, schema: SchemaInfo, terms: Terms
 ) -> tuple[str, VersionInfo]:
     """The same where both must be there."""
     group = await need_group(registry, address)

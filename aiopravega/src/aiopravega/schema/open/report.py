@@ -1,4 +1,4 @@
-"""The result of a comparison with a group: the violations, and what became of the candidate."""
+"""The result of a comparison with a group: the violations, and what was done with the candidate."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -48,14 +48,16 @@ class SchemaReport:
             count = len(self.compatibility.violations)
             return f"refused: {what}: {count} violation{'s' if count > 1 else ''} of {policy}"
         if self.known is not None:
-            found = f"the group has it as version {self.known.version}"
+            outcome = f"the group has it as version {self.known.version}"
         elif not self.compatibility.compared:
-            found = f"{policy}: there was nothing to compare it with"
+            outcome = f"{policy}: there was nothing to compare it with"
         else:
-            found = f"{policy}: compared with " + ", ".join(f"v{each.version}" for each in self.compatibility.compared)
+            outcome = f"{policy}: compared with " + ", ".join(
+                f"v{each.version}" for each in self.compatibility.compared
+            )
         if self.registered is not None and self.known is None:
-            found += f"; registered as version {self.registered.version}"
-        return f"passed: {what}: {found}"
+            outcome += f"; registered as version {self.registered.version}"
+        return f"passed: {what}: {outcome}"
 
     def table(self) -> str:
         """The summary, and the violations as a table of text."""

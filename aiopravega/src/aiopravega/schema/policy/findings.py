@@ -15,7 +15,7 @@ ABSENT: Final = "(absent)"
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What an engine is told besides the two schemas.
+    """What an engine gets besides the two schemas.
 
     `direction` says which is the new one: with "backward" it is the reader's. `declared_only` is for JSON: whether
     writers are assumed to write no properties that their schema does not declare, unless it has additionalProperties.

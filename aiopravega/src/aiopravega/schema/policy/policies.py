@@ -109,7 +109,7 @@ def advanced(backward: str | VersionInfo | None = None, forward: str | VersionIn
 def parse_policy(text: str, existing: Sequence[SchemaVersion] = ()) -> Compatibility:
     """A policy as one types it: a name, or for `Advanced` sides joined by "+", such as "BackwardTill=2+Forward".
 
-    `existing` tells what the versions of a "till" are; one that is not there is refused.
+    `existing` gives the versions for a "till"; a version that does not exist is refused.
 
     Raises:
         ConfigurationError: there is no such policy, or no such version.
@@ -123,7 +123,7 @@ def parse_policy(text: str, existing: Sequence[SchemaVersion] = ()) -> Compatibi
         name, _, version = part.strip().partition("=")
         direction = name.removesuffix(_TILL).removesuffix(_TRANSITIVE).lower()
         if direction not in {"backward", "forward"} or direction in given or name.endswith(_TILL) != bool(version):
-            raise ConfigurationError(f"{text!r} is no policy: give, for example, BackwardTill=2+ForwardTransitive")
+            raise ConfigurationError(f"{text!r} is not a policy: give, for example, BackwardTill=2+ForwardTransitive")
         given[direction] = _version(version, existing) if version else name
     return advanced(**given)
 

@@ -61,19 +61,22 @@ class CompatibilityReport:
             return f"compatible ({summary})"
         rows = [
             (
-                "" if each.version is None else str(each.version),
-                each.direction,
-                each.path,
-                each.rule,
-                _short(each.old),
-                _short(each.new),
+                "" if violation.version is None else str(violation.version),
+                violation.direction,
+                violation.path,
+                violation.rule,
+                _short(violation.old),
+                _short(violation.new),
             )
-            for each in self.violations
+            for violation in self.violations
         ]
         count = f"{len(rows)} violation{'s' if len(rows) > 1 else ''}"
         head, rule, *lines = _table(_HEADER, rows)
-        told = [f"{line}\n{_INDENT}remedy: {each.remedy}" for line, each in zip(lines, self.violations, strict=True)]
-        return "\n".join([head, rule, *told]) + f"\n\nnot compatible: {count} ({summary})"
+        violations = [
+            f"{line}\n{_INDENT}remedy: {violation.remedy}"
+            for line, violation in zip(lines, self.violations, strict=True)
+        ]
+        return "\n".join([head, rule, *violations]) + f"\n\nnot compatible: {count} ({summary})"
 
 
 def _short(text: str) -> str:

@@ -76,7 +76,7 @@ class ProtobufFormat:
             except DecodeError as error:
                 if payload.endswith(b"\0") and len(whole := without_padding(payload)) < len(payload):
                     return read(event[:skip] + whole)
-                raise MalformedEventError(f"it is no message of type {name}: {error}") from None
+                raise MalformedEventError(f"it is not a message of type {name}: {error}") from None
 
         return read
 

@@ -21,38 +21,53 @@ class Calls:
     def __init__(self, config: RegistryConfig) -> None:
         from aiopravega.schema.registry.http import RegistryHttp  # and httpx, which who only decodes does not need
 
-        self.config = config
         self._http = RegistryHttp(config)
 
-    async def _get(
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._http.close()
+
+    async def ask(
+        self,
+        method: str,
+        address: str,
+        what: str,
+        namespace: str = "",
+        query: Mapping[str, str] | None = None,
+        body: Any = None,
+    ) -> "Answer":
+        """Send something that is not about one group, or about one that need not exist."""
+        return await self._http.ask(method, address, what, query=inside(namespace, query), body=body)
+
+    async def get(
         self, group: str, namespace: str, rest: str, what: str, query: Mapping[str, str] | None = None
     ) -> "Answer":
         """Read something of a group, of which the group alone may be missing."""
         try:
-            return await self._http.ask("GET", path(group, rest), what, query=inside(namespace, query))
+            return await self.ask("GET", path(group, rest), what, namespace, query)
         except NotFoundError as error:
             raise no_group(group, namespace, error) from None
 
-    async def _change(self, method: str, group: str, namespace: str, rest: str, what: str, body: Any) -> "Answer":
+    async def change(self, method: str, group: str, namespace: str, rest: str, what: str, body: Any) -> "Answer":
         """Send something to a group, of which the group alone may be missing."""
         what = f"{what} in group {group}"
         try:
-            return await self._http.ask(method, path(group, rest), what, query=inside(namespace), body=body)
+            return await self.ask(method, path(group, rest), what, namespace, body=body)
         except NotFoundError as error:
             raise no_group(group, namespace, error) from None
 
-    async def _find(self, method: str, group: str, namespace: str, rest: str, what: str, body: Any = None) -> "Answer":
-        """Look for something in a group; it or the group may be missing, which the registry does not tell apart."""
+    async def find(self, method: str, group: str, namespace: str, rest: str, what: str, body: Any = None) -> "Answer":
+        """Get something of a group; the registry does not say whether it or the whole group is missing."""
         try:
-            return await self._http.ask(method, path(group, rest), what, query=inside(namespace), body=body)
+            return await self.ask(method, path(group, rest), what, namespace, body=body)
         except NotFoundError as error:
             raise SchemaNotFoundError(
-                f"{error}: group {group!r} does not exist{where(namespace)}, or has no such thing"
+                f"{error}: group {group!r} does not exist{where(namespace)}, or does not have it"
             ) from None
 
 
 def no_group(group: str, namespace: str, error: PravegaError) -> GroupNotFoundError:
-    """What a group that is not there is told as."""
+    """The error for a group that does not exist."""
     return GroupNotFoundError(f"{error}: there is no group {group!r}{where(namespace)}")
 
 

@@ -1,29 +1,41 @@
-"""The Schema Registry's client: groups, schemas, codecs, encodings.
+# long because: one class with all requests to the registry; most lines are docstrings.
+"""The requests to a Schema Registry: groups, schemas, codecs, encodings. What users call is `SchemaRegistry`.
 
 Each call returns the registry's answer as a value and raises errors that name the group. Calls remember nothing; what
 encoding ids stand for, `encodings` does.
 """
 
+from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Self
+from urllib.parse import quote
 
-from aiopravega.schema.registry.calls import each, parsed
+from aiopravega.errors import SchemaNotFoundError, SchemaRefusedError, ServerError
+from aiopravega.schema.registry.calls import Calls, each, parsed, path
 from aiopravega.schema.registry.config import RegistryConfig
 from aiopravega.schema.registry.encodings import EncodingCache
-from aiopravega.schema.registry.model import CodecType, Encoding, GroupProperties, SchemaInfo, VersionInfo
-from aiopravega.schema.registry.schemas import SchemaCalls
+from aiopravega.schema.registry.model import (
+    CodecType,
+    Compatibility,
+    Encoding,
+    GroupProperties,
+    GroupsPage,
+    HistoryRecord,
+    References,
+    SchemaFormat,
+    SchemaInfo,
+    SchemaVersion,
+    VersionInfo,
+)
 
 
-class SchemaRegistry(SchemaCalls):
-    """An asynchronous client of a Schema Registry; use it with `async with`.
-
-    A stream's group is named after the stream. `namespace` is the registry's own division; "" is the one that
-    serializers use by default.
-    """
+class RegistryClient:
+    """Requests as the server knows them. `SchemaRegistry` adds those that are compared on this side first."""
 
     def __init__(self, config: RegistryConfig) -> None:
-        super().__init__(config)
+        self.config = config
         self.encodings = EncodingCache(self)
+        self._calls = Calls(config)
 
     async def __aenter__(self) -> Self:
         return self
@@ -35,45 +47,223 @@ class SchemaRegistry(SchemaCalls):
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._http.close()
+        await self._calls.close()
 
-    async def create_group(self, group: str, properties: GroupProperties, namespace: str = "") -> bool:
-        """Make a group; returns False if it exists already, whatever its properties.
-
-        The registry takes most policies of formats other than Avro in a second request only, which is sent here: see
-        `aiopravega.schema.open.groups`.
+    async def ping(self) -> None:
+        """Ask whether the registry is there, with these credentials.
 
         Raises:
-            ConfigurationError: there is no such policy.
-            PravegaError: the registry refuses; no group is left.
+            PravegaError: it is not.
         """
-        from aiopravega.schema.open.groups import make_group
+        await self._calls.ask("GET", "/ping", "asking whether the Schema Registry is there")
 
-        return (await make_group(self, group, properties, namespace)).made
+    async def groups_page(self, namespace: str = "", limit: int = 100, token: str | None = None) -> GroupsPage:
+        """Some of the groups; a page without any is the last one.
 
-    async def add_schema(
-        self, group: str, schema: SchemaInfo, namespace: str = "", *, declared_only: bool = False
-    ) -> VersionInfo:
-        """Add a schema to a group whose policy allows it; one that is there already keeps its version.
+        Args:
+            namespace: in which they are.
+            limit: at most so many.
+            token: of the page before. The registry never answers to one that it did not give out.
 
-        The schema is compared here, since the server compares Avro only: see `aiopravega.schema.open.register`, which
-        also makes groups. `declared_only` is for JSON: see `aiopravega.schema.open.Question`.
+        Raises:
+            PravegaTimeoutError: the token is not one of the registry's, or the registry is overloaded.
+        """
+        query = {"limit": str(limit)} | ({} if token is None else {"continuationToken": token})
+        what = "listing groups" + (f" after {token!r}, if that is a token of this registry's" if token else "")
+        return parsed(
+            GroupsPage, (await self._calls.ask("GET", "/v1/groups", what, namespace=namespace, query=query)).json()
+        )
+
+    async def groups(self, namespace: str = "", page: int = 100) -> AsyncIterator[tuple[str, GroupProperties]]:
+        """All groups that this account may read, with their properties; `page` at a time are asked for."""
+        token = None
+        while True:
+            found = await self.groups_page(namespace, page, token)
+            for group in found.groups.items():
+                yield group
+            # A page of groups that may not be read is empty, too, but its token continues.
+            if found.continuation_token == token or (not found.groups and token is None):
+                return
+            token = found.continuation_token
+
+    async def _send_group(self, group: str, properties: GroupProperties, namespace: str) -> bool:
+        """Make a group, of a format other than Avro only with policy `AllowAny` or `DenyAll`; False if it exists."""
+        body = {"groupName": group, "groupProperties": properties.to_json()}
+        try:
+            await self._calls.ask("POST", "/v1/groups", f"making group {group}", namespace=namespace, body=body)
+        except SchemaRefusedError:
+            return False
+        return True
+
+    async def delete_group(self, group: str, namespace: str = "") -> None:
+        """Delete a group and its schemas; it need not exist.
+
+        Raises:
+            PravegaError: the registry refuses.
+        """
+        await self._calls.ask("DELETE", path(group), f"deleting group {group}", namespace=namespace)
+
+    async def group(self, group: str, namespace: str = "") -> GroupProperties:
+        """The properties of a group.
+
+        Raises:
+            GroupNotFoundError: there is none.
+        """
+        answer = await self._calls.get(group, namespace, "", f"reading group {group}")
+        return parsed(GroupProperties, answer.json())
+
+    async def update_compatibility(
+        self, group: str, compatibility: Compatibility, previous: Compatibility | None = None, namespace: str = ""
+    ) -> None:
+        """Change which schemas a group takes from now on; with `previous` only if that is what it asks for now.
 
         Raises:
             GroupNotFoundError: there is no such group.
-            SchemaRefusedError: the group's policy, format or type does not allow it; the message lists the violations.
-            InvalidSchemaError: it cannot be parsed.
-            ConfigurationError: the extra of the schema's format is not installed.
+            SchemaRefusedError: it asks for something else than `previous`.
+            InvalidSchemaError: there is no such policy.
         """
-        from aiopravega.schema.open.compare import Question
-        from aiopravega.schema.open.groups import GroupAddress
-        from aiopravega.schema.open.register import offer_schema
+        body = {"compatibility": compatibility.to_json()}
+        if previous is not None:
+            body["previousCompatibility"] = previous.to_json()
+        await self._calls.change("PUT", group, namespace, "/compatibility", "changing the compatibility", body)
 
-        question = Question(declared_only=declared_only)
-        address = GroupAddress(group, (namespace,))
-        report = (await offer_schema(self, address, schema, question=question)).require()
-        assert report.registered is not None
-        return report.registered
+    async def history(self, group: str, namespace: str = "") -> list[HistoryRecord]:
+        """The schemas of a group as they were added, oldest first, without deleted ones: when, and under which policy.
+
+        Raises:
+            GroupNotFoundError: there is no such group.
+        """
+        answer = await self._calls.get(group, namespace, "/history", f"reading the history of group {group}")
+        return each(HistoryRecord, answer.json(), "history")
+
+    async def _send_schema(self, group: str, schema: SchemaInfo, namespace: str) -> VersionInfo:
+        """Add a schema, of a format other than Avro without any comparison; one that is there keeps its version."""
+        answer = await self._calls.change(
+            "POST", group, namespace, "/schemas", f"adding {schema.type}", schema.to_json()
+        )
+        return parsed(VersionInfo, answer.json())
+
+    async def latest(self, group: str, namespace: str = "", type_name: str | None = None) -> list[SchemaVersion]:
+        """The newest schema of each type in a group, or of one type.
+
+        Raises:
+            GroupNotFoundError: there is no such group.
+            SchemaNotFoundError: it has no such type.
+        """
+        return await self._listed(group, namespace, "/schemas", type_name)
+
+    async def versions(self, group: str, namespace: str = "", type_name: str | None = None) -> list[SchemaVersion]:
+        """All schemas of a group, or of one type, oldest first, without deleted ones.
+
+        Raises:
+            GroupNotFoundError: there is no such group.
+        """
+        return await self._listed(group, namespace, "/schemas/versions", type_name)
+
+    async def _listed(self, group: str, namespace: str, rest: str, type_name: str | None) -> list[SchemaVersion]:
+        what = f"reading the schemas of group {group}"
+        query = None if type_name is None else {"type": type_name}
+        try:
+            answer = await self._calls.get(group, namespace, rest, what, query)
+        except ServerError:
+            # So the registry answers for a type that it does not have.
+            if type_name is None or any(
+                one.schema_info.type == type_name for one in await self.latest(group, namespace)
+            ):
+                raise
+            raise SchemaNotFoundError(f"{what}: it has no type {type_name!r}") from None
+        return each(SchemaVersion, answer.json(), "schemas")
+
+    async def schema(self, group: str, schema_id: int, namespace: str = "") -> SchemaInfo:
+        """A schema by its id in the group, deleted or not.
+
+        Raises:
+            SchemaNotFoundError: there is none.
+        """
+        what = f"reading schema {schema_id} of group {group}"
+        return parsed(
+            SchemaInfo, (await self._calls.find("GET", group, namespace, f"/schemas/schema/{schema_id}", what)).json()
+        )
+
+    async def schema_of_version(
+        self, group: str, kind: SchemaFormat | str, type_name: str, version: int, namespace: str = ""
+    ) -> SchemaInfo:
+        """A schema by its format, type and version, deleted or not.
+
+        Raises:
+            SchemaNotFoundError: there is none.
+        """
+        what = f"reading {type_name} version {version} of group {group}"
+        found = parsed(
+            SchemaInfo, (await self._calls.find("GET", group, namespace, _of(kind, type_name, version), what)).json()
+        )
+        if found.name_of_format != kind:  # a registry that keeps its schemas in Pravega ignores the format
+            raise SchemaNotFoundError(f"{what}: it is in format {found.name_of_format}, not {kind}")
+        return found
+
+    async def find_version(self, group: str, schema: SchemaInfo, namespace: str = "") -> VersionInfo:
+        """The version of a schema, which has to be in the group.
+
+        Raises:
+            SchemaNotFoundError: it is not there, or there is no such group.
+        """
+        what = f"looking for {schema.type} in group {group}"
+        answer = await self._calls.find("POST", group, namespace, "/schemas/versions/find", what, schema.to_json())
+        return parsed(VersionInfo, answer.json())
+
+    async def delete_schema(self, group: str, version: VersionInfo, namespace: str = "") -> None:
+        """Delete a schema; it need not exist. Events that were written with it can still be read: its encodings stay.
+
+        Raises:
+            PravegaError: the registry refuses.
+        """
+        what = f"deleting {version.type} version {version.version} of group {group}"
+        await self._calls.ask("DELETE", path(group, f"/schemas/schema/{version.id}"), what, namespace=namespace)
+
+    async def delete_version(
+        self, group: str, kind: SchemaFormat | str, type_name: str, version: int, namespace: str = ""
+    ) -> None:
+        """Delete a schema by its format, type and version; see `delete_schema`.
+
+        Raises:
+            SchemaNotFoundError: there is none, or of another format.
+        """
+        await self.schema_of_version(group, kind, type_name, version, namespace)
+        what = f"deleting {type_name} version {version} of group {group}"
+        await self._calls.find("DELETE", group, namespace, _of(kind, type_name, version), what)
+
+    async def validate(
+        self, group: str, schema: SchemaInfo, compatibility: Compatibility | None = None, namespace: str = ""
+    ) -> bool:
+        """Whether the registry would add a schema, by the group's policy or by another one; it adds nothing.
+
+        The registry compares schemas of Avro only: see `aiopravega.schema.policy` for the others.
+
+        Raises:
+            GroupNotFoundError: there is no such group.
+        """
+        policy = compatibility or (await self.group(group, namespace)).compatibility
+        body = {"schemaInfo": schema.to_json(), "compatibility": policy.to_json()}
+        answer = await self._calls.change(
+            "POST", group, namespace, "/schemas/versions/validate", f"checking {schema.type}", body
+        )
+        return bool(answer.json()["valid"])
+
+    async def can_read(self, group: str, schema: SchemaInfo, namespace: str = "") -> bool:
+        """Whether the registry thinks that a reader with this schema can read the group's events.
+
+        Raises:
+            GroupNotFoundError: there is no such group.
+        """
+        rest, what = "/schemas/versions/canRead", f"asking who can read with {schema.type}"
+        answer = await self._calls.change("POST", group, namespace, rest, what, schema.to_json())
+        return bool(answer.json()["compatible"])
+
+    async def references(self, schema: SchemaInfo, namespace: str = "") -> dict[str, VersionInfo]:
+        """In which groups of a namespace a schema is, and its version there."""
+        what = f"looking for groups with {schema.type}"
+        answer = await self._calls.ask("POST", "/v1/schemas/addedTo", what, namespace=namespace, body=schema.to_json())
+        return parsed(References, answer.json()).groups
 
     async def codecs(self, group: str, namespace: str = "") -> list[CodecType]:
         """The codecs that a group allows, beside none at all.
@@ -81,7 +271,7 @@ class SchemaRegistry(SchemaCalls):
         Raises:
             GroupNotFoundError: there is no such group.
         """
-        answer = await self._get(group, namespace, "/codecTypes", f"reading the codecs of group {group}")
+        answer = await self._calls.get(group, namespace, "/codecTypes", f"reading the codecs of group {group}")
         return each(CodecType, answer.json(), "codecTypes")
 
     async def add_codec(self, group: str, codec: CodecType, namespace: str = "") -> None:
@@ -90,7 +280,7 @@ class SchemaRegistry(SchemaCalls):
         Raises:
             GroupNotFoundError: there is no such group.
         """
-        await self._change("POST", group, namespace, "/codecTypes", f"adding codec {codec.name}", codec.to_json())
+        await self._calls.change("POST", group, namespace, "/codecTypes", f"adding codec {codec.name}", codec.to_json())
 
     async def encoding_id(self, group: str, version: VersionInfo, codec: str = "", namespace: str = "") -> int:
         """The id of a schema with a codec, made if there is none yet.
@@ -101,7 +291,7 @@ class SchemaRegistry(SchemaCalls):
         """
         body = {"versionInfo": version.to_json(), "codecType": codec}
         what = f"looking for the encoding id of {version.type} version {version.version} in group {group}"
-        answer = await self._find("PUT", group, namespace, "/encodings", what, body)
+        answer = await self._calls.find("PUT", group, namespace, "/encodings", what, body)
         return int(answer.json()["encodingId"])
 
     async def encoding(self, group: str, encoding_id: int, namespace: str = "") -> Encoding:
@@ -111,5 +301,9 @@ class SchemaRegistry(SchemaCalls):
             SchemaNotFoundError: the group has no such id.
         """
         what = f"reading encoding {encoding_id} of group {group}"
-        answer = await self._find("GET", group, namespace, f"/encodings/{encoding_id}", what)
+        answer = await self._calls.find("GET", group, namespace, f"/encodings/{encoding_id}", what)
         return parsed(Encoding, answer.json())
+
+
+def _of(kind: SchemaFormat | str, type_name: str, version: int) -> str:
+    return f"/schemas/format/{quote(kind, safe='')}/type/{quote(type_name, safe='')}/versions/{version}"

@@ -58,7 +58,7 @@ class RegistryConfig(ServerConfig):
     def _check_uri(cls, uri: str) -> str:
         split = urlsplit(uri)
         if split.scheme not in _SCHEMES or not split.hostname:
-            raise ValueError(f"{uri!r} is no address: write http://host:port, or https://host:port")
+            raise ValueError(f"{uri!r} is not an address: write http://host:port, or https://host:port")
         if split.username or split.password:
             raise ValueError("credentials do not belong into the address: give username and password")
         return uri.rstrip("/")

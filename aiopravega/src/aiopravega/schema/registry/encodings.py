@@ -1,6 +1,6 @@
 """What encoding ids stand for, remembered: the registry is asked once for each, never for every event.
 
-A group that is deleted and made again gives out the same ids anew, so a group is known by when its first schema was
+A group that is deleted and made again gives out the same ids again, so a group is known by when its first schema was
 added, too.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from aiopravega.schema.registry.model import Encoding, HistoryRecord
 
 if TYPE_CHECKING:
-    from aiopravega.schema.registry.client import SchemaRegistry
+    from aiopravega.schema.registry.client import RegistryClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class GroupId:
 class EncodingCache:
     """Remembers the encodings of one registry; belongs to one event loop."""
 
-    def __init__(self, registry: "SchemaRegistry") -> None:
+    def __init__(self, registry: "RegistryClient") -> None:
         self._registry = registry
         self._known: dict[tuple[GroupId, int], Encoding] = {}
         self._asking: dict[tuple[GroupId, int], asyncio.Lock] = {}
@@ -54,7 +54,7 @@ class EncodingCache:
         return found
 
     async def get(self, group: GroupId, encoding_id: int) -> Encoding:
-        """What an id stands for. Whoever asks while another one does waits for the same answer.
+        """What an id stands for. Callers that ask at the same time wait for the same answer.
 
         Raises:
             SchemaNotFoundError: the group has no such id.

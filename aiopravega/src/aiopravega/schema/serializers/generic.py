@@ -1,4 +1,4 @@
-"""The format of a schema of which nobody said more than the registry knows."""
+"""The format of a schema, if only the registry describes it."""
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.events.format import EventFormat

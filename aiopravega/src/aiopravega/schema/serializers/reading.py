@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from aiopravega.errors import MalformedEventError, SchemaNotFoundError
 from aiopravega.schema.events.format import EventFormat, Read, ReadAll, all_by
-from aiopravega.schema.registry.client import SchemaRegistry
+from aiopravega.schema.open.client import SchemaRegistry
 from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD, NONE, codec_named
 from aiopravega.schema.registry.encodings import GroupId
 from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL, split_header
@@ -33,7 +33,7 @@ class Readers:
         self._registry, self._group, self._limit = registry, group, limit
         self._forms = {(form.info.type, form.info.name_of_format): form for form in forms}
         self._unknown: dict[bytes, tuple[float, SchemaNotFoundError]] = {}
-        self._looked = time.monotonic()
+        self._read_at = time.monotonic()
         self._lock = asyncio.Lock()
 
     async def learn(self, event: bytes) -> Read:
@@ -60,7 +60,7 @@ class Readers:
         """What the header of an event stands for; see `learn`."""
         encoding_id = split_header(event)[0]
         if encoding_id is None:
-            raise self.told(_no_header(event))
+            raise self.malformed(_no_header(event))
         head = event[:HEADER_BYTES]
         since, error = self._unknown.get(head, (0.0, None))
         if error is not None and time.monotonic() - since < _PATIENCE:
@@ -73,7 +73,7 @@ class Readers:
             self._unknown[head] = time.monotonic(), missing
             raise
 
-    def told(self, reason: object) -> MalformedEventError:
+    def malformed(self, reason: object) -> MalformedEventError:
         """The error that says why an event cannot be read, and of which group it is."""
         inside = f" in namespace {self._group.namespace}" if self._group.namespace else ""
         return MalformedEventError(f"an event of group {self._group.group}{inside} cannot be read: {reason}")
@@ -84,14 +84,14 @@ class Readers:
         Raises:
             PravegaError: the registry cannot be asked.
         """
-        if time.monotonic() - self._looked < _PATIENCE:
+        if time.monotonic() - self._read_at < _PATIENCE:
             return False
         return await self.refresh()
 
     async def refresh(self) -> bool:
         """The same, however short a time ago it was asked."""
         async with self._lock:
-            self._looked = time.monotonic()
+            self._read_at = time.monotonic()
             found = await self._registry.encodings.identify(self._group.group, self._group.namespace)
             if found == self._group:
                 return False
@@ -118,8 +118,8 @@ class Readers:
 class Deserializer:
     """Makes values of the events of one group; belongs to one event loop.
 
-    A group that is deleted and made again gives out the same encoding ids anew. If an event does not fit what is known,
-    the group is looked at again, half a minute later at the earliest; `refresh` does it at once.
+    A group that is deleted and made again gives out the same encoding ids again. If an event does not fit what is
+    known, the group is read again, but at most every half minute; `refresh` reads it at once.
 
     Attributes:
         readers: what reads events, by their headers.
@@ -146,7 +146,7 @@ class Deserializer:
             return read(event)
         except MalformedEventError as error:
             if not await self.readers.made_again():
-                raise self.readers.told(error) from error.__cause__
+                raise self.readers.malformed(error) from error.__cause__
         return (await self.readers.learn(event))(event)
 
     async def deserialize_many(self, events: Iterable[bytes]) -> list[Any]:
@@ -168,7 +168,7 @@ class Deserializer:
         return await self.readers.encoding(event)
 
     async def refresh(self) -> bool:
-        """Look whether the group was made again since it was opened, and forget what was known if it was.
+        """Check whether the group was made again since it was opened; if so, forget its encodings.
 
         Raises:
             GroupNotFoundError: it was deleted.

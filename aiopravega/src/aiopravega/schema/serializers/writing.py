@@ -1,14 +1,14 @@
-"""Values into events: what the registry has to know is settled first, then nobody is asked any more."""
+"""Values into events: the registry is asked once at the beginning, and not again."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.events.format import EventFormat, Write, WriteAll, all_by
+from aiopravega.schema.open.client import SchemaRegistry
 from aiopravega.schema.open.compare import Question
 from aiopravega.schema.open.groups import GroupAddress, NewGroup
 from aiopravega.schema.open.registration import Registration, Terms, settle
-from aiopravega.schema.registry.client import SchemaRegistry
 from aiopravega.schema.registry.codecs import NONE, codec_named
 from aiopravega.schema.registry.model import SchemaFormat
 
@@ -81,11 +81,10 @@ async def open_serializer(
         namespace: in which the group is.
         codec: how payloads are compressed: a name of `aiopravega.schema.registry.codecs`, or a registered one.
         header: begin each event with its encoding id. Without it events have no codec, and Avro cannot be read.
-        register: make the group, add the schema, and allow the codec, as far as they are missing; False: they have to
-            be there.
+        register: make the group, add the schema and allow the codec, if they are missing; False: they have to be there.
         new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
-        declared_only: of JSON, assume that nobody writes properties that a schema does not declare; then a property may
-            be added with a type of its own.
+        declared_only: of JSON, assume that no writer uses properties that a schema does not declare; then a property
+            may be added with a type of its own.
 
     Raises:
         ConfigurationError: header, codec and format do not go together, there is no such policy, or the extra of the

@@ -1,4 +1,4 @@
-"""The operator that looks whether the events of a range are what they claim to be."""
+"""The operator that checks whether the events of a range decode with the schemas that they claim."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -26,7 +26,7 @@ class PravegaDataGateOperator(GateOperator):
             (templated)
         sample: how many events at most, taken at several offsets of the range; `all` for all of them. (templated)
         group: name of the registry's group; by default the stream's. (templated)
-        namespace: of the group; by default the scope's name is looked in first, then the default one. (templated)
+        namespace: of the group; by default the scope's name, or else the default namespace. (templated)
         on_violation: `fail`, `skip`, or the ids of tasks that directly follow and are to run instead of the others.
         pravega_conn_id: id of the connection, which names the registry in its extra `schema_registry_uri`. (templated)
     """
@@ -50,15 +50,15 @@ class PravegaDataGateOperator(GateOperator):
         self.group = group
         self.namespace = namespace
 
-    async def look(self, config: PravegaConfig, registry: RegistryConfig) -> DataReport:
+    async def check(self, config: PravegaConfig, registry: RegistryConfig) -> DataReport:
         """Decode the events."""
         stream = StreamName.parse(self.stream, config.scope)
-        wanted = self._range()
+        range_ = self._range()
         async with PravegaClient(config) as client, SchemaRegistry(registry) as schemas:
             return await check_data(
                 client,
                 schemas,
-                wanted,
+                range_,
                 stream,
                 sample=_number(self.sample),
                 group=self.group,

@@ -31,11 +31,12 @@ class PravegaSchemaGateOperator(GateOperator):
         type_name: of the schema, if the candidate and the group leave it open. (templated)
         schema_format: what columns of Spark or Arrow become, `Avro` or `Json`; by default the group's format.
         group: name of the registry's group; by default the stream's. (templated)
-        namespace: of the group; by default the scope's name is looked in first, then the default one. (templated)
+        namespace: of the group; by default the scope's name, or else the default namespace. (templated)
         policy: what to ask for, such as `BackwardTransitive`; by default what the group asks for. (templated)
         against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version. (templated)
-        declared_only: of JSON, assume that nobody writes properties that a schema does not declare; then a property
+        declared_only: of JSON, assume that no writer uses properties that a schema does not declare; then a property
             may be added with a type of its own.
+        as_columns: of Avro, refuse what column readers such as Spark cannot hold, too.
         register: whether a schema that passes is added to the group, which is made if there is none.
         new_policy: of a group that is made to register; by default `BackwardTransitive`. (templated)
         on_violation: `fail`, `skip`, or the ids of tasks that directly follow and are to run instead of the others.
@@ -65,6 +66,7 @@ class PravegaSchemaGateOperator(GateOperator):
         policy: str | None = None,
         against: str | int = POLICY,
         declared_only: bool = False,
+        as_columns: bool = False,
         register: bool = False,
         new_policy: str | None = None,
         on_violation: str | Sequence[str] = FAIL,
@@ -79,10 +81,11 @@ class PravegaSchemaGateOperator(GateOperator):
         self.policy = policy
         self.against = against
         self.declared_only = declared_only
+        self.as_columns = as_columns
         self.register = register
         self.new_policy = new_policy
 
-    async def look(self, config: PravegaConfig, registry: RegistryConfig) -> SchemaReport:
+    async def check(self, config: PravegaConfig, registry: RegistryConfig) -> SchemaReport:
         """Compare the candidate, and register it if that is wanted."""
         async with SchemaRegistry(registry) as client:
             return await check_candidate(
@@ -96,6 +99,7 @@ class PravegaSchemaGateOperator(GateOperator):
                 policy=self.policy or None,
                 against=self.against,
                 declared_only=self.declared_only,
+                as_columns=self.as_columns,
                 register=self.register,
                 new_policy=self.new_policy or None,
             )
@@ -116,6 +120,7 @@ class PravegaRegisterSchemaOperator(BaseOperator):
         new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
             (templated)
         declared_only: see `PravegaSchemaGateOperator`.
+        as_columns: see `PravegaSchemaGateOperator`.
         pravega_conn_id: id of the connection, which names the registry in its extra `schema_registry_uri`. (templated)
     """
 
@@ -140,6 +145,7 @@ class PravegaRegisterSchemaOperator(BaseOperator):
         namespace: str | None = None,
         new_policy: str | None = None,
         declared_only: bool = False,
+        as_columns: bool = False,
         pravega_conn_id: str = PravegaHook.default_conn_name,
         **kwargs: Any,
     ) -> None:
@@ -152,6 +158,7 @@ class PravegaRegisterSchemaOperator(BaseOperator):
         self.namespace = namespace
         self.new_policy = new_policy
         self.declared_only = declared_only
+        self.as_columns = as_columns
         self.pravega_conn_id = pravega_conn_id
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -179,6 +186,7 @@ class PravegaRegisterSchemaOperator(BaseOperator):
                 group=self.group,
                 namespace=self.namespace,
                 declared_only=self.declared_only,
+                as_columns=self.as_columns,
                 register=True,
                 new_policy=self.new_policy or None,
             )

@@ -17,7 +17,7 @@ from aiopravega.jobs.ranges import fix_range
 from aiopravega.jobs.retries import unsplit_if_need_be
 from aiopravega.jobs.spark_frames import count_of, counted, load_range, save_events
 from aiopravega.jobs.spark_options import LEDGER_OPTION, TIME_OPTION, interval_options
-from aiopravega.jobs.writes import finished_write, write_once
+from aiopravega.jobs.writes import finished_write, parse_generation, write_once
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
 from airflow_pravega.intervals import failures_recorded, finish
@@ -163,8 +163,9 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
     after a task was cleared because its code or source has changed. The option `on_written` says what else is to be
     done: `skip` compares never, `fail` fails in any case.
 
-    Returns `{"stream", "write_id", "events", "bytes", "written", "seconds"}`: what the stream holds of this write (the
-    bytes with event headers), and whether this try has written it, or found it written.
+    Returns `{"stream", "write_id", "generation", "events", "bytes", "cuts", "written", "seconds"}`: what the stream
+    holds of this write (the bytes with event headers), between which cuts (`{"start": text, "end": text}`, or None if
+    the account may not ask for them), and whether this try has written it, or found it written.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope; made if it is missing. (templated)
@@ -175,6 +176,8 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
             `routing_key`; a function, or its dotted name.
         write_id: name of the write; by default made of DAG, task, map index and the run's partition key, logical date
             or id. Another id writes again. (templated)
+        rebuild: the generation of the write, for rows that are written anew on purpose: 2 after 1 is done, and so on;
+            a number or its text. (templated)
         commit_ledger: `scope/table` of the commit ledger; by default a table in the stream's scope. (templated)
         master: Spark's master; by default the connection's, or `local[*]`. (templated)
         spark_conf: Spark's settings. (templated)
@@ -186,6 +189,7 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
         "stream",
         "source",
         "write_id",
+        "rebuild",
         "commit_ledger",
         "master",
         "spark_conf",
@@ -199,6 +203,7 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
         source: "str | Callable[[SparkSession, Context], DataFrame]",
         source_format: str = "parquet",
         write_id: str | None = None,
+        rebuild: int | str = 1,
         commit_ledger: str | None = None,
         **kwargs: Any,
     ) -> None:
@@ -208,6 +213,7 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
         self._make_frame = source if callable(source) else None
         self.source_format = source_format
         self.write_id = write_id
+        self.rebuild = rebuild
         self.commit_ledger = commit_ledger
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -220,17 +226,21 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
         with failing_for_good():
             hook = PravegaHook(self.pravega_conn_id)
             write_id = self.write_id or write_name(context)
+            generation = parse_generation(self.rebuild)
             with hook.get_client() as client:
                 stream = StreamName.parse(self.stream, client.config.scope)
-                find = partial(finished_write, client.asynchronous, stream, write_id, self.commit_ledger)
-                write = partial(self._write, hook, client.config, stream, write_id, context)
+                find = partial(finished_write, client.asynchronous, stream, write_id, self.commit_ledger, generation)
+                write = partial(self._write, hook, client.config, stream, write_id, generation, context)
                 # A further try cannot be told from that of a task that was cleared while it ran: both compare.
-                done = write_once(stream, write_id, lambda: client.run(find()), lambda _: write(), retried=False)
+                done = write_once(stream, write_id, lambda: client.run(find()), write, retried=False)
+        cuts = done.record.cuts
         result = {
             "stream": str(stream),
             "write_id": write_id,
+            "generation": generation,
             "events": done.record.total_events,
             "bytes": done.record.total_bytes,
+            "cuts": cuts and cuts.to_json(),
             "written": done.by_this_try,
             "seconds": round(done.seconds, 3),
         }
@@ -238,7 +248,13 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
         return result
 
     def _write(
-        self, hook: PravegaHook, config: PravegaConfig, stream: StreamName, write_id: str, context: Context
+        self,
+        hook: PravegaHook,
+        config: PravegaConfig,
+        stream: StreamName,
+        write_id: str,
+        generation: int,
+        context: Context,
     ) -> None:
         ledger = {LEDGER_OPTION: self.commit_ledger} if self.commit_ledger else {}
         with self.session(hook, context) as spark:
@@ -246,4 +262,4 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
                 frame = self._make_frame(spark, context)
             else:
                 frame = spark.read.format(self.source_format).load(self.source)
-            save_events(self.transformed(frame), config, stream, write_id, self.options | ledger)
+            save_events(self.transformed(frame), config, stream, write_id, self.options | ledger, generation)

@@ -86,7 +86,7 @@ class PravegaCreateStreamOperator(_PravegaOperator):
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         scaling: how many segments it has; by default one.
-        retention: how long its data stays; by default for ever.
+        retention: how long its data stays; by default forever.
         tags: tags to find it by. (templated)
         timestamp_aggregation_timeout: how long the stream's watermarks wait for a writer that notes no new event time;
             by default not at all. Give it if writers note times.

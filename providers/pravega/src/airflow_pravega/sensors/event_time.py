@@ -1,6 +1,6 @@
 """The sensor that waits until a stream is complete up to an event time, and hands on the range of an interval.
 
-Each interval is claimed in the cut ledger: whoever asks again for it, in whatever run, gets the same range.
+Each interval is claimed in the cut ledger: every later run that asks for it gets the same range.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,6 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name, write_name
 from airflow_pravega.intervals import to_xcom
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
-from airflow_pravega.task_failures import failing_for_good
 from airflow_pravega.templated_values import choice_of, time_of
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 
@@ -25,10 +24,10 @@ from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 class PravegaEventTimeSensor(PravegaWaitingSensor):
     """Waits until all events of an interval of event times are in a stream; returns the range that has them.
 
-    By the stream's watermarks, all events of the times `[since, until)` are in the range, and others: whoever reads it
-    keeps those with `since <= time < until`, as `PravegaSparkReadOperator` does. It is
-    `{"start": text, "end": text, "since": time, "until": time, "consumer": name, "interval": name}`, and recorded in
-    the cut ledger under the names: a read that gets it as `stream_cuts` records that the interval is done.
+    By the stream's watermarks, all events of the times `[since, until)` are in the range, and maybe others: a task that
+    reads it keeps those with `since <= time < until`, as `PravegaSparkReadOperator` does. It is `{"start": text, "end":
+    text, "since": time, "until": time, "consumer": name, "interval": name}`, and recorded in the cut ledger under the
+    names: a read that gets it as `stream_cuts` records that the interval is done.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
@@ -45,7 +44,7 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
         deferrable: wait on the triggerer, without a worker slot.
         record: whether intervals are recorded. Without, an account that may only read is enough.
         pravega_conn_id: id of the connection.
-        poll_interval: seconds between two looks while deferred; `poke_interval` counts while not.
+        poll_interval: seconds between two checks while deferred; otherwise `poke_interval` counts.
     """
 
     template_fields: Sequence[str] = ("stream", "since", "until", "consumer", "on_truncated", "pravega_conn_id")
@@ -63,8 +62,7 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
         on_truncated: str = OnTruncated.FAIL.value,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self.stream = stream
+        super().__init__(stream=stream, **kwargs)
         self.since = since
         self.until = until
         self.ahead = ahead
@@ -73,22 +71,16 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
         self.consumer = consumer
         self.on_truncated = on_truncated
 
-    def poke(self, context: Context) -> PokeReturnValue:
-        """Look once; defer if the stream is not complete and the sensor may.
-
-        Raises:
-            AirflowFailException: the stream or the times cannot work.
-            PravegaError: the cluster cannot be reached.
-        """
-        with failing_for_good():
-            config = PravegaHook(self.pravega_conn_id).get_config()
-            stream = StreamName.parse(self.stream, config.scope)
-            times = time_of("since", self.since), time_of("until", self.until)
-            unit = TimeUnit.parse(self.unit)
-            try:
-                return PokeReturnValue(True, LoopThread.shared().run(self._take(config, stream, times, unit, context)))
-            except NotYetError as error:
-                self.log.info("%s: %s", stream, error)
+    def check(self, context: Context) -> PokeReturnValue:
+        """See `PravegaWaitingSensor`."""
+        config = PravegaHook(self.pravega_conn_id).get_config()
+        stream = StreamName.parse(self.stream, config.scope)
+        times = time_of("since", self.since), time_of("until", self.until)
+        unit = TimeUnit.parse(self.unit)
+        try:
+            return PokeReturnValue(True, LoopThread.shared().run(self._take(config, stream, times, unit, context)))
+        except NotYetError as error:
+            self.log.info("%s: %s", stream, error)
         if self.deferrable:
             self.wait_with(
                 PravegaEventTimeTrigger(
@@ -110,11 +102,11 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
     ) -> dict[str, str]:
         async with PravegaClient(config) as client:
             if not self.record:
-                found = await client.range_for(
+                range_ = await client.range_for(
                     stream.scope, stream.stream, times, ahead=self.ahead, clip=self.clip, unit=unit
                 )
                 since, until = (time.isoformat() for time in times)
-                return {**found.to_json(), "since": since, "until": until}
+                return {**range_.to_json(), "since": since, "until": until}
             return to_xcom(
                 await claim_times(
                     client,

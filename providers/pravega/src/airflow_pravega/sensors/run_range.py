@@ -58,10 +58,7 @@ class RunRange:
         self.stream = StreamName.parse(arguments.stream, config.scope)
         self.min_bytes = whole_number("min_bytes", arguments.min_bytes)
         self.on_open = arguments.on_open
-        # The trigger brings back until when the run waits.
-        self.deadline = (
-            datetime.fromisoformat(self._fired["deadline"]) if "deadline" in self._fired else arguments.deadline
-        )
+        self.deadline = arguments.deadline
         self.start = StreamCut.unbounded()
         self.waits_for: CutRecord | None = None
         self._interval = Interval(arguments.consumer or consumer_name(context), self.stream, interval_name(context))
@@ -103,13 +100,13 @@ class RunRange:
 
     async def _recorded(self, client: PravegaClient, ledger: CutLedger) -> CutRecord | None:
         """The range that this run has already, or what is left of it."""
-        found = await ledger.find(self._interval)
-        if found is None or found.state is IntervalState.GIVEN_BACK or not await self._fits(client, found.range):
+        record = await ledger.find(self._interval)
+        if record is None or record.state is IntervalState.GIVEN_BACK or not await self._fits(client, record.range):
             return None
-        left = await left_to_process(client, found, self._arguments.on_truncated)
+        left = await left_to_process(client, record, self._arguments.on_truncated)
         if left is None or left.gone is None:
-            return found
-        return await ledger.replace(found, left.range, left.gone, by=self._by)
+            return record
+        return await ledger.replace(record, left.range, left.gone, by=self._by)
 
     async def _may_continue(self, ledger: CutLedger) -> bool:
         """Whether no other run is to be waited for. One that was waited for long enough is an error, or taken over."""
@@ -153,7 +150,7 @@ class RunRange:
         return cut
 
     async def _fits(self, client: PravegaClient, recorded: StreamCutRange) -> bool:
-        """Whether a recorded range is what is asked for: somebody may have given the run another start meanwhile."""
+        """Whether a recorded range is the requested one: the run may have been given another start meanwhile."""
         if self._arguments.since in (*CHAINED, EARLIEST):
             return True
         return recorded.start == await self._named(client)

@@ -5,7 +5,7 @@ and with `since="last"` the next run starts where this one ended, once it is don
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from airflow.sdk import Context, PokeReturnValue, XComArg
@@ -17,7 +17,6 @@ from aiopravega.loop import LoopThread
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.sensors.run_range import CHAINED, LAST, RangeArguments, RunRange
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
-from airflow_pravega.task_failures import failing_for_good
 from airflow_pravega.templated_values import choice_of
 from airflow_pravega.triggers.interval import PravegaIntervalTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
@@ -51,7 +50,7 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         record: whether ranges are recorded. Without, an account that may only read is enough, but a second try of a
             run gets a range that ends at the then tail, and `since` cannot be `"last"` or `"latest"`.
         pravega_conn_id: id of the connection.
-        poll_interval: seconds between two looks while deferred; `poke_interval` counts while not.
+        poll_interval: seconds between two checks while deferred; otherwise `poke_interval` counts.
     """
 
     template_fields: Sequence[str] = (
@@ -76,51 +75,48 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         on_truncated: str = OnTruncated.FAIL.value,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self.stream = stream
+        super().__init__(stream=stream, **kwargs)
         self.since = since
         self.min_bytes = min_bytes
         self.consumer = consumer
         self.on_open = on_open
         self.open_timeout = open_timeout
         self.on_truncated = on_truncated
-        self._waits_since: datetime | None = None
 
-    def poke(self, context: Context) -> PokeReturnValue:
-        """Check once; defer if there is nothing to hand on yet and the sensor may.
-
-        Raises:
-            AirflowFailException: the stream or the cut cannot work, or another run has left its range for too long.
-            PravegaError: the cluster cannot be reached.
-        """
-        with failing_for_good():
-            config = PravegaHook(self.pravega_conn_id).get_config()
-            found = RunRange(config, self._range_arguments(context), context, self.fired)
-            taken = LoopThread.shared().run(found.take())
+    def check(self, context: Context) -> PokeReturnValue:
+        """See `PravegaWaitingSensor`. An error, too, if another run has left its range for too long."""
+        config = PravegaHook(self.pravega_conn_id).get_config()
+        run_range = RunRange(config, self._range_arguments(context), context, self.fired)
+        taken = LoopThread.shared().run(run_range.take())
         if taken is not None:
             return PokeReturnValue(True, taken)
         common: dict[str, Any] = {"poll_interval": self.poll_interval, "pravega_conn_id": self.pravega_conn_id}
-        if found.waits_for is not None:
-            waits_for = found.waits_for
-            until = found.deadline.isoformat(timespec="seconds")
+        if run_range.waits_for is not None:
+            waits_for = run_range.waits_for
+            until = run_range.deadline.isoformat(timespec="seconds")
             self.log.info("%s is %s: waiting for it until %s", waits_for.identity, waits_for.state.value, until)
             if self.deferrable:
                 self.wait_with(
                     PravegaIntervalTrigger(
-                        stream=str(found.stream),
+                        stream=str(run_range.stream),
                         consumer=waits_for.consumer,
                         interval=waits_for.interval,
-                        deadline=found.deadline.isoformat(),
-                        take_over=found.on_open is OnOpen.TAKE_OVER,
+                        deadline=run_range.deadline.isoformat(),
+                        take_over=run_range.on_open is OnOpen.TAKE_OVER,
                         **common,
                     )
                 )
             return PokeReturnValue(False)
-        self.log.info("%s has not moved by %s bytes since %s", found.stream, f"{found.min_bytes:,}", found.start)
+        self.log.info(
+            "%s has not moved by %s bytes since %s", run_range.stream, f"{run_range.min_bytes:,}", run_range.start
+        )
         if self.deferrable:
             self.wait_with(
                 PravegaStreamCutTrigger(
-                    stream=str(found.stream), since=found.start.to_text(), min_bytes=found.min_bytes, **common
+                    stream=str(run_range.stream),
+                    since=run_range.start.to_text(),
+                    min_bytes=run_range.min_bytes,
+                    **common,
                 )
             )
         return PokeReturnValue(False)
@@ -135,13 +131,6 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
             consumer=self.consumer,
             on_open=choice_of(OnOpen, "on_open", self.on_open),
             on_truncated=choice_of(OnTruncated, "on_truncated", self.on_truncated),
-            deadline=self._waiting_since(context) + self.open_timeout,
+            deadline=self.waits_since(context) + self.open_timeout,
             record=self.record,
         )
-
-    def _waiting_since(self, context: Context) -> datetime:
-        """When this run has first looked: a sensor that is rescheduled is another process at each found."""
-        if self._waits_since is None:
-            first = context["ti"].get_first_reschedule_date(context) if self.reschedule else None
-            self._waits_since = first or datetime.now(UTC)
-        return self._waits_since

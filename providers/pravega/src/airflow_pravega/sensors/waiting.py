@@ -1,24 +1,34 @@
-"""What the sensors share: a connection, and how they defer and continue."""
+"""What the sensors share: a connection, how they defer and continue, and that they wait while the cluster is away."""
 
-from datetime import timedelta
+from abc import abstractmethod
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow.sdk import BaseSensorOperator, Context
+from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
 from airflow.sdk.configuration import conf
+from airflow.sdk.exceptions import AirflowSensorTimeout
 
+from aiopravega import StreamName
+from aiopravega.errors import PravegaError
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.outage import Outage
 from airflow_pravega.task_failures import failing_for_good, from_event
+from airflow_pravega.triggers.reachable import REACHABLE, PravegaReachableTrigger
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 
 class PravegaWaitingSensor(BaseSensorOperator):
-    """Looks at a stream, and waits on the triggerer if it may.
+    """Checks a stream, and waits on the triggerer if it may.
+
+    While the cluster is away it waits, too: its `timeout` says how long, from the first start of this try on, however
+    often it defers. What waiting cannot heal fails the task at once.
 
     Args:
+        stream: `scope/stream`, or a stream of the connection's default scope.
         deferrable: wait on the triggerer, without a worker slot.
         record: whether what is found is recorded in the cut ledger.
         pravega_conn_id: id of the connection.
-        poll_interval: seconds between two looks while deferred; `poke_interval` counts while not.
+        poll_interval: seconds between two checks while deferred; otherwise `poke_interval` counts.
     """
 
     ui_color = "#d6e9f8"
@@ -26,6 +36,7 @@ class PravegaWaitingSensor(BaseSensorOperator):
     def __init__(
         self,
         *,
+        stream: str,
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
         record: bool = True,
         pravega_conn_id: str = PravegaHook.default_conn_name,
@@ -34,22 +45,77 @@ class PravegaWaitingSensor(BaseSensorOperator):
     ) -> None:
         kwargs.setdefault("multiple_outputs", True)  # so that `output["…"]` works
         super().__init__(**kwargs)
+        self.stream = stream
         self.deferrable = deferrable
         self.record = record
         self.pravega_conn_id = pravega_conn_id
         self.poll_interval = poll_interval
         # What the trigger has found, once it has fired.
         self.fired: dict[str, Any] | None = None
+        self._waits_since: datetime | None = None
+        self._outage: Outage | None = None
+
+    @abstractmethod
+    def check(self, context: Context) -> PokeReturnValue:
+        """Check once; defer with `wait_with` if there is nothing to hand on yet and the sensor may.
+
+        Raises:
+            PravegaError: the stream cannot work, or the cluster cannot be reached.
+        """
+
+    def poke(self, context: Context) -> PokeReturnValue:
+        """Check once; a cluster that is away is waited for.
+
+        Raises:
+            AirflowFailException: what is asked for cannot work.
+            AirflowSensorTimeout: it has waited for long enough.
+            PravegaError: one that a new try can help, such as a lost race.
+        """
+        self._outage = self._outage or Outage(self.stream, self.log)
+        self.waits_since(context)
+        try:
+            with failing_for_good():
+                found = self.check(context)
+        except PravegaError as error:
+            self._outage.failed(error)
+        else:
+            self._outage.succeeded()
+            return found
+        if self.deferrable:
+            with failing_for_good():
+                stream = StreamName.parse(self.stream, PravegaHook(self.pravega_conn_id).get_config().scope)
+            self.wait_with(PravegaReachableTrigger(str(stream), self.poll_interval, self.pravega_conn_id))
+        return PokeReturnValue(False)
+
+    def waits_since(self, context: Context) -> datetime:
+        """When this try checked first: one that was deferred or rescheduled is a new process at each check."""
+        if self._waits_since is None:
+            first = context["ti"].get_first_reschedule_date(context) if self.reschedule else None
+            self._waits_since = first or datetime.now(UTC)
+        return self._waits_since
 
     def wait_with(self, trigger: PravegaWaitingTrigger) -> None:
-        """Defer; the sensor's timeout continues."""
-        self.defer(trigger=trigger, method_name="resume", timeout=timedelta(seconds=self.timeout))
+        """Defer for what is left of the sensor's timeout.
 
-    def resume(self, context: Context, event: dict[str, Any]) -> Any:
+        Raises:
+            AirflowSensorTimeout: nothing is left.
+        """
+        since = self._waits_since or datetime.now(UTC)
+        left = since + timedelta(seconds=self.timeout) - datetime.now(UTC)
+        if left <= timedelta():
+            raise AirflowSensorTimeout(
+                f"{self.stream} was waited for since {since.isoformat(timespec='seconds')}, longer than the timeout of "
+                f"{self.timeout:g} s"
+            )
+        state = {"waits_since": since.isoformat(), "fired": self.fired}
+        self.defer(trigger=trigger, method_name="resume", kwargs=state, timeout=left)
+
+    def resume(self, context: Context, event: dict[str, Any], waits_since: str, fired: dict[str, Any] | None) -> Any:
         """Continue after the trigger fired. What it found is taken, unless another run has taken it meanwhile."""
         with failing_for_good():
             error = from_event(event)
             if error is not None:
                 raise error
-        self.fired = event
+        self._waits_since = datetime.fromisoformat(waits_since)
+        self.fired = fired if event["status"] == REACHABLE else event
         return self.execute(context)

@@ -37,7 +37,7 @@ def digest_of_files(spark: "SparkSession", path: str, output_format: str = PARQU
 
 
 def _digest_of_rows(frame: "DataFrame") -> str:
-    """The sum of the digests of all rows, each with its position: Spark adds it up in whatever order it reads."""
+    """The sum of the digests of all rows, each with its position, so that the order of the sum does not matter."""
     from pyspark.sql import functions as sql
 
     names = ["`{}`".format(name.replace("`", "``")) for name in frame.columns]

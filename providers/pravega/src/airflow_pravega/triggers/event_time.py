@@ -13,21 +13,20 @@ class PravegaEventTimeTrigger(PravegaWaitingTrigger):
     Args:
         stream: `scope/stream`.
         until: the time, as the stream's writers count it.
-        poll_interval: seconds between two looks.
+        poll_interval: seconds between two checks.
         pravega_conn_id: id of the connection.
     """
 
     def __init__(self, stream: str, until: int, poll_interval: float, pravega_conn_id: str) -> None:
-        super().__init__(poll_interval, pravega_conn_id)
-        self.stream = stream
+        super().__init__(stream, poll_interval, pravega_conn_id)
         self.until = until
 
     def arguments(self) -> dict[str, Any]:
         """See `PravegaWaitingTrigger`."""
-        return {"stream": self.stream, "until": self.until}
+        return {"until": self.until}
 
-    async def look(self, client: PravegaClient) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient) -> dict[str, Any] | None:
         """See `PravegaWaitingTrigger`."""
         name = StreamName.parse(self.stream)
-        found = await client.cut_at(name.scope, name.stream, self.until)
-        return None if found.reach is Reach.NOT_YET else {"status": "complete"}
+        cut = await client.cut_at(name.scope, name.stream, self.until)
+        return None if cut.reach is Reach.NOT_YET else {"status": "complete"}

@@ -9,7 +9,7 @@ from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 
 class PravegaIntervalTrigger(PravegaWaitingTrigger):
-    """Fires once, when an interval is done, or nobody waits for it any more: `{"status": "over", "deadline": time}`.
+    """Fires once, when an interval is done, or skipped or given back: `{"status": "over"}`.
 
     Or at its deadline, with the status `late`; and if its range may be taken over, when it has failed, with `failed`.
 
@@ -19,7 +19,7 @@ class PravegaIntervalTrigger(PravegaWaitingTrigger):
         interval: its name.
         deadline: until when, in ISO 8601 with its zone.
         take_over: whether the sensor takes the range of an interval that has failed.
-        poll_interval: seconds between two looks.
+        poll_interval: seconds between two checks.
         pravega_conn_id: id of the connection.
     """
 
@@ -33,8 +33,7 @@ class PravegaIntervalTrigger(PravegaWaitingTrigger):
         poll_interval: float,
         pravega_conn_id: str,
     ) -> None:
-        super().__init__(poll_interval, pravega_conn_id)
-        self.stream = stream
+        super().__init__(stream, poll_interval, pravega_conn_id)
         self.consumer = consumer
         self.interval = interval
         self.deadline = deadline
@@ -43,23 +42,22 @@ class PravegaIntervalTrigger(PravegaWaitingTrigger):
     def arguments(self) -> dict[str, Any]:
         """See `PravegaWaitingTrigger`."""
         return {
-            "stream": self.stream,
             "consumer": self.consumer,
             "interval": self.interval,
             "deadline": self.deadline,
             "take_over": self.take_over,
         }
 
-    async def look(self, client: PravegaClient) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient) -> dict[str, Any] | None:
         """See `PravegaWaitingTrigger`."""
         stream = StreamName.parse(self.stream)
-        found = await client.cut_ledger(stream.scope).find(Interval(self.consumer, stream, self.interval))
-        if found is None or not found.is_waiting:
+        record = await client.cut_ledger(stream.scope).find(Interval(self.consumer, stream, self.interval))
+        if record is None or not record.is_waiting:
             status = "over"
         elif datetime.now(UTC) >= datetime.fromisoformat(self.deadline):
             status = "late"
-        elif self.take_over and found.state is IntervalState.FAILED:
+        elif self.take_over and record.state is IntervalState.FAILED:
             status = "failed"
         else:
             return None
-        return {"status": status, "deadline": self.deadline}
+        return {"status": status}

@@ -11,24 +11,23 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
     """Fires once, when enough is written after a cut: `{"status": "moved", "start": text, "end": text}`.
 
     Args:
-        stream: the stream that `since` belongs to, as `scope/stream`; for people who look at the trigger.
+        stream: the stream that `since` belongs to, as `scope/stream`; for people who read the trigger.
         since: text of a StreamCut.
         min_bytes: bytes to wait for, event headers (8 bytes each) included.
-        poll_interval: seconds between two looks.
+        poll_interval: seconds between two checks.
         pravega_conn_id: id of the connection.
     """
 
     def __init__(self, stream: str, since: str, min_bytes: int, poll_interval: float, pravega_conn_id: str) -> None:
-        super().__init__(poll_interval, pravega_conn_id)
-        self.stream = stream
+        super().__init__(stream, poll_interval, pravega_conn_id)
         self.since = since
         self.min_bytes = min_bytes
 
     def arguments(self) -> dict[str, Any]:
         """See `PravegaWaitingTrigger`."""
-        return {"stream": self.stream, "since": self.since, "min_bytes": self.min_bytes}
+        return {"since": self.since, "min_bytes": self.min_bytes}
 
-    async def look(self, client: PravegaClient) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient) -> dict[str, Any] | None:
         """See `PravegaWaitingTrigger`."""
         start = StreamCut.from_text(self.since)
         end = await end_if_moved(client, start, self.min_bytes, check=False)

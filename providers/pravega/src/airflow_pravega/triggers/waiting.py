@@ -1,4 +1,4 @@
-"""What the triggers share: they look again and again on the triggerer's event loop, with one client for all."""
+"""What the triggers share: they check again and again on the triggerer's event loop, with one client for all."""
 
 import asyncio
 import random
@@ -12,21 +12,26 @@ from aiopravega import PravegaClient
 from aiopravega.errors import PravegaError
 from airflow_pravega.clients import shared_client
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.outage import Outage
 from airflow_pravega.task_failures import to_event
 
 
 class PravegaWaitingTrigger(BaseTrigger):
     """Fires once: when there is what it waits for, or with `{"status": "error", "error": class, "message": text}`.
 
-    Nothing that it keeps is secret: credentials are looked up where it runs.
+    An error event is for what waiting cannot heal, such as a stream that was deleted. While the cluster is away it
+    waits on: how long is for the sensor's timeout to say. Nothing that it keeps is secret: credentials are looked up
+    where it runs.
 
     Args:
-        poll_interval: seconds between two looks.
+        stream: what it waits for, as `scope/stream`.
+        poll_interval: seconds between two checks.
         pravega_conn_id: id of the connection.
     """
 
-    def __init__(self, poll_interval: float, pravega_conn_id: str) -> None:
+    def __init__(self, stream: str, poll_interval: float, pravega_conn_id: str) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow's triggers have no types
+        self.stream = stream
         self.poll_interval = poll_interval
         self.pravega_conn_id = pravega_conn_id
 
@@ -35,12 +40,16 @@ class PravegaWaitingTrigger(BaseTrigger):
         """What it was made with besides the above, as plain JSON."""
 
     @abstractmethod
-    async def look(self, client: PravegaClient) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient) -> dict[str, Any] | None:
         """The event if there is what it waits for, or None."""
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The class and the arguments, as plain JSON."""
-        common = {"poll_interval": self.poll_interval, "pravega_conn_id": self.pravega_conn_id}
+        common = {
+            "stream": self.stream,
+            "poll_interval": self.poll_interval,
+            "pravega_conn_id": self.pravega_conn_id,
+        }
         return f"{type(self).__module__}.{type(self).__qualname__}", {**self.arguments(), **common}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
@@ -53,10 +62,18 @@ class PravegaWaitingTrigger(BaseTrigger):
 
     async def _wait(self) -> dict[str, Any]:
         config = await PravegaHook(self.pravega_conn_id).aget_config()
-        async with shared_client(config) as client:
-            # Triggers that start together, as after a restart of the triggerer, do not continue in step.
-            pause = random.uniform(0.0, self.poll_interval)
-            while (event := await self.look(client)) is None:
-                await asyncio.sleep(pause)
-                pause = self.poll_interval
-        return event
+        outage = Outage(self.stream, self.log)
+        # Triggers that start together, as after a restart of the triggerer, do not continue in step.
+        pause = random.uniform(0.0, self.poll_interval)
+        while True:
+            try:
+                async with shared_client(config) as client:
+                    while (event := await self.check(client)) is None:
+                        outage.succeeded()
+                        await asyncio.sleep(pause)
+                        pause = self.poll_interval
+                    return event
+            except PravegaError as error:
+                outage.failed(error)
+            await asyncio.sleep(pause)
+            pause = self.poll_interval

@@ -1,6 +1,7 @@
 """Records survive the table, and a reader stops at what it does not understand."""
 
 import json
+from bisect import bisect_left
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
@@ -8,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import LedgerError
 from aiopravega.ledger import CommitRecord, CommitState, Fingerprint, PartitionCommit
-from aiopravega.ledger.commits.commit_record import KEY_LENGTH, record_key
-from aiopravega.names import StreamName
+from aiopravega.ledger.commits.commit_record import KEY_LENGTH, LARGEST_RECORD, LONGEST_CUT, record_key
+from aiopravega.names import SegmentId, StreamName
 
 SINK = StreamName("examples", "delays")
 PARTITIONS = st.builds(
@@ -100,7 +102,7 @@ def test_the_fingerprint_of_a_write_is_that_of_all_its_partitions() -> None:
         (b'{"version": 1, "state": "half"}', "damaged"),
     ],
 )
-def test_what_is_no_record_of_this_version_is_refused(value: bytes, complaint: str) -> None:
+def test_a_record_of_another_version_is_refused(value: bytes, complaint: str) -> None:
     with pytest.raises(LedgerError, match=complaint):
         CommitRecord.from_json(value)
 
@@ -122,7 +124,7 @@ def test_two_thousand_partitions_fit_and_twenty_thousand_are_refused_before_anyt
         record(parts).to_json()
 
 
-def test_keys_have_one_length_and_tell_writes_apart() -> None:
+def test_keys_have_one_length_and_differ_between_writes() -> None:
     keys = {
         record_key(SINK, "daily"),
         record_key(SINK, "daily/2"),
@@ -132,3 +134,61 @@ def test_keys_have_one_length_and_tell_writes_apart() -> None:
 
     assert len(keys) == 4
     assert {len(key) for key in keys} == {KEY_LENGTH}
+
+
+def done(day: int, **changes: object) -> CommitRecord:
+    return record().done(datetime(2026, 1, day, tzinfo=UTC)).model_copy(update={"retain": 86_400.0} | changes)
+
+
+def test_a_record_has_all_generations_of_its_write() -> None:
+    third = done(3, earlier=(done(1), done(2)))
+
+    assert CommitRecord.from_json(third.to_json()) == third
+    assert [found.generation for found in third.generations] == [1, 2, 3]
+    assert [found.done_at.day for found in third.generations if found.done_at] == [1, 2, 3]
+    assert (third.generations[0].name, third.name) == (
+        "write 'daily' to examples/delays",
+        "generation 3 of write 'daily' to examples/delays",
+    )
+
+
+def test_a_record_is_kept_for_as_long_as_the_longest_of_its_generations_asks_for() -> None:
+    assert done(2, earlier=(done(1),)).expires_at == datetime(2026, 1, 3, tzinfo=UTC)
+    assert done(2, earlier=(done(1, retain=86_400.0 * 10),)).expires_at == datetime(2026, 1, 11, tzinfo=UTC)
+    assert done(2, earlier=(done(1, retain=None),)).expires_at is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"write_id": "weekly"}, {"incarnation": 7}, {"state": CommitState.PREPARED}, {"earlier": (done(1),)}],
+    ids=str,
+)
+def test_what_is_no_earlier_generation_of_the_write_is_refused(changes: dict[str, object]) -> None:
+    value = done(2, earlier=(done(1, **changes),)).model_dump_json().encode()
+
+    with pytest.raises(LedgerError, match="(?s)damaged ledger record.*no earlier generation"):
+        CommitRecord.from_json(value)
+
+
+def test_cuts_are_known_as_far_as_they_were_noted() -> None:
+    text = StreamCut(SINK, {SegmentId(SINK, 0, 0): 7}).to_text()
+
+    assert record().cuts is None
+    assert done(1, start=text).cuts == StreamCutRange(StreamCut.from_text(text), UNBOUNDED)
+    assert done(1, end=text).cuts == StreamCutRange(UNBOUNDED, StreamCut.from_text(text))
+
+
+def test_whatever_can_be_decided_can_be_marked_done() -> None:
+    part = PartitionCommit(partition=0, txn_id=uuid4(), events=1, bytes=9, checksum="00c0ffee")
+
+    def is_refused(partitions: int) -> bool:
+        try:
+            record((part,) * partitions).to_json()
+        except LedgerError:
+            return True
+        return False
+
+    first_refused = bisect_left(range(20_000), True, key=is_refused)
+
+    largest = record((part,) * (first_refused - 1))
+    assert len(largest.done(datetime.now(UTC), "x" * LONGEST_CUT).to_json()) <= LARGEST_RECORD

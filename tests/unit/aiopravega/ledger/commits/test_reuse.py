@@ -74,3 +74,12 @@ def test_what_a_person_has_decided_about_is_not_compared():
 
 def test_a_used_id_can_be_refused_whatever_the_rows_are():
     assert "on_written=fail" in str(refuse_used(record(2)))
+
+
+def test_the_next_generation_is_named_as_a_way_out():
+    second = record(2).model_copy(update={"earlier": (record(3),)})
+
+    with pytest.raises(WriteIdReusedError, match="rebuild=2"):
+        check_same(record(2), Fingerprint(1, 9, 5))
+    with pytest.raises(WriteIdReusedError, match=r"^generation 2 of write 'daily' .* rebuild=3"):
+        check_same(second, Fingerprint(1, 9, 5))

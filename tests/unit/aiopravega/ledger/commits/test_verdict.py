@@ -58,7 +58,7 @@ def test_a_write_that_nobody_remembers_is_described_by_its_partitions_and_what_t
     assert "pravega ledger resolve" in text
 
 
-def test_only_the_first_differences_are_told() -> None:
+def test_only_the_first_differences_are_reported() -> None:
     text = describe_difference(RECORD, frozenset({1}), [f"difference {number}" for number in range(30)])
 
     assert "difference 19; and 10 more" in text

@@ -112,7 +112,7 @@ def is_same(schema: AvroType, single: Any, column: Any) -> bool:
             both = dict(column)
             return single.keys() == both.keys() and all(is_same(values, single[key], both[key]) for key in single)
         case Union(branches):
-            return _is_same_branch([each for each in branches if each != Primitive("null")], single, column)
+            return _is_same_branch([branch for branch in branches if branch != Primitive("null")], single, column)
         case Primitive() as primitive:
             return _is_same_primitive(primitive, single, column)
     return bool(single == column)

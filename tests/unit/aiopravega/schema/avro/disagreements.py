@@ -29,7 +29,7 @@ DISAGREEMENTS = (
         "a logical type became another one",
         java=YES,
         ours=(NO,),
-        why="Java's check does not look at logical types; readers get another value, or fail",
+        why="Java's check ignores logical types; readers get another value, or fail",
         rule=lambda rules, _: rules == {"logical-type-changed"},
     ),
     Disagreement(
@@ -75,7 +75,7 @@ def explanation(report: CompatibilityReport, verdict: dict[str, Any]) -> str | N
     ours = YES if report.compatible else NO
     if java == ours:
         return None
-    rules = {each.rule for each in report.violations}
+    rules = {violation.rule for violation in report.violations}
     for each in DISAGREEMENTS:
         if each.java == java and ours in each.ours and each.rule(rules, verdict["problem"]):
             return each.what

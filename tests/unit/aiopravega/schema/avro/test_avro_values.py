@@ -73,7 +73,7 @@ def changed(draw: st.DrawFn) -> tuple[Any, Any]:
 
 
 def names(kind: Any) -> list[str]:
-    """The named types of a schema; one that defines a name twice is none."""
+    """The named types of a schema; a schema that defines a name twice is not valid."""
     if isinstance(kind, list):
         return [name for each in kind for name in names(each)]
     if not isinstance(kind, dict):

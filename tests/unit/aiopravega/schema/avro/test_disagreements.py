@@ -1,4 +1,4 @@
-"""Where our check and Java's disagree is told to users."""
+"""The docs list where our check and Java's disagree."""
 
 from pathlib import Path
 

@@ -43,7 +43,7 @@ def read_both_ways(writer: str, reader: str, events: list[bytes]) -> str:
     """Says by whom they were read."""
     single = AvroFormat(reader).reader(SchemaInfo.of(SchemaFormat.AVRO, "made.up", writer))
     values = [single(each) for each in events]
-    if any(each.rule.startswith("column-") for each in report_of(writer, reader, as_columns=True).violations):
+    if any(violation.rule.startswith("column-") for violation in report_of(writer, reader, as_columns=True).violations):
         return "single events only"
     target = AvroTarget.of(reader)
     block = target.decoder(writer.encode()).decode(values_of(events, pa.binary()))
@@ -110,10 +110,14 @@ def test_a_union_of_no_types_has_no_value_but_harms_no_other():
 def test_an_alias_that_fits_two_fields_is_refused_and_read_by_the_name():
     writer = record(A, {"name": "b", "type": "int"})
     reader = record({"name": "b", "type": "int", "aliases": ["a"]})
-    assert [(each.path, each.rule) for each in report_of(writer, reader).violations] == [("R.b", "alias-ambiguous")]
+    assert [(violation.path, violation.rule) for violation in report_of(writer, reader).violations] == [
+        ("R.b", "alias-ambiguous")
+    ]
     read_both_ways(writer, reader, [b"\x02\x04"])
     beside = record({"name": "c", "type": "int", "aliases": ["a"], "default": 5}, A)
-    assert [(each.path, each.rule) for each in report_of(record(A), beside).violations] == [("R.c", "alias-ambiguous")]
+    assert [(violation.path, violation.rule) for violation in report_of(record(A), beside).violations] == [
+        ("R.c", "alias-ambiguous")
+    ]
     read_both_ways(record(A), beside, [b"\x02"])
 
 
@@ -129,7 +133,7 @@ def test_what_columns_cannot_hold_is_found_only_if_one_asks(fields, path, rule):
     schema = record(*fields)
     assert report_of(schema, schema).compatible
     report = report_of(schema, schema, as_columns=True)
-    assert [(each.path, each.rule) for each in report.violations] == [(path, rule)]
+    assert [(violation.path, violation.rule) for violation in report.violations] == [(path, rule)]
     with pytest.raises(ConfigurationError, match="cannot be columns"):
         AvroTarget.of(schema)
 
@@ -137,12 +141,16 @@ def test_what_columns_cannot_hold_is_found_only_if_one_asks(fields, path, rule):
 def test_a_first_schema_that_cannot_be_columns_is_found_too():
     schema = SchemaInfo.of(SchemaFormat.AVRO, "R", record(*LIMITS[0][0]))
     assert check(schema, [], BACKWARD).compatible
-    assert [each.rule for each in check(schema, [], BACKWARD, as_columns=True).violations] == ["column-recursion"]
+    assert [violation.rule for violation in check(schema, [], BACKWARD, as_columns=True).violations] == [
+        "column-recursion"
+    ]
 
 
-def test_what_columns_cannot_pass_over_is_found_in_the_schema_of_the_writer():
+def test_what_columns_cannot_skip_is_found_in_the_schema_of_the_writer():
     writer = record(A, {"name": "b", "type": ["null", "R"], "default": None})
-    assert [each.rule for each in report_of(writer, record(A), as_columns=True).violations] == ["column-recursion"]
+    assert [violation.rule for violation in report_of(writer, record(A), as_columns=True).violations] == [
+        "column-recursion"
+    ]
     assert AvroTarget.of(record(A)).decoder(writer.encode()).decode(values_of([b"\x02\x00"], pa.binary())).bad
 
 
@@ -155,7 +163,7 @@ def test_columns_are_asked_of_avro_only():
 def test_a_plain_number_is_a_time_of_day_or_refused(kind, logical, good):
     reader = json.dumps({"type": kind, "logicalType": logical})
     read = AvroFormat(reader).reader(SchemaInfo.of(SchemaFormat.AVRO, "made.up", json.dumps(kind)))
-    assert [each.rule for each in report_of(json.dumps(kind), reader).violations] == ["logical-type-changed"]
+    assert [violation.rule for violation in report_of(json.dumps(kind), reader).violations] == ["logical-type-changed"]
     since_midnight = timedelta(microseconds=good * (1000 if kind == "int" else 1))
     assert read(long(good)) == (datetime(1970, 1, 1, tzinfo=UTC) + since_midnight).time()
     for bad in (-7, 86_400_000_000):

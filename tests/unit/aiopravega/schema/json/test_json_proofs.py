@@ -16,7 +16,7 @@ INTEGER, TEXT = {"type": "integer"}, {"type": "string"}
 def rules(old: Any, new: Any, **more: bool) -> list[tuple[str, str]]:
     schemas = [SchemaInfo.of(SchemaFormat.JSON, "t", json.dumps(each)) for each in (old, new)]
     report = check(schemas[1], [version(schemas[0])], Compatibility(policy="Backward"), **more)
-    return [(each.path, each.rule) for each in report.violations]
+    return [(violation.path, violation.rule) for violation in report.violations]
 
 
 def models(changed: bool) -> dict[str, Any]:

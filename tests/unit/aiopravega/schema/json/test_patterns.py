@@ -68,5 +68,5 @@ def test_a_pattern_that_includes_another_is_found_wherever_that_is(wider, narrow
         ("^a{1,5000}$", "^a$", None),
     ],
 )
-def test_one_pattern_includes_another_or_does_not_or_nobody_knows(wider, narrower, expected):
+def test_one_pattern_includes_another_or_does_not_or_it_is_not_known(wider, narrower, expected):
     assert includes(wider, narrower) is expected

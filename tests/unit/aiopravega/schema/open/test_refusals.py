@@ -27,24 +27,28 @@ def field(kind: object, **more: object) -> str:
     ("kind", "data", "message"),
     [
         (SchemaFormat.AVRO, "{", "is not JSON"),
-        (SchemaFormat.AVRO, "3", "3 is no Avro type"),
+        (SchemaFormat.AVRO, "3", "3 is not an Avro type"),
         (SchemaFormat.AVRO, field("Nope"), "at demo.User.a: unknown type 'Nope'"),
         (SchemaFormat.AVRO, field({"type": "array"}), "this array has no 'items'"),
         (SchemaFormat.AVRO, field(["null", ["int"]]), "a union directly inside a union"),
         (SchemaFormat.AVRO, field(["int", "int"]), "the union has 'int' twice"),
-        (SchemaFormat.AVRO, field("int", default="x"), "the default x is no int"),
-        (SchemaFormat.AVRO, field("int", default=2**31), "is no int"),
-        (SchemaFormat.AVRO, field("int", aliases="b"), "b is no list of names"),
+        (SchemaFormat.AVRO, field("int", default="x"), "the default x does not fit the type int"),
+        (SchemaFormat.AVRO, field("int", default=2**31), "does not fit the type int"),
+        (SchemaFormat.AVRO, field("int", aliases="b"), "b is not a list of names"),
         (SchemaFormat.AVRO, field({"type": "enum", "name": "E", "symbols": ["A", "A"]}), "is there twice"),
-        (SchemaFormat.AVRO, field({"type": "enum", "name": "E", "symbols": ["A"], "default": "B"}), "'B' is no symbol"),
+        (
+            SchemaFormat.AVRO,
+            field({"type": "enum", "name": "E", "symbols": ["A"], "default": "B"}),
+            "'B' is not a symbol",
+        ),
         (SchemaFormat.AVRO, field({"type": "fixed", "name": "F"}), "has the size None"),
         (SchemaFormat.AVRO, field({"type": "bytes", "logicalType": "decimal", "precision": 1, "scale": 2}), "scale 2"),
-        (SchemaFormat.AVRO, '{"type": "record", "name": "1"}', "'1' is no name of a type"),
+        (SchemaFormat.AVRO, '{"type": "record", "name": "1"}', "'1' is not a name of a type"),
         (SchemaFormat.AVRO, '{"type": "record", "name": "A"}', "has no list of fields"),
         (SchemaFormat.AVRO, '{"type": "record", "name": "A", "fields": [{"name": "a"}]}', "needs a name and a type"),
         (SchemaFormat.JSON, "{", "is not JSON"),
         (SchemaFormat.JSON, "[]", "is list, not an object"),
-        (SchemaFormat.JSON, '{"minimum": NaN}', "NaN is no number of JSON"),
+        (SchemaFormat.JSON, '{"minimum": NaN}', "NaN is not a number of JSON"),
         (SchemaFormat.JSON, '{"properties": {"a": {"type": "text"}}}', r"at $.properties.a.type: 'text' is not valid"),
         (SchemaFormat.JSON, '{"$ref": "#"}', "refers to itself without end by '#'"),
         (SchemaFormat.JSON, '{"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}]}}}', "without end by '#/$defs/a'"),
@@ -65,7 +69,7 @@ def test_a_schema_that_cannot_be_parsed_is_refused_as_new_and_as_old(kind, data:
 def json_rules(old: object, new: object, **more: bool) -> list[tuple[str, str]]:
     schemas = [SchemaInfo.of(SchemaFormat.JSON, USER, json.dumps(each)) for each in (old, new)]
     report = check(schemas[1], [version(schemas[0])], Compatibility(policy="Backward"), **more)
-    return [(each.path, each.rule) for each in report.violations]
+    return [(violation.path, violation.rule) for violation in report.violations]
 
 
 def test_a_schema_with_too_many_combinations_is_not_decided():

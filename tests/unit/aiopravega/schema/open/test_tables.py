@@ -14,7 +14,7 @@ ALL = [pytest.param(each, id=f"{kind.value}: {each.name}") for kind in FORMATS f
 def test_a_change_has_its_violations(change: Change):
     report = check(change.new, [version(change.old)], Compatibility(policy="Full"))
     for direction, expected in change.expected.items():
-        found = [each for each in report.violations if each.direction == direction]
+        found = [violation for violation in report.violations if violation.direction == direction]
         assert [(each.path, each.rule) for each in found] == expected
         for each in found:
             assert each.old != each.new

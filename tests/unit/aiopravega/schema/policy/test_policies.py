@@ -31,7 +31,9 @@ EXISTING = versions(b"a", b"b", b"c")
 
 def compared(policy: Compatibility) -> list[tuple[int | None, str]]:
     """Which versions are compared in which direction: a custom schema that differs is never decided."""
-    return [(each.version, each.direction) for each in check(schema(b"new"), EXISTING, policy).violations]
+    return [
+        (violation.version, violation.direction) for violation in check(schema(b"new"), EXISTING, policy).violations
+    ]
 
 
 def test_each_plain_policy_asks_for_its_versions_in_its_directions():
@@ -88,13 +90,13 @@ def test_a_policy_can_be_typed():
         ("Advanced", "needs backwardPolicy, forwardPolicy or both"),
         ("BackwardTill=7", "the versions are: 0, 1, 2"),
         ("BackwardTill", "no compatibility policy 'BackwardTill'"),
-        ("Backward+BackwardTransitive", "is no policy"),
-        ("Backward=1", "is no policy"),
-        ("BackwardTill+Forward", "is no policy"),
-        ("Backward+Sideways", "is no policy"),
+        ("Backward+BackwardTransitive", "is not a policy"),
+        ("Backward=1", "is not a policy"),
+        ("BackwardTill+Forward", "is not a policy"),
+        ("Backward+Sideways", "is not a policy"),
     ],
 )
-def test_what_is_no_policy_is_refused(text, message):
+def test_what_is_not_a_policy_is_refused(text, message):
     with pytest.raises(ConfigurationError, match=message):
         parse_policy(text, EXISTING)
 
@@ -127,7 +129,7 @@ def test_a_schema_of_another_format_is_a_violation():
     assert (found.rule, found.old, found.new) == ("format-changed", "my.format", "your.format")
 
 
-def test_the_report_tells_all_of_it_as_json_and_as_a_table():
+def test_the_report_has_all_of_it_as_json_and_as_a_table():
     report = check(schema(b"new"), EXISTING, Compatibility(policy="Backward"))
     assert report.to_json() == {
         "format": "my.format",

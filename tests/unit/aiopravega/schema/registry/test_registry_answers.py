@@ -1,4 +1,4 @@
-"""What the client makes of answers, and of none: over real sockets, with a server that says what it is told."""
+"""How the client handles answers, and missing ones: over real sockets, with a server whose answers a test gives."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -27,7 +27,7 @@ def answer(status: int, body: bytes = b"") -> bytes:
 
 @asynccontextmanager
 async def saying(*answers: bytes | None) -> AsyncIterator[tuple[SchemaRegistry, list[bytes]]]:
-    """A registry's client, and the requests that its server got; None as an answer is none at all."""
+    """A registry's client, and the requests that its server got; None as an answer: it sends no answer."""
     got: list[bytes] = []
     script = iter(answers)
 

@@ -139,7 +139,7 @@ def _block_items(events: Events) -> Numbers:
         part.longs()
         events.read_on(sized, part)
         count[sized] = -count[sized]
-    # An item has at least one byte: a larger number is wrong, and would be followed for ever.
+    # An item has at least one byte: a larger number is wrong, and reading it would never end.
     wrong = (count < 0) | (count > events.end - events.at)
     if wrong.any():
         events.fail(wrong, "an array or a map has more items than bytes")

@@ -19,7 +19,7 @@ _MORE: Final = 0x80  # the bit of a byte of a number that says that another one 
 _LOW: Final = np.uint8(0x7F)
 _LONGEST: Final = 70  # bits of the ten bytes of the longest number
 _ONE: Final = np.uint64(1)
-_WORD: Final = 8  # bytes that are looked at together
+_WORD: Final = 8  # bytes that are read together
 _MORES: Final = np.uint64(0x8080808080808080)
 # Groups of 7 bits in bytes, then of 14 in pairs, then of 28: each step moves the upper half down over the gap.
 _SQUEEZE: Final = (
@@ -59,7 +59,7 @@ class Events:
         return len(self.at)
 
     def some(self, rows: Numbers) -> "Events":
-        """A part of them; what is read of it is told with `read_on`."""
+        """A part of the cursors; `read_on` takes over how far it has read."""
         return Events(self.data, self._buffer, self.at[rows], self.end[rows], self._rows[rows], self._outcome)
 
     def read_on(self, rows: Numbers, part: "Events") -> None:
@@ -156,7 +156,7 @@ class Events:
         return start
 
     def skip(self, width: int) -> None:
-        """Pass over some bytes of each."""
+        """Skip some bytes of each."""
         self.at += width
         self._check_end()
 

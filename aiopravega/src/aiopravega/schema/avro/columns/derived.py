@@ -1,4 +1,4 @@
-"""The Avro schema that columns have if nobody gives one: a record whose fields may all be null."""
+"""The Avro schema for columns if none is given: a record whose fields may all be null."""
 
 import json
 import re

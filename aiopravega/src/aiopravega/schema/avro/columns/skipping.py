@@ -1,4 +1,4 @@
-"""Readers that pass over what the reader's schema does not have, without looking at more than where it ends."""
+"""Readers that skip what the reader's schema does not have: they read only where it ends."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -67,7 +67,7 @@ class SkipParts:
 
 
 def skipping(schema: AvroType) -> Node:
-    """The node that passes over a value; the schema has no limits of columns."""
+    """The node that skips a value; the schema has no limits of columns."""
     match schema:
         case Primitive(kind) if kind in _WIDTHS:
             return SkipWidth(_WIDTHS[kind])

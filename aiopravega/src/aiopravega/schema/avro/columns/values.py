@@ -125,14 +125,14 @@ class Symbols:
         """See `Encoder`."""
         known = {symbol: number for number, symbol in enumerate(self.symbols)}
         coded = array.dictionary_encode()
-        found = coded.dictionary.to_pylist()
-        unknown = [symbol for symbol in found if symbol not in known]
+        symbols = coded.dictionary.to_pylist()
+        unknown = [symbol for symbol in symbols if symbol not in known]
         if unknown:
             raise ConfigurationError(
-                f"{where} is {unknown[0]!r} in some rows, which is no symbol of {self.name}: it has "
+                f"{where} is {unknown[0]!r} in some rows, which is not a symbol of {self.name}: it has "
                 f"{', '.join(self.symbols)}"
             )
-        codes = varints(zigzag(np.array([known[symbol] for symbol in found], np.int64))).to_pylist()
+        codes = varints(zigzag(np.array([known[symbol] for symbol in symbols], np.int64))).to_pylist()
         return pick(values_of(codes, pa.binary()), without_nulls(coded.indices, -1))
 
 

@@ -1,10 +1,9 @@
 """Payloads in JSON into columns, by PyArrow's reader over all of them joined by new lines.
 
-The reader tells rows, not events, so the text that it gets must not let one pass for the other. A string cannot hold a
-new line. If each event begins with `{` and ends with `}`, then after the end of each an object can begin at the top
-only: so every event begins a row, and if there are as many rows as events, each event is one. Other events, such as
-those with white space around them, are put into objects of their own, as in {"event":…}, which costs half as much
-again.
+The reader reports rows, not events, so each row of its text must be exactly one event. A string cannot hold a new line.
+If each event begins with `{` and ends with `}`, then after the end of each an object can begin at the top only: so
+every event begins a row, and if there are as many rows as events, each event is one. Other events, such as those with
+white space around them, are put into objects of their own, as in {"event":…}, which costs half as much again.
 """
 
 import re
@@ -33,7 +32,7 @@ _OTHER_TYPE: Final = re.compile(rf"Column\(/{_FIELD}(.*)\) changed from (\w+) to
 
 
 class JsonDecoder:
-    """Decodes objects into columns of a schema: fields that are absent are null, others than those are passed over."""
+    """Decodes objects into columns of a schema: absent fields are null, undeclared fields are ignored."""
 
     def __init__(self, schema: pa.Schema, *, threads: bool = False) -> None:
         self._schema = schema
@@ -65,8 +64,8 @@ class JsonDecoder:
         if not len(payloads):
             return [pa.nulls(0, field.type) for field in self._schema]
         try:
-            payloads.cast(pa.string())  # the reader does not look whether a text is UTF-8
-            # An event alone is always put into an object: what is wrong with it is then told in one way.
+            payloads.cast(pa.string())  # the reader does not check that a text is UTF-8
+            # A single event is always put into an object too: so the errors have the same form.
             if len(payloads) > 1 and _are_lines_of_objects(payloads):
                 return self._columns(self._lines(payloads), len(payloads))
             events = self._inside(payloads)

@@ -101,7 +101,7 @@ def _simple(array: pa.Array) -> pa.BinaryArray:
 
 
 def _unlimited(array: pa.Array) -> pa.BinaryArray:
-    """The names that Spark has for what is no number."""
+    """Spark's names for NaN and the infinities."""
     below = pc.if_else(pc.less(array, 0), constant(b"-Infinity"), constant(b"Infinity"))
     return pc.if_else(pc.is_nan(array), constant(b"NaN"), below)
 

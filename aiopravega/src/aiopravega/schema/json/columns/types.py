@@ -21,7 +21,7 @@ def columns_of(document: Any) -> pa.Schema:
     """The columns of a JSON Schema of objects.
 
     Raises:
-        ConfigurationError: it is no JSON Schema of an object with properties, or has what cannot be a column.
+        ConfigurationError: it is not a JSON Schema of an object with properties, or a property cannot be a column.
     """
     if not isinstance(document, dict):
         raise ConfigurationError("the JSON Schema is not an object")

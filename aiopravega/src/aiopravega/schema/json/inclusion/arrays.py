@@ -7,7 +7,7 @@ from typing import Any
 from aiopravega.schema.json.document import Node
 from aiopravega.schema.json.inclusion.cases import Case, cases_of
 from aiopravega.schema.json.inclusion.scalars import sizes
-from aiopravega.schema.json.inclusion.telling import narrowed, nothing_admitted
+from aiopravega.schema.json.inclusion.wording import narrowed, nothing_admitted
 from aiopravega.schema.policy.findings import Finding
 
 Covers = Callable[[Node, tuple[Node, ...], str], list[Finding]]
@@ -18,13 +18,13 @@ def arrays(reader: Node, case: Case, path: str, covers: Covers) -> list[Finding]
     if "array" not in case.types:
         return []
     longest = _longest(case)
-    found = sizes(reader, case, path, ("minItems", "maxItems"), (case.least("minItems"), longest))
-    found += _places(reader, case, path, longest, covers)
+    findings = sizes(reader, case, path, ("minItems", "maxItems"), (case.least("minItems"), longest))
+    findings += _positions(reader, case, path, longest, covers)
     if reader.keywords.get("uniqueItems") and longest > 1 and not any(case.values("uniqueItems")):
-        found.append(narrowed(path, "uniqueItems", True, case))
+        findings.append(narrowed(path, "uniqueItems", True, case))
     if "contains" in reader.keywords:
-        found += _contains(reader, case, path, covers)
-    return found
+        findings += _contains(reader, case, path, covers)
+    return findings
 
 
 def _split(node: Node) -> tuple[Sequence[Any], Any]:
@@ -38,14 +38,14 @@ def _split(node: Node) -> tuple[Sequence[Any], Any]:
 
 def _item(case: Case, at: int) -> tuple[Node, ...]:
     """The schemas of the item at an index."""
-    found = []
+    nodes = []
     for node in case.nodes:
         first, rest = _split(node)
         if at < len(first):
-            found.append(node.at(first[at]))
+            nodes.append(node.at(first[at]))
         elif rest is not None:
-            found.append(node.at(rest))
-    return tuple(found)
+            nodes.append(node.at(rest))
+    return tuple(nodes)
 
 
 def _longest(case: Case) -> float:
@@ -53,22 +53,22 @@ def _longest(case: Case) -> float:
     return min([case.most("maxItems"), *closed])
 
 
-def _places(reader: Node, case: Case, path: str, longest: float, covers: Covers) -> list[Finding]:
+def _positions(reader: Node, case: Case, path: str, longest: float, covers: Covers) -> list[Finding]:
     first, rest = _split(reader)
     known = max([len(first), *(len(_split(node)[0]) for node in case.nodes)])
     keyword = "items" if reader.keywords.get("items") is False else "additionalItems"
-    found = []
+    findings = []
     for at in range(int(min(known, longest))):
         schema = first[at] if at < len(first) else rest
         if schema is False:
-            found += [nothing_admitted(f"{path}[{at}]", keyword, each) for each in cases_of(_item(case, at))]
+            findings += [nothing_admitted(f"{path}[{at}]", keyword, each) for each in cases_of(_item(case, at))]
         elif schema is not None:
-            found += covers(reader.at(schema), _item(case, at), f"{path}[{at}]")
+            findings += covers(reader.at(schema), _item(case, at), f"{path}[{at}]")
     if rest is False and longest > known:
-        found.append(narrowed(path, keyword, False, case))
+        findings.append(narrowed(path, keyword, False, case))
     elif rest is not None and longest > known:
-        found += covers(reader.at(rest), _item(case, known), f"{path}[*]")
-    return found
+        findings += covers(reader.at(rest), _item(case, known), f"{path}[*]")
+    return findings
 
 
 def _contains(reader: Node, case: Case, path: str, covers: Covers) -> list[Finding]:

@@ -1,7 +1,7 @@
 """Regular expressions as automata: what of JavaScript's, which JSON Schema's are, is regular in the strict sense.
 
-Look-around, back-references and anchors inside are not; whoever meets one gets None instead of an automaton. Automata
-are not deterministic: made in time and space that grow with the pattern only.
+Look-around, back-references and anchors inside are not: for a pattern with one, the result is None. Automata are not
+deterministic: made in time and space that grow with the pattern only.
 """
 
 import re
@@ -178,7 +178,7 @@ class _Parser:
             found = self._choice(depth + 1)
             if not self._take(")"):
                 raise _NotRegularError
-            # What is repeated may loop: nobody may come in by its last state but through it.
+            # What is repeated may loop: its last state may be entered only through it.
             return found[0], self._onward(found[1])
         if letter == "[":
             return self._letters(self._set())

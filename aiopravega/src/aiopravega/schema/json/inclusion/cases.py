@@ -21,7 +21,7 @@ _MOST_CASES: Final = 256
 
 
 class TooManyCasesError(Exception):
-    """A schema has more combinations of choices than are looked at; never seen outside of this package."""
+    """A schema has more combinations of choices than are compared; never raised outside of this package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def cases_of(nodes: Sequence[Node]) -> list[Case]:
     """The cases of schemas that hold together; cases without values are left out.
 
     Raises:
-        TooManyCasesError: there are more than are looked at.
+        TooManyCasesError: there are more than are compared.
     """
     found = [case for case in _product([_of_node(node, frozenset()) for node in nodes]) if not case.is_empty()]
     if len(found) > _MOST_CASES:

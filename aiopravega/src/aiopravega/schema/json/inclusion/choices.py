@@ -7,11 +7,11 @@ from referencing.exceptions import Unresolvable
 from aiopravega.schema.json.document import Node, same
 from aiopravega.schema.json.inclusion.cases import Case, cases_of
 from aiopravega.schema.json.inclusion.objects import Objects
-from aiopravega.schema.json.inclusion.telling import case_says, narrowed, said
+from aiopravega.schema.json.inclusion.wording import case_says, narrowed, said
 from aiopravega.schema.policy.findings import Finding, undecided
 
 CoversCase = Callable[[Node, Case, str], list[Finding]]
-_DEEPEST = 3  # properties inside properties that are looked at to find two objects exclusive
+_DEEPEST = 3  # properties inside properties that are compared to prove two objects exclusive
 _SPLIT = ("null", "boolean", "number", "string", "array", "object")
 
 
@@ -32,17 +32,17 @@ def any_of(reader: Node, case: Case, path: str, covers: CoversCase) -> list[Find
 
 
 def _one_admits(
-    branches: Sequence[Node], case: Case, path: str, covers: CoversCase, told: Callable[[Case], Finding]
+    branches: Sequence[Node], case: Case, path: str, covers: CoversCase, finding_of: Callable[[Case], Finding]
 ) -> list[Finding]:
     found = [covers(branch, case, path) for branch in branches]
     if not all(found):
         return []
     parts = _by_type(case)
     if len(parts) > 1:
-        return [finding for part in parts for finding in _one_admits(branches, part, path, covers, told)]
+        return [finding for part in parts for finding in _one_admits(branches, part, path, covers, finding_of)]
     # Only one branch can be meant: what it refuses is more precise than that all refuse.
     meant = [findings for branch, findings in zip(branches, found, strict=True) if not excludes(branch, case)]
-    return meant[0] if len(meant) == 1 else [told(case)]
+    return meant[0] if len(meant) == 1 else [finding_of(case)]
 
 
 def _by_type(case: Case) -> list[Case]:
@@ -93,7 +93,7 @@ def condition(reader: Node, case: Case, path: str, covers: CoversCase) -> list[F
 
 def dependent_schemas(reader: Node, case: Case, path: str, covers: CoversCase) -> list[Finding]:
     """Schemas that hold if a property is there."""
-    found = []
+    findings = []
     for keyword in ("dependentSchemas", "dependencies"):
         schemas = {
             name: schema for name, schema in reader.keywords.get(keyword, {}).items() if not isinstance(schema, list)
@@ -104,8 +104,8 @@ def dependent_schemas(reader: Node, case: Case, path: str, covers: CoversCase) -
             absent = any(node.schema is False for node in Objects(case, declared_only=False).schemas(name))
             if not absent and covers(reader.at(schema), case, path):
                 texts = said(keyword, {name: schema}), case_says(case, keyword)
-                found.append(undecided(f"{path}.{name}", *texts, "what depends on a property is not compared"))
-    return found
+                findings.append(undecided(f"{path}.{name}", *texts, "what depends on a property is not compared"))
+    return findings
 
 
 def excludes(node: Node, case: Case, depth: int = 0) -> bool:

@@ -11,7 +11,7 @@ from aiopravega.schema.json.inclusion import choices, scalars
 from aiopravega.schema.json.inclusion.arrays import arrays
 from aiopravega.schema.json.inclusion.cases import Case, TooManyCasesError, cases_of
 from aiopravega.schema.json.inclusion.objects import objects
-from aiopravega.schema.json.inclusion.telling import (
+from aiopravega.schema.json.inclusion.wording import (
     ANYTHING,
     narrowed,
     nothing_admitted,
@@ -34,10 +34,10 @@ def compare(reader: Node, writer: Node, terms: Terms) -> list[Finding]:
             undecided("$", shown(reader.schema), shown(writer.schema), "this dialect of JSON Schema is not known here")
         ]
     try:
-        found = _Proof(terms.declared_only).covers(reader, (writer,), "$")
+        findings = _Proof(terms.declared_only).covers(reader, (writer,), "$")
     except (TooManyCasesError, RecursionError):
         return [undecided("$", shown(reader.schema), shown(writer.schema), "these have too many combinations")]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(findings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class _Known:
     schemas: tuple[object, ...]
 
     def at(self, path: str) -> list[Finding]:
-        """The same from another path; the first stands for all, which have been told."""
+        """The same from another path, for differences that are reported already."""
         return [replace(found, path=path + found.path.removeprefix(self.path)) for found in self.findings[:1]]
 
 
@@ -83,17 +83,17 @@ class _Proof:
         self._open.add(key)
         try:
             values = case.finite()
-            found = self._keywords(reader, case, path) if values is None else _listed(reader, case, path, values)
+            findings = self._keywords(reader, case, path) if values is None else _listed(reader, case, path, values)
         except Unresolvable as error:
-            found = [_unresolvable(reader, case, path, str(error))]
+            findings = [_unresolvable(reader, case, path, str(error))]
         finally:
             self._open.discard(key)
-        if found:  # what was proved meanwhile may rest on this, which is not so
+        if findings:  # what was proved meanwhile may rest on this, which is not so
             for at, known in list(self._known.items())[before:]:
                 if not known.findings:
                     del self._known[at]
-        self._known[key] = _Known(path, found, tuple(node.schema for node in nodes))
-        return found
+        self._known[key] = _Known(path, findings, tuple(node.schema for node in nodes))
+        return findings
 
     def _keywords(self, reader: Node, case: Case, path: str) -> list[Finding]:
         keywords = reader.keywords
@@ -113,7 +113,7 @@ class _Proof:
 
     def _choices(self, reader: Node, case: Case, path: str) -> list[Finding]:
         keywords = reader.keywords
-        found = [finding for part in keywords.get("allOf", ()) for finding in self.case(reader.at(part), case, path)]
+        findings = [finding for part in keywords.get("allOf", ()) for finding in self.case(reader.at(part), case, path)]
         rules: Mapping[str, Callable[[], list[Finding]]] = {
             "anyOf": lambda: choices.any_of(reader, case, path, self.case),
             "oneOf": lambda: choices.one_of(reader, case, path, self.case),
@@ -123,8 +123,8 @@ class _Proof:
         }
         for keyword, rule in rules.items():
             if keyword in keywords:
-                found += rule()
-        return found + choices.dependent_schemas(reader, case, path, self.case)
+                findings += rule()
+        return findings + choices.dependent_schemas(reader, case, path, self.case)
 
     def _reference(self, reader: Node, case: Case, path: str) -> list[Finding]:
         target = reader.target(reader.keywords["$ref"])
@@ -150,13 +150,13 @@ def _listed(reader: Node, case: Case, path: str, values: list[object]) -> list[F
             at = path + error.json_path[1:]
             text = said(error.validator, error.validator_value) if error.validator else "false"
             refused.setdefault((at, rule_of(error.validator or "not"), text), []).append(shown(value))
-    found = []
+    findings = []
     for (at, rule, ours), which in refused.items():
         listed = case.values("enum") or case.values("const")
         theirs = ", ".join(said("enum" if isinstance(each, list) else "const", each) for each in listed)
         names = ", ".join(which)
-        found.append(Finding(at, rule, ours, theirs or names, f"admit {names}", f"do not write {names}"))
-    return found
+        findings.append(Finding(at, rule, ours, theirs or names, f"admit {names}", f"do not write {names}"))
+    return findings
 
 
 def _unresolvable(reader: Node, case: Case, path: str, reference: str) -> Finding:

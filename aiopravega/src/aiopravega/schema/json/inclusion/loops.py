@@ -17,7 +17,7 @@ def endless(root: Node) -> str | None:
     """A reference of such a loop; None if there is none."""
     done: set[int] = set()
     for reference, start in _references(root):
-        # Each entry: what is left to look at after a schema, and the schema.
+        # Each entry: what is left to follow after a schema, and the schema.
         path: list[tuple[Iterator[Node], int]] = [(_same_value(start), id(start.schema))]
         within = {id(start.schema)}
         while path:

@@ -9,7 +9,7 @@ from itertools import product
 from aiopravega.schema.json.document import Node
 from aiopravega.schema.json.inclusion.cases import Case, TooManyCasesError
 from aiopravega.schema.json.inclusion.scalars import sizes
-from aiopravega.schema.json.inclusion.telling import (
+from aiopravega.schema.json.inclusion.wording import (
     ANYTHING,
     OPTIONAL,
     case_says,
@@ -33,25 +33,25 @@ class Objects:
 
     @property
     def names(self) -> list[str]:
-        """The properties that are told of by name, in order."""
+        """The properties that are named, in order."""
         return list(dict.fromkeys(name for group in self.case.values("properties") for name in group))
 
     @property
     def required(self) -> list[str]:
         """The properties that are always there; draft 4 knows no empty list, draft 3 none at all."""
-        found = dict.fromkeys(name for group in self.case.values("required") for name in group)
-        waiting = list(found)
+        names = dict.fromkeys(name for group in self.case.values("required") for name in group)
+        waiting = list(names)
         while waiting:  # what is always there brings with it what depends on it
             name = waiting.pop()
             for group in self.case.values("dependentRequired"):
-                new = [each for each in group.get(name, ()) if each not in found]
-                found |= dict.fromkeys(new)
+                new = [each for each in group.get(name, ()) if each not in names]
+                names |= dict.fromkeys(new)
                 waiting += new
-        return list(found)
+        return list(names)
 
     @property
     def is_closed(self) -> bool:
-        """Whether there are no properties but those told of by name."""
+        """Whether only named properties are allowed."""
         if self._is_taken_as_closed():
             return True
         return any(
@@ -62,26 +62,26 @@ class Objects:
     def schemas(self, name: str) -> tuple[Node, ...]:
         """The schemas of a property; one of them is false if there is no such property."""
         found = []
-        told = False
+        declared = False
         for node in self.case.nodes:
             here = [*_named(node, name), *_matching(node, name)]
-            told = told or bool(here)
+            declared = declared or bool(here)
             if not here and "additionalProperties" in node.keywords:
                 here = [node.at(node.keywords["additionalProperties"])]
             found += here
-        if not told and self._is_taken_as_closed():
+        if not declared and self._is_taken_as_closed():
             found.append(self.case.nodes[0].at(False))
         return tuple(found)
 
     def others(self, pattern: str | None = None) -> list[tuple[Node, ...]]:
-        """The schemas that a property may have which is not told of by name, each a possibility.
+        """The schemas that a property without a name of its own may have, each a possibility.
 
         With `pattern`, of properties that match it; without, of those that match whatever pattern or none.
         """
         if self._is_taken_as_closed() and not any(self.case.values("patternProperties")):
             return []
         options = [list(_others(node, pattern)) for node in self.case.nodes]
-        if math.prod(len(each) for each in options) > _MOST_OPTIONS:
+        if math.prod(len(option) for option in options) > _MOST_OPTIONS:
             raise TooManyCasesError
         return [tuple(node for node in chosen if node is not None) for chosen in product(*options)]
 
@@ -118,7 +118,7 @@ def matches(pattern: str, name: str) -> bool:
     """Whether a pattern matches somewhere in a name.
 
     Raises:
-        TooManyCasesError: Python does not know this pattern, so that which names it matches cannot be told.
+        TooManyCasesError: Python does not know this pattern, so the names that it matches are not known.
     """
     try:
         return re.search(pattern, name) is not None
@@ -158,13 +158,13 @@ def _declared(reader: Node, written: Objects, path: str, covers: Covers) -> list
 
 
 def _by_pattern(reader: Node, written: Objects, path: str, covers: Covers) -> list[Finding]:
-    found = []
+    findings = []
     for pattern, schema in reader.keywords.get("patternProperties", {}).items():
         for name in filter(lambda name: matches(pattern, name), written.names):
-            found += covers(reader.at(schema), written.schemas(name), f"{path}.{name}")
+            findings += covers(reader.at(schema), written.schemas(name), f"{path}.{name}")
         for option in written.others(pattern):
-            found += covers(reader.at(schema), option, f"{path}./{pattern}/")
-    return found
+            findings += covers(reader.at(schema), option, f"{path}./{pattern}/")
+    return findings
 
 
 def _additional(reader: Node, written: Objects, path: str, covers: Covers) -> list[Finding]:
@@ -184,7 +184,7 @@ def _additional(reader: Node, written: Objects, path: str, covers: Covers) -> li
             ours, no_more = said(keyword, value), f"do not write {name}: the old schema refuses it"
             findings = [Finding(f"{path}.{name}", rule_of(keyword), ours, theirs, f"declare {name} as it was", no_more)]
         found += findings
-    # What matches a pattern that both have is no business of this keyword.
+    # This keyword does not apply to names that match a pattern of both.
     options = [
         option
         for option in written.others()
@@ -240,7 +240,7 @@ def _names(reader: Node, written: Objects, path: str, covers: Covers) -> list[Fi
 
 
 def _dependent(reader: Node, written: Objects, path: str) -> list[Finding]:
-    found = []
+    findings = []
     for keyword in ("dependentRequired", "dependencies"):
         for name, needed in reader.keywords.get(keyword, {}).items():
             if not isinstance(needed, list) or any(node.schema is False for node in written.schemas(name)):
@@ -251,7 +251,7 @@ def _dependent(reader: Node, written: Objects, path: str) -> list[Finding]:
             missing = [each for each in needed if each not in given]
             if missing:
                 theirs = case_says(written.case, keyword)
-                found.append(
+                findings.append(
                     Finding(
                         f"{path}.{name}",
                         rule_of(keyword),
@@ -261,4 +261,4 @@ def _dependent(reader: Node, written: Objects, path: str) -> list[Finding]:
                         f"keep {', '.join(missing)} wherever {name} is",
                     )
                 )
-    return found
+    return findings

@@ -15,7 +15,7 @@ _MOST_PAIRS: Final = 5_000
 
 @lru_cache(maxsize=1024)
 def includes(wider: str, narrower: str) -> bool | None:
-    """Whether all texts that match one pattern match the other; None if that cannot be told."""
+    """Whether all texts that match one pattern match the other; None if that is not known."""
     if wider == narrower:
         return True
     one, other = automaton_of(wider), automaton_of(narrower)
@@ -42,7 +42,7 @@ def includes(wider: str, narrower: str) -> bool | None:
 
 
 def _letters(automata: Iterable[Automaton]) -> list[int]:
-    """One letter of each kind: no automaton tells apart those between two ends of its ranges."""
+    """One letter of each kind: no automaton distinguishes letters between two ends of its ranges."""
     ends = {0}
     for automaton in automata:
         for steps in automaton.steps:

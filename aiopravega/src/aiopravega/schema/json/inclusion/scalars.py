@@ -7,7 +7,7 @@ from typing import Any, Final
 from aiopravega.schema.json.document import Node
 from aiopravega.schema.json.inclusion.cases import Bound, Case, bounds_of, exact, type_set
 from aiopravega.schema.json.inclusion.patterns import includes
-from aiopravega.schema.json.inclusion.telling import narrowed
+from aiopravega.schema.json.inclusion.wording import narrowed
 from aiopravega.schema.policy.findings import Finding, undecided
 
 _NUMBERS: Final = frozenset({"integer", "fraction"})
@@ -25,17 +25,17 @@ def numbers(reader: Node, case: Case, path: str) -> list[Finding]:
     if not kinds:
         return []
     whole = kinds == {"integer"}
-    found = []
+    findings = []
     for keyword, exclusive, way in (("minimum", "exclusiveMinimum", 1), ("maximum", "exclusiveMaximum", -1)):
         given = case.lowest() if way > 0 else case.highest()
         for bound in bounds_of(reader, keyword, exclusive):
             if not _is_within(_towards(given, way, whole), _towards(bound, way, whole)):
                 named = exclusive if bound.excluded and exclusive in reader.keywords else keyword
-                found.append(narrowed(path, named, reader.keywords[named], case, keyword, exclusive))
+                findings.append(narrowed(path, named, reader.keywords[named], case, keyword, exclusive))
     step = reader.keywords.get("multipleOf")
     if step is not None and not _is_multiple(exact(step), case, whole):
-        found.append(narrowed(path, "multipleOf", step, case))
-    return found
+        findings.append(narrowed(path, "multipleOf", step, case))
+    return findings
 
 
 def _towards(bound: Bound | None, way: int, whole: bool) -> Bound | None:
@@ -63,15 +63,15 @@ def texts(reader: Node, case: Case, path: str) -> list[Finding]:
     """Lengths, patterns and formats."""
     if "string" not in case.types:
         return []
-    found = sizes(reader, case, path, ("minLength", "maxLength"), (case.least("minLength"), case.most("maxLength")))
+    findings = sizes(reader, case, path, ("minLength", "maxLength"), (case.least("minLength"), case.most("maxLength")))
     asked = reader.keywords.get("pattern")
     if asked is not None:
-        found += _pattern(asked, case, path)
+        findings += _pattern(asked, case, path)
     asked = reader.keywords.get("format")
     # A dialect may take formats for remarks; readers that check them refuse texts that others wrote.
     if asked is not None and asked not in case.values("format"):
-        found.append(narrowed(path, "format", asked, case))
-    return found
+        findings.append(narrowed(path, "format", asked, case))
+    return findings
 
 
 def _pattern(asked: str, case: Case, path: str) -> list[Finding]:
@@ -87,11 +87,11 @@ def _pattern(asked: str, case: Case, path: str) -> list[Finding]:
 
 def sizes(reader: Node, case: Case, path: str, keywords: tuple[str, str], given: tuple[float, float]) -> list[Finding]:
     """A least and a greatest number of something: letters, items, properties."""
-    found = []
+    findings = []
     least: Any = reader.keywords.get(keywords[0])
     most: Any = reader.keywords.get(keywords[1])
     if least is not None and given[0] < least:
-        found.append(narrowed(path, keywords[0], least, case))
+        findings.append(narrowed(path, keywords[0], least, case))
     if most is not None and given[1] > most:
-        found.append(narrowed(path, keywords[1], most, case))
-    return found
+        findings.append(narrowed(path, keywords[1], most, case))
+    return findings

@@ -20,12 +20,12 @@ from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD, NONE
 from aiopravega.schema.registry.model import Encoding, SchemaInfo
 
 if TYPE_CHECKING:
-    from aiopravega.schema.registry.client import SchemaRegistry
+    from aiopravega.schema.registry.client import RegistryClient
     from aiopravega.schema.registry.encodings import GroupId
 
 
 async def open_block_serializer(
-    registry: "SchemaRegistry",
+    registry: "RegistryClient",
     group: str,
     schema: SchemaInfo,
     columns: pa.Schema,
@@ -47,7 +47,7 @@ async def open_block_serializer(
         namespace: in which the group is.
         codec: how payloads are compressed.
         header: begin each event with its encoding id.
-        register: make the group, add the schema, and allow the codec, as far as they are missing.
+        register: make the group, add the schema and allow the codec, if they are missing.
         new_policy: of a new group; by default `BackwardTransitive`.
         declared_only: as of `open_serializer`.
 
@@ -70,7 +70,7 @@ class BlockReader:
 
     def __init__(
         self,
-        registry: "SchemaRegistry",
+        registry: "RegistryClient",
         group: "GroupId",
         target: Target,
         type_name: str | None = None,
@@ -129,7 +129,7 @@ class BlockReader:
 
 
 async def open_block_reader(
-    registry: "SchemaRegistry",
+    registry: "RegistryClient",
     group: str,
     *,
     namespace: str = "",
@@ -166,7 +166,7 @@ class Wanted:
 
 
 async def wanted(
-    registry: "SchemaRegistry", group: str, namespace: str, type_name: str | None, target: Target | None
+    registry: "RegistryClient", group: str, namespace: str, type_name: str | None, target: Target | None
 ) -> Wanted:
     """What is read of a group; see `open_block_reader`."""
     known = await registry.encodings.identify(group, namespace)

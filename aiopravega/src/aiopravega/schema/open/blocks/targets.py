@@ -1,6 +1,6 @@
 """The columns that a reader wants, by format: how to make a decoder that yields them from each writer's schema.
 
-Targets can be pickled: they are made once and travel to whoever decodes.
+Targets can be pickled: they are made once and sent to the processes that decode.
 """
 
 import json

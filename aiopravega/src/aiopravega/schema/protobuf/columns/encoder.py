@@ -193,13 +193,13 @@ def _number(array: pa.Array, wire: int, wanted: pa.DataType, signed: bool) -> pa
 
 def _symbols(known: dict[str, int], array: pa.Array, where: str) -> pa.BinaryArray:
     coded = array.dictionary_encode()
-    found = coded.dictionary.to_pylist()
-    unknown = [symbol for symbol in found if symbol not in known]
+    names = coded.dictionary.to_pylist()
+    unknown = [symbol for symbol in names if symbol not in known]
     if unknown:
         raise ConfigurationError(
-            f"{where} is {unknown[0]!r} in some rows, which is no value of the enumeration: it has {', '.join(known)}"
+            f"{where} is {unknown[0]!r} in some rows, not a value of the enumeration: it has {', '.join(known)}"
         )
-    codes = varints(np.array([known[symbol] for symbol in found], np.int64).view(np.uint64)).to_pylist()
+    codes = varints(np.array([known[symbol] for symbol in names], np.int64).view(np.uint64)).to_pylist()
     return pick(
         values_of(codes, pa.binary()),
         without_nulls(coded.indices, -1),
@@ -220,7 +220,7 @@ def _timestamps(array: pa.Array) -> pa.BinaryArray:
 
 def _whole(items: pa.BinaryArray, where: str) -> pa.BinaryArray:
     if items.null_count:
-        raise ConfigurationError(f"{where} has a list with a null in it, and Protobuf has no such thing: take it out")
+        raise ConfigurationError(f"{where} has a null in a list, which Protobuf does not allow: remove it")
     return items
 
 

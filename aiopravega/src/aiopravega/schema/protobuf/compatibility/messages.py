@@ -37,7 +37,7 @@ class _Comparison:
     def __init__(self, terms: Terms) -> None:
         self.findings: list[Finding] = []
         self._new_reads = terms.direction == "backward"
-        # Messages can contain themselves: each pair is looked at once.
+        # Messages can contain themselves: each pair is compared once.
         self._seen: set[tuple[str, str]] = set()
 
     def messages(self, reader: Descriptor, writer: Descriptor, path: str) -> None:

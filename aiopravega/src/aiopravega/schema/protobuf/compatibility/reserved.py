@@ -1,7 +1,7 @@
 """Numbers and names that must not be used again: what a newer message or enum has to keep of an older one.
 
 An event that was written long ago may hold any number that was ever in use; reserving it keeps later schemas from
-giving it another meaning. This is a matter of which schema is newer, not of who reads.
+giving it another meaning. It matters which schema is newer, not which one reads.
 """
 
 from collections.abc import Iterable
@@ -21,14 +21,14 @@ class Reserved:
             descriptor.CopyToProto(enum)
             self.ranges = [(each.start, each.end) for each in enum.reserved_range]
             self.names = set(enum.reserved_name)
-            self.used = {each.number: each.name for each in descriptor.values}
+            self.used = {value.number: value.name for value in descriptor.values}
         else:
             message = descriptor_pb2.DescriptorProto()
             descriptor.CopyToProto(message)
             # Of messages the end is not in the range, of enums it is.
             self.ranges = [(each.start, each.end - 1) for each in message.reserved_range]
             self.names = set(message.reserved_name)
-            self.used = {each.number: each.name for each in descriptor.fields}
+            self.used = {field.number: field.name for field in descriptor.fields}
 
     def has(self, number: int) -> bool:
         """Whether a number is reserved."""
@@ -51,31 +51,35 @@ class Reserved:
 def kept(new: Any, old: Any, path: str) -> list[Finding]:
     """Where a newer message or enum makes free what the older one used or reserved."""
     after, before = Reserved(new), Reserved(old)
-    found = []
+    violations = []
     for number, name in before.used.items():
         if number not in after.used and not after.has(number):
             remedy = f"add: reserved {number};"
-            found.append(_finding(f"{path}.{name}", "number-not-reserved", str(after), f"{name} = {number}", remedy))
+            violations.append(
+                _finding(f"{path}.{name}", "number-not-reserved", str(after), f"{name} = {number}", remedy)
+            )
     for start, end in before.ranges:
         for number in (number for number in after.used if start <= number <= end):
             name = after.used[number]
             remedy = f"give {name} a number that was never in use, and add again: reserved {number};"
             texts = f"{name} = {number}", str(before)
-            found.append(_finding(f"{path}.{name}", "reserved-number-used", *texts, remedy))
+            violations.append(_finding(f"{path}.{name}", "reserved-number-used", *texts, remedy))
         if not after.covers(start, end) and not any(start <= number <= end for number in after.used):
             text = str(start) if start == end else f"{start} to {end}"
-            found.append(_finding(path, "reservation-dropped", str(after), str(before), f"add again: reserved {text};"))
-    return found + _names(after, before, path)
+            violations.append(
+                _finding(path, "reservation-dropped", str(after), str(before), f"add again: reserved {text};")
+            )
+    return violations + _names(after, before, path)
 
 
 def _names(after: Reserved, before: Reserved, path: str) -> list[Finding]:
-    found = []
+    violations = []
     for name in sorted(before.names - after.names):
         rule, at, remedy = "reservation-dropped", path, f'add again: reserved "{name}";'
         if name in set(after.used.values()):
             rule, at, remedy = "reserved-name-used", f"{path}.{name}", "take another name: this one had a meaning"
-        found.append(_finding(at, rule, str(after), str(before), remedy))
-    return found
+        violations.append(_finding(at, rule, str(after), str(before), remedy))
+    return violations
 
 
 def _finding(path: str, rule: str, reader: str, writer: str, remedy: str) -> Finding:

@@ -67,7 +67,7 @@ def declaration(field: Field) -> str:
 
 
 def oneof_of(field: Field) -> OneofDescriptor | None:
-    """The oneof of a field; what is optional in proto3 has one of its own, which nobody wrote and does not count."""
+    """The oneof of a field; an optional field of proto3 has a generated one, which does not count."""
     oneof = field.containing_oneof
     if oneof is None or (len(oneof.fields) == 1 and oneof.name == f"_{field.name}"):
         return None

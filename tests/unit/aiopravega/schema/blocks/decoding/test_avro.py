@@ -168,7 +168,7 @@ def test_garbage_does_not_touch_its_neighbours(encode, payloads, orders, garbage
         ("int", b"\x02\x01", "bytes are left"),
     ],
 )
-def test_a_malformed_event_is_found_and_its_reason_is_told(payloads, kind, event, reason):
+def test_a_malformed_event_is_found_with_its_reason(payloads, kind, event, reason):
     neighbour = {"boolean": b"\x01", "double": bytes(8)}.get(kind if isinstance(kind, str) else "", b"\x00")
     good = b"\x02\x05" if kind == MONEY else neighbour
 
@@ -179,7 +179,7 @@ def test_a_malformed_event_is_found_and_its_reason_is_told(payloads, kind, event
     assert reason in bad[1]
 
 
-def test_zeros_behind_an_event_are_borne(payloads):
+def test_zeros_after_an_event_are_accepted(payloads):
     assert decoded(of("int"), payloads(b"\x02" + bytes(100))) == ([{"a": 1}], {})
 
 
@@ -219,16 +219,19 @@ def test_a_schema_that_cannot_be_columns_is_refused(schema, said):
     ("schema", "said"),
     [
         ("{", "is not JSON"),
-        ('{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":NaN}]}', "NaN is no number of JSON"),
+        (
+            '{"type":"record","name":"R","fields":[{"name":"a","type":"int","default":NaN}]}',
+            "NaN is not a number of JSON",
+        ),
         ('{"type":"record","name":"R","fields":[{"name":"a","type":"Nope"}]}', "at a: unknown type 'Nope'"),
-        ('{"type":"record","name":"R","fields":[{"name":"a"}]}', "is no field"),
+        ('{"type":"record","name":"R","fields":[{"name":"a"}]}', "is not a field"),
         ('{"type":"bytes","logicalType":"decimal"}', "a decimal of precision None"),
         ('{"type":"bytes","logicalType":"decimal","precision":0}', "a decimal of precision 0"),
         ('[["int"]]', "a union directly inside a union"),
-        ("3", "3 is no Avro type"),
+        ("3", "3 is not an Avro type"),
     ],
 )
-def test_what_is_no_schema_is_refused(schema, said):
+def test_what_is_not_a_schema_is_refused(schema, said):
     with pytest.raises(InvalidSchemaError, match=said):
         AvroTarget.of(schema)
 

@@ -27,7 +27,7 @@ def read_as(encode, payloads, writer, reader, value):
     return block.bad[0] if block.bad else batch.to_pylist()[0]
 
 
-def test_fields_are_matched_by_name_and_those_that_only_the_writer_has_are_passed_over(encode, payloads):
+def test_fields_are_matched_by_name_and_those_that_only_the_writer_has_are_skipped(encode, payloads):
     writer = record(field("a", "int"), field("gone", {"type": "array", "items": "string"}), field("b", "string"))
     reader = record(field("b", "string"), field("a", "int"))
 
@@ -133,7 +133,7 @@ def test_timestamps_keep_their_moment_whatever_their_unit(encode, payloads):
         ),
     ],
 )
-def test_what_does_not_fit_is_told(encode, payloads, writer, reader, value, reason):
+def test_what_does_not_fit_is_reported(encode, payloads, writer, reader, value, reason):
     row = read_as(encode, payloads, record(field("a", writer)), record(field("a", reader)), {"a": value})
 
     assert reason in row
@@ -146,7 +146,7 @@ def test_an_unknown_symbol_becomes_the_default(encode, payloads):
     assert read_as(encode, payloads, record(field("a", writer)), record(field("a", reader)), {"a": "B"})["a"] == "OTHER"
 
 
-def test_a_field_without_default_that_the_writer_lacks_is_told(encode, payloads):
+def test_a_field_without_default_that_the_writer_lacks_is_reported(encode, payloads):
     reader = record(field("a", "int"), field("b", "int"))
 
     reason = read_as(encode, payloads, record(field("a", "int")), reader, {"a": 1})
@@ -154,8 +154,8 @@ def test_a_field_without_default_that_the_writer_lacks_is_told(encode, payloads)
     assert "does not fit the one that is read with: Order.b is read, but not written, and has no default" in reason
 
 
-def test_a_default_that_does_not_fit_its_type_is_told(encode, payloads):
+def test_a_default_that_does_not_fit_its_type_is_reported(encode, payloads):
     reader = record(field("a", "int"), field("b", ["null", "int"], default="x"))
 
-    with pytest.raises(InvalidSchemaError, match=r"at b: the default x is no \["):
+    with pytest.raises(InvalidSchemaError, match=r"at b: the default x does not fit the type \["):
         read_as(encode, payloads, record(field("a", "int")), reader, {"a": 1})

@@ -1,4 +1,4 @@
-"""Blocks of compressed events: nothing unpacks without limit, and its neighbours are read all the same."""
+"""Blocks of compressed events: nothing unpacks without limit, and its neighbours are still read."""
 
 import pyarrow as pa
 

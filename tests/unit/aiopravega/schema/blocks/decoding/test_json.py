@@ -30,7 +30,7 @@ def decoded(payloads):
     return batch.to_pylist(), block.bad
 
 
-def test_fields_are_found_by_name_and_others_passed_over(payloads):
+def test_fields_are_found_by_name_and_others_skipped(payloads):
     rows, bad = decoded(
         payloads(
             b'{"name": "a", "id": 1, "unknown": {"x": [1]}}',
@@ -105,7 +105,7 @@ def test_no_event_passes_for_another(payloads, events):
         (b'{}}\n{"event":{}', "several"),
     ],
 )
-def test_a_malformed_event_is_found_and_its_reason_is_told(payloads, event, reason):
+def test_a_malformed_event_is_found_with_its_reason(payloads, event, reason):
     rows, bad = decoded(payloads(b'{"id":1}', event, b'{"id":3}'))
 
     assert [row["id"] for row in rows] == [1, 3]
@@ -153,7 +153,7 @@ def test_dates_are_texts_wherever_they_stand(payloads):
         (b'{"day": 15706}', "day is of type number, but read as string"),
     ],
 )
-def test_what_is_no_date_is_malformed(payloads, event, reason):
+def test_what_is_not_a_date_is_malformed(payloads, event, reason):
     block = JsonDecoder(DATED).decode(payloads(b'{"day": "2013-01-31"}', event))
 
     assert list(block.bad) == [1]
@@ -206,7 +206,7 @@ def test_a_json_schema_that_cannot_be_columns_is_refused(schema, said):
 
 
 @pytest.mark.parametrize("threads", [False, True])
-def test_events_that_would_pass_for_others_together_are_told(payloads, threads):
+def test_events_that_would_pass_for_others_together_are_reported(payloads, threads):
     # As many rows as events, if they were only joined: a string that continues in the next event, two objects in one.
     events = [b'{"name":"a}', b'{"}', b'{"id":1}{"id":2}', b'{"id":3}', b'{"address":{}', b'{"id":4},{"id":5}']
 

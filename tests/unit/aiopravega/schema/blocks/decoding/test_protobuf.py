@@ -117,7 +117,7 @@ def test_a_malformed_event_is_found(payloads, event):
 
 
 @pytest.mark.parametrize("values", [{"id": 0, "raw": b"x\0\0"}, {"name": "x"}, {"large": 2**63}, {}])
-def test_zeros_that_a_codec_left_are_told_from_the_events_own(values):
+def test_zeros_that_a_codec_left_are_not_taken_for_the_events_own(values):
     event = ORDER(**values).SerializeToString()
 
     assert ProtobufTarget.of(SET, None).decoder(None).trim(event + bytes(100)) == event

@@ -97,7 +97,7 @@ def test_values_that_the_schema_does_not_have_are_refused():
     colour = {"name": "x", "type": {"type": "enum", "name": "Colour", "symbols": ["RED"]}}
 
     with pytest.raises(
-        ConfigurationError, match="x is 'BLUE' in some rows, which is no symbol of demo.Colour: it has RED"
+        ConfigurationError, match="x is 'BLUE' in some rows, which is not a symbol of demo.Colour: it has RED"
     ):
         encode(record(colour), pa.record_batch({"x": pa.array(["BLUE"])}))
     with pytest.raises(ConfigurationError, match="x is null in 1 of 2 rows, the first is row 1"):

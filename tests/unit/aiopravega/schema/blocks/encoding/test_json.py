@@ -46,7 +46,7 @@ def test_a_read_gives_back_what_was_encoded(rows):
     assert [column.to_pylist() for column in block.columns] == [column.to_pylist() for column in some.columns]
 
 
-def test_numbers_that_are_none_are_written_as_spark_does():
+def test_nan_and_infinity_are_written_as_spark_does():
     batch = pa.record_batch({"x": pa.array([math.nan, math.inf, -math.inf, 1.0, None])})
 
     assert encoded(batch) == [{"x": "NaN"}, {"x": "Infinity"}, {"x": "-Infinity"}, {"x": 1}, {}]

@@ -1,4 +1,4 @@
-"""How a difference between two JSON Schemas is told: texts of keywords, names of rules, remedies."""
+"""How a difference between two JSON Schemas is reported: texts of keywords, names of rules, remedies."""
 
 import json
 import re

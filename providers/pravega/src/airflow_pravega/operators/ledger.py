@@ -1,0 +1,65 @@
+"""The operator that maintains a commit ledger: finishes what drivers that died left, removes old records."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from airflow.sdk import BaseOperator, Context
+
+from aiopravega import PravegaClient, PravegaConfig
+from aiopravega.jobs.maintenance import LedgerReport, maintain_ledger, named_ledger
+from aiopravega.loop import LoopThread
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.task_failures import failing_for_good
+
+
+class PravegaLedgerMaintenanceOperator(BaseOperator):
+    """Finishes the exactly-once writes that a commit ledger has as decided and not done; it may run at any time.
+
+    Returns `{"ledger", "finished", "lost", "half_visible", "failed", "expired"}`: the names of writes that were
+    finished now, of those of which nothing is in the stream, of those that are half visible, of those that could not be
+    finished now, and the number of records that were removed. A task of which something failed is tried again. One that
+    finds a write half visible, after it has finished all others, fails for good: only the same write or a person can
+    mend that.
+
+    Args:
+        ledger: `scope/table` of the ledger, or the scope of one with the default name; by default that of the
+            connection's default scope. (templated)
+        expire: whether to remove the records of writes that need not be remembered any more.
+        fail_on_half_visible: whether the task fails when a write is half visible; otherwise there is a warning.
+        pravega_conn_id: id of the connection. (templated)
+    """
+
+    template_fields: Sequence[str] = ("ledger", "pravega_conn_id")
+
+    def __init__(
+        self,
+        *,
+        ledger: str | None = None,
+        expire: bool = False,
+        fail_on_half_visible: bool = True,
+        pravega_conn_id: str = PravegaHook.default_conn_name,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.ledger = ledger
+        self.expire = expire
+        self.fail_on_half_visible = fail_on_half_visible
+        self.pravega_conn_id = pravega_conn_id
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Maintain the ledger.
+
+        Raises:
+            AirflowFailException: there is no such ledger, or a write is half visible.
+            PravegaError: the cluster cannot be reached, or a write could not be finished now.
+        """
+        del context
+        with failing_for_good():
+            report = LoopThread.shared().run(self._maintain(PravegaHook(self.pravega_conn_id).get_config()))
+            if report.failed or self.fail_on_half_visible:
+                report.check()
+        return report.to_json()
+
+    async def _maintain(self, config: PravegaConfig) -> LedgerReport:
+        async with PravegaClient(config) as client:
+            return await maintain_ledger(client, *named_ledger(self.ledger, config), expire=self.expire)

@@ -1,0 +1,44 @@
+"""Outages of a cluster: what waits for a stream waits on, and reports the begin and the end, not each failure."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from aiopravega.errors import PravegaError
+
+
+class Outage:
+    """Whether a cluster is away, for one sensor or trigger.
+
+    Args:
+        what: what is waited for, such as `scope/stream`.
+        log: where the begin and the end are reported.
+    """
+
+    def __init__(self, what: str, log: Any) -> None:  # the loggers of sensors and of triggers share no type
+        self._what = what
+        self._log = log
+        self._since: datetime | None = None
+
+    def failed(self, error: PravegaError) -> None:
+        """A check has failed.
+
+        Raises:
+            PravegaError: `error`, if waiting cannot help.
+        """
+        if not error.retryable:
+            raise error
+        if self._since is None:
+            self._since = datetime.now(UTC)
+            self._log.warning(
+                "%s cannot be checked, which is tried again until the sensor's timeout: %s: %s",
+                self._what,
+                type(error).__name__,
+                error,
+            )
+
+    def succeeded(self) -> None:
+        """A check has succeeded."""
+        if self._since is not None:
+            since = self._since.isoformat(timespec="seconds")
+            self._log.info("%s can be checked again; it could not since %s", self._what, since)
+            self._since = None

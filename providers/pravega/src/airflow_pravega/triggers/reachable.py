@@ -1,0 +1,28 @@
+"""The trigger of a sensor that found the cluster away: waits until the stream can be asked again."""
+
+from typing import Any
+
+from aiopravega import PravegaClient, StreamName
+from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
+
+REACHABLE = "reachable"
+
+
+class PravegaReachableTrigger(PravegaWaitingTrigger):
+    """Fires once, when controller and segment stores answer about a stream: `{"status": "reachable"}`.
+
+    Args:
+        stream: `scope/stream`.
+        poll_interval: seconds between two checks.
+        pravega_conn_id: id of the connection.
+    """
+
+    def arguments(self) -> dict[str, Any]:
+        """See `PravegaWaitingTrigger`."""
+        return {}
+
+    async def check(self, client: PravegaClient) -> dict[str, Any] | None:
+        """See `PravegaWaitingTrigger`."""
+        stream = StreamName.parse(self.stream)
+        await client.tail(stream.scope, stream.stream)
+        return {"status": REACHABLE}
