@@ -6,10 +6,11 @@ from contextlib import ExitStack
 
 import pytest
 from tests.faults import report
+from tests.faults.between import LEASE_SECONDS
 from tests.faults.case import Case, Result
-from tests.faults.faults import LEASE_SECONDS, TOKEN_SECONDS
+from tests.faults.faults import TOKEN_SECONDS
 from tests.faults.field import field
-from tests.faults.matrix import Round
+from tests.faults.rounds import Round
 
 from aiopravega import PravegaConfig
 from pravega_emulator import DurablePravega, PravegaEmulator

@@ -7,23 +7,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.faults.case import Result
+from tests.faults import between
+from tests.faults.between import Meanwhile
+from tests.faults.case import ONCE, Result
 from tests.faults.field import Field
 from tests.faults.process import Job, executors_of, wait_until
 from tests.faults.proxy import Proxy
 
-from aiopravega.control import TransactionState
-
 Results = dict[str, Result]
 Fault = Callable[[Field], Results]
-Meanwhile = Callable[[Field], None]
 # A write that waits at its point keeps a core of the job busy.
 _SPARE_CORES = 2
 # A caller that tries again, as schedulers do; Spark itself has failures after a worker was killed in the driver's part.
 _TRIES = 4
-# What the server with short leases grants at most, and how much later its end shows at the latest.
-LEASE_SECONDS = 20
-_LEASE_ENDS_SECONDS = 6
 # How long the tokens of the cluster with authentication live.
 TOKEN_SECONDS = 8
 # What a process of the cluster may need until it works again.
@@ -38,46 +34,51 @@ def _cluster(field: Field) -> str:
     return f"local-cluster[2,{len(field.cases) + _SPARE_CORES},1024]"
 
 
-def _nothing(_: Field) -> None:
-    pass
-
-
-def leases_run_out(field: Field) -> None:
-    """Wait until no lease that the server with short leases has granted is left."""
-    time.sleep(LEASE_SECONDS + _LEASE_ENDS_SECONDS)
-    wait_until(lambda: TransactionState.OPEN not in field.recorded_states(), lambda: "leases have not run out")
-
-
-def streams_scale(field: Field) -> None:
-    """Split the segments of all streams."""
-    field.scale(5)
-
-
-def checkpoints_put_back(field: Field) -> None:
-    """Make every query's checkpoint what it was after the first micro-batch, as a backup has it."""
-    for case in field.cases:
-        for kind in ("offsets", "commits"):
-            for path in (field.checkpoint(case) / kind).iterdir():
-                if path.name.strip(".").removesuffix(".crc") != "0":
-                    path.unlink()
-
-
 def driver_killed(
     field: Field,
-    meanwhile: Meanwhile = _nothing,
+    meanwhile: Meanwhile = between.nothing,
     *,
     on_cluster: bool = False,
+    master: str | None = None,
     skews: Mapping[str, float] | None = None,
 ) -> Results:
-    """`kill -9` of the driver with all its workers, while each write is at its point; then a new job."""
+    """`kill -9` of the driver with all its workers, while each write is at its point; then a new job.
+
+    `master` is for both runs of writes that wait in the driver, where they need no core.
+    """
     plan = field.plan("wait", skews=skews)
-    job = field.start(plan=plan, master=_cluster(field) if on_cluster else _local(field))
+    job = field.start(plan=plan, master=master or (_cluster(field) if on_cluster else _local(field)))
     field.wait_reached(job, plan)
     job.kill()
     meanwhile(field)
-    retry = field.start(again=True)
+    retry = field.start(again=True, master=master or "local[2]")
     retry.end()
     return field.results(retry, dict.fromkeys(field.streams, "killed"))
+
+
+def changed(field: Field, *, master: str | None = None) -> Results:
+    """As `driver_killed`; then each stream has its own change, and another job removes old records from the ledger."""
+
+    def meanwhile(field: Field) -> None:
+        for case in field.cases:
+            if case.between is not None:
+                case.between(field, case)
+        between.another_job_forgets(field)
+
+    return _checked(field, driver_killed(field, meanwhile, master=master))
+
+
+def streams_made_again(field: Field) -> Results:
+    """As `driver_killed`; then all streams are deleted, and made again under the same names."""
+    return _checked(field, driver_killed(field, between.for_all(between.made_again)))
+
+
+def _checked(field: Field, results: Results) -> Results:
+    """What the ledger has must be about the streams that are there now."""
+    recorded, now = field.recorded_incarnations(), field.incarnations()
+    written = [name for name, result in results.items() if result.ended == ONCE and name in recorded]
+    assert {name: recorded[name] for name in written} == {name: now[name] for name in written}
+    return results
 
 
 def worker_killed(field: Field) -> Results:
@@ -99,6 +100,27 @@ def executor_killed(field: Field) -> Results:
     return _met(field, meet, master=_cluster(field))
 
 
+def idle_workers_killed(field: Field, *, seconds: float, master: str | None = None) -> Results:
+    """`kill -9` of processes one second after their tasks have ended, with their executors on a cluster.
+
+    A task of each write, which is at its point, continues for so many `seconds`; nobody tries the write again.
+    """
+    plan = field.plan("linger")
+    job = field.start(plan=plan, master=master or _local(field))
+    lingering = set(field.wait_reached(job, plan).values())
+    left = field.wait_left(job, plan)
+    time.sleep(1.0)
+    executors = executors_of(left) - executors_of(lingering)
+    victims = (left - lingering) | executors
+    assert victims, f"all tasks ran in {left}, where others continue"
+    for pid in victims:
+        os.kill(pid, signal.SIGKILL)
+    time.sleep(seconds)
+    field.send_on(plan)
+    job.end()
+    return _told(field, job)
+
+
 def zombie(field: Field) -> Results:
     """The whole job stops, as on a machine that is suspended; its retry ends, and then it wakes up and continues."""
     plan = field.plan("wait")
@@ -117,7 +139,7 @@ def suspended(field: Field) -> Results:
 
     def meet(job: Job, plan: Path, _pids: Mapping[str, int]) -> None:
         job.signal(signal.SIGSTOP)
-        leases_run_out(field)
+        between.leases_run_out(field)
         _wake(field, job, plan)
 
     return _met(field, meet)

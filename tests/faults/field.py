@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.faults.case import ONCE, Case, Result
 from tests.faults.process import ROOT, Job, wait_until
-from tests.faults.rows import Rows, difference
+from tests.faults.rows import SOURCE_ROWS, difference
 
 from aiopravega import UNBOUNDED, PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -23,9 +23,6 @@ from aiopravega.control import TransactionState
 from pravega_emulator import DurablePravega
 
 _SOURCE = "source"
-# A streaming case reads a source of this many rows in about four micro-batches.
-_SOURCE_ROWS = Rows(seed=7, count=1200, partitions=3)
-_TRIGGER_BYTES = 40_000
 _READ_SECONDS = 300.0
 
 
@@ -51,13 +48,18 @@ class Field:
         """Make scope and streams, and fill the source of the streaming cases."""
         with PravegaClient(self.config) as client:
             client.create_scope(self.scope)
-            for case in self.cases:
-                client.create_stream(self.scope, case.name, ScalingPolicy.fixed(case.segments))
             if any(case.streaming for case in self.cases):
-                client.create_stream(self.scope, _SOURCE, ScalingPolicy.fixed(_SOURCE_ROWS.partitions))
-                events = _SOURCE_ROWS.events()
+                client.create_stream(self.scope, _SOURCE, ScalingPolicy.fixed(SOURCE_ROWS.partitions))
+                events = SOURCE_ROWS.events()
                 with client.writer(self.scope, _SOURCE) as writer:
                     writer.write_many(events, [event.split(b":")[0].decode() for event in events])
+        self.make_streams()
+
+    def make_streams(self) -> None:
+        """Make the cases' streams."""
+        with PravegaClient(self.config) as client:
+            for case in self.cases:
+                client.create_stream(self.scope, case.name, ScalingPolicy.fixed(case.segments))
 
     def scale(self, segments: int) -> None:
         """Change the segments of all cases' streams."""
@@ -77,25 +79,44 @@ class Field:
         """The states of all transactions that are recorded in the ledger."""
         with PravegaClient(self.config) as client:
             found = set()
-            for case in self.cases:
-                # The write ids of a query's micro-batches only the query knows.
-                stored = client.commit_ledger(self.scope).lookup(StreamName(self.scope, case.name), case.write_id)
-                for part in stored.record.partitions if stored else ():
-                    found.add(client.attach_transaction(self.scope, case.name, part.txn_id).state())
+            for stored in client.commit_ledger(self.scope).records():
+                for part in stored.record.partitions:
+                    found.add(client.attach_transaction(self.scope, stored.record.sink.stream, part.txn_id).state())
             return found
+
+    def recorded_incarnations(self) -> dict[str, set[int]]:
+        """For each stream the incarnations that the ledger's records are about."""
+        found: dict[str, set[int]] = {}
+        with PravegaClient(self.config) as client:
+            for stored in client.commit_ledger(self.scope).records():
+                found.setdefault(stored.record.sink.stream, set()).add(stored.record.incarnation)
+        return found
+
+    def incarnations(self) -> dict[str, set[int]]:
+        """For each stream its incarnation: the number of its first segment."""
+        with PravegaClient(self.config) as client:
+            heads = {name: client.head(self.scope, name) for name in self.streams}
+        return {name: {min(segment.number for segment in head.positions)} for name, head in heads.items()}
 
     def plan(
         self, action: str, *, skews: Mapping[str, float] | None = None, proxies: Mapping[int, int] | None = None
     ) -> Path:
         """Write down what is to happen; returns the file, in a folder of its own."""
-        folder = self.folder / "faults"
-        folder.mkdir()
         faults = {
             case.name: {"point": case.point, "side": case.side, "nth": case.nth, "action": action}
             for case in self.cases
         }
+        return self._plan("faults", {"faults": faults, "skews": skews or {}, "proxies": proxies or {}})
+
+    def clock_plan(self, skews: Mapping[str, float]) -> Path:
+        """The same for a job that has wrong clocks and meets no fault."""
+        return self._plan("clocks", {"faults": {}, "skews": skews, "proxies": {}})
+
+    def _plan(self, name: str, what: dict[str, Any]) -> Path:
+        folder = self.folder / name
+        folder.mkdir()
         path = folder / "plan.json"
-        path.write_text(json.dumps({"faults": faults, "skews": skews or {}, "proxies": proxies or {}}))
+        path.write_text(json.dumps(what))
         return path
 
     def start(
@@ -108,6 +129,19 @@ class Field:
         again: bool = False,
     ) -> Job:
         """Start a job that makes all the writes; `again` after the fault, when the rows may be others."""
+        writes = [self._write(case, again=again) for case in self.cases]
+        return self.start_writes(writes, plan=plan, master=master, tries=tries, controller=controller)
+
+    def start_writes(
+        self,
+        writes: list[dict[str, Any]],
+        *,
+        plan: Path | None = None,
+        master: str = "local[2]",
+        tries: int = 1,
+        controller: str | None = None,
+    ) -> Job:
+        """Start a job with any writes."""
         job = Job.start(
             self.folder / f"job-{len(self.jobs)}",
             {
@@ -115,7 +149,7 @@ class Field:
                 "settings": {"spark.task.maxFailures": "4"},
                 "tries": tries,
                 "options": self._options(controller),
-                "writes": [self._write(case, again=again) for case in self.cases],
+                "writes": writes,
             },
             plan,
         )
@@ -132,14 +166,15 @@ class Field:
 
     def _write(self, case: Case, *, again: bool) -> dict[str, Any]:
         rows = case.rows_again if again and case.rows_again else case.written
+        options = case.options | (case.options_again if again else {})
         return {
             "stream": case.name,
-            "streaming": case.streaming,
+            "kind": (again and case.kind_again) or case.kind,
             "write_id": case.write_id,
             "rows": asdict(rows),
-            "options": case.options,
+            "options": {name: value.format(scope=self.scope) for name, value in options.items()},
             "source": _SOURCE,
-            "trigger_bytes": (again and case.trigger_bytes_again) or _TRIGGER_BYTES,
+            "trigger_bytes": (again and case.trigger_bytes_again) or case.trigger_bytes,
             "checkpoint": str(self.checkpoint(case)),
         }
 
@@ -160,6 +195,19 @@ class Field:
         wait_until(lambda: not missing() or over(), lambda: f"{missing()} did not come to their points:\n{job.said()}")
         assert not missing(), f"{missing()} ended without coming to their points:\n{job.said()}"
         return {name: int((plan.parent / f"{name}.reached").read_text()) for name in self.streams}
+
+    def wait_left(self, job: Job, plan: Path) -> set[int]:
+        """Wait until the tasks have ended that came to the point before the one which is there; their processes."""
+
+        def left(name: str) -> list[str]:
+            path = plan.parent / f"{name}.left"
+            return path.read_text().split() if path.exists() else []
+
+        def missing() -> list[str]:
+            return [case.name for case in self.cases if len(left(case.name)) < case.nth - 1]
+
+        wait_until(lambda: not missing(), lambda: f"tasks of {missing()} do not end:\n{job.said()}")
+        return {int(pid) for name in self.streams for pid in left(name)}
 
     def send_on(self, plan: Path) -> None:
         """Let the processes that wait at their points continue."""
@@ -182,7 +230,7 @@ class Field:
         for case in self.cases:
             ended = job.result(case.name)
             assert ended is not None, f"{case.name} did not end:\n{job.said()}"
-            expected = _SOURCE_ROWS.events() if case.streaming else case.expected.events()
+            expected = case.expected
             found = difference(expected, contents[case.name])
             results[case.name] = Result(
                 events=len(expected),

@@ -14,39 +14,66 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 from tests.faults.rows import Rows
 
 # More at a time start more Python workers, each of which imports everything, instead of using old ones again.
 _AT_ONCE = 2
 _POLL_SECONDS = 0.02
-# Spark gives a new Python worker ten seconds, which a busy machine may not have; nothing has begun by then.
+# Spark gives a new Python worker ten seconds, which a busy machine may not have; nothing has begun by then. The process
+# that came too late has to start and to end: without a pause, the next ones would come too late because of it.
 _STARVED = "Python worker failed to connect back"
-_QUERY_SECONDS = 300
+_STARVED_PAUSE_SECONDS = 15.0
+_QUERY_SECONDS = 600
 # Enough of an error to find its class in, which Spark hides in its stack traces.
 _LAST_CHARACTERS = 20_000
+# Options of a write that a read has too.
+_CONNECTION = ("controller", "scope", "ca_file", "username", "password")
 
 
 def _rows(spark: SparkSession, write: dict[str, Any]) -> DataFrame:
     rows = Rows(**write["rows"])
-    return spark.range(0, rows.count, numPartitions=rows.partitions).selectExpr(*rows.sql())
+    numbers = spark.range(rows.first, rows.first + rows.count, numPartitions=rows.partitions)
+    return numbers.selectExpr(*rows.sql())
 
 
 def _write_batch(spark: SparkSession, write: dict[str, Any], options: dict[str, str]) -> None:
-    named = {"stream": write["stream"], "write_id": write["write_id"]}
+    named = {"stream": write["stream"]} | ({"write_id": write["write_id"]} if write["write_id"] else {})
     _rows(spark, write).write.format("pravega").mode("append").options(**options, **named).save()
 
 
 def _write_stream(spark: SparkSession, write: dict[str, Any], options: dict[str, str]) -> None:
     """From a stream to a stream, in micro-batches, over all that there is."""
-    source = spark.readStream.format("pravega").options(**options, stream=write["source"])
+    sink = _events(spark, write, options).writeStream.format("pravega").options(**options, stream=write["stream"])
+    _follow(sink, write)
+
+
+def _write_each_batch(spark: SparkSession, write: dict[str, Any], options: dict[str, str]) -> None:
+    """The same with a batch job for each micro-batch, which is named by its number alone."""
+
+    def write_batch(frame: DataFrame, number: int) -> None:
+        named = {"stream": write["stream"], "write_id": f"totals/{number}"}
+        frame.write.format("pravega").mode("append").options(**options, **named).save()
+
+    _follow(_events(spark, write, options).writeStream.foreachBatch(write_batch), write)
+
+
+def _events(spark: SparkSession, write: dict[str, Any], options: dict[str, str]) -> DataFrame:
+    reading = {name: value for name, value in options.items() if name in _CONNECTION}
+    source = spark.readStream.format("pravega").options(**reading, stream=write["source"])
     source.option("start_stream_cut", "earliest").option("split_bytes", "0")
     events = source.option("max_bytes_per_trigger", write["trigger_bytes"]).load()
-    sink = events.selectExpr("event", "split(string(event), ':')[0] AS routing_key").writeStream.format("pravega")
-    sink.options(**options, stream=write["stream"]).option("checkpointLocation", write["checkpoint"])
-    query = sink.trigger(availableNow=True).start()
+    return events.selectExpr("event", "split(string(event), ':')[0] AS routing_key")
+
+
+def _follow(sink: DataStreamWriter, write: dict[str, Any]) -> None:
+    query = sink.option("checkpointLocation", write["checkpoint"]).trigger(availableNow=True).start()
     if not query.awaitTermination(_QUERY_SECONDS):
         query.stop()
         raise TimeoutError(f"the query ran for more than {_QUERY_SECONDS} s")
+
+
+_KINDS = {"batch": _write_batch, "streaming": _write_stream, "foreachBatch": _write_each_batch}
 
 
 def _run(spark: SparkSession, write: dict[str, Any], job: dict[str, Any]) -> None:
@@ -55,10 +82,12 @@ def _run(spark: SparkSession, write: dict[str, Any], job: dict[str, Any]) -> Non
     begun = time.monotonic()
     while len(errors) < job["tries"]:
         try:
-            (_write_stream if write["streaming"] else _write_batch)(spark, write, job["options"] | write["options"])
+            _KINDS[write["kind"]](spark, write, job["options"] | write["options"])
             break
         except Exception as error:  # noqa: BLE001  # whatever it is, the harness judges it
-            if _STARVED not in str(error):
+            if _STARVED in str(error):
+                time.sleep(_STARVED_PAUSE_SECONDS)
+            else:
                 errors.append(f"{type(error).__name__}: {error}"[-_LAST_CHARACTERS:])
     result = {"errors": errors, "seconds": time.monotonic() - begun, "written": len(errors) < job["tries"]}
     path = Path(job["results"]) / f"{write['stream']}.json"
@@ -83,12 +112,14 @@ def main() -> None:
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     threads: dict[str, threading.Thread] = {}
+    any_query = False
     for write in job["writes"]:
         while sum(_is_busy(thread, name) for name, thread in threads.items()) >= _AT_ONCE:
             time.sleep(_POLL_SECONDS)
         threads[write["stream"]] = threading.Thread(target=_run, args=(spark, write, job))
         threads[write["stream"]].start()
-        if write["streaming"] and len(threads) == 1:
+        if write["kind"] == "streaming" and not any_query:
+            any_query = True
             _await_first_batch(spark, threads[write["stream"]])
     for thread in threads.values():
         thread.join()

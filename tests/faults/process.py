@@ -13,7 +13,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 INJECT = Path(__file__).with_name("inject")
-JOB_SECONDS = 300.0
+JOB_SECONDS = 600.0
 _POLL_SECONDS = 0.02
 
 

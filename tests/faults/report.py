@@ -13,20 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults.case import ONCE, Case, Result
-from tests.faults.matrix import ROUNDS, Round
+from tests.faults.matrix import ROUNDS
 from tests.faults.points import POINTS
+from tests.faults.rounds import Round
 
 _DOCS = Path(__file__).resolve().parents[2] / "docs" / "explanation"
 STORE, SOAK, PAGE = _DOCS / "fault-matrix.json", _DOCS / "soak.json", _DOCS / "exactly-once.md"
 _COLUMNS = ("#", "dies", "when", "job", "seed", "first run", "last run", "rows", "lost", "doubled", "disordered")
-_SOAK_COLUMNS = ("rounds", "writes", "queries", "rows")
+_SOAK_COLUMNS = ("rounds", "writes", "queries", "rows")  # and the errors that were right answers, by name
 MATRIX = ("<!-- written by make faults -->\n", "<!-- end of the fault matrix -->\n")
 SOAKED = ("<!-- written by make soak -->\n", "<!-- end of the soak -->\n")
 
 
 @dataclass
 class Soak:
-    """A soak in which each row came once: for each fault, how many rounds, writes, queries and rows it met."""
+    """A soak in which each row came once: for each fault, how many rounds, writes, queries and rows it met.
+
+    The other counts are of writes that were refused, by the name of the error.
+    """
 
     seed: int
     minutes: float = 0.0
@@ -59,9 +63,9 @@ def _row(number: int, at: Round, case: Case, result: dict[str, Any]) -> str:
     missing = f"{result['lost']} withheld" if case.withholds else result["lost"]
     cells = [
         number,
-        at.words,
+        case.words or at.words,
         host(case),
-        "streaming" if case.streaming else "batch",
+        case.kind,
         case.seed,
         result["runs"],
         result["ended"],
@@ -116,12 +120,18 @@ def soak_lines(found: Soak) -> Iterator[str]:
         f"`make soak ARGS='--seed {found.seed}'` ran for {found.minutes:g} minutes: {total['rounds']} rounds with "
         f"{total['writes']} batch writes and {total['queries']} streaming queries,"
     )
-    yield f"{total['rows']:,} rows: 0 lost, 0 doubled, 0 keys out of order."
+    yield f"{total['rows']:,} rows: 0 lost, 0 doubled, 0 keys out of order. No run ended well with rows missing."
+    yield f"Refused, as is right: {_refused(total) or 'none'}; of these no row was doubled."
     yield ""
-    yield f"| fault | {' | '.join(_SOAK_COLUMNS)} |"
-    yield "|---" * (len(_SOAK_COLUMNS) + 1) + "|"
+    yield f"| fault | {' | '.join(_SOAK_COLUMNS)} | refused |"
+    yield "|---" * (len(_SOAK_COLUMNS) + 2) + "|"
     for name, counts in found.faults.items():
-        yield f"| {name} | {' | '.join(str(counts[column]) for column in _SOAK_COLUMNS)} |"
+        cells = [name, *(counts[column] for column in _SOAK_COLUMNS), _refused(counts)]
+        yield f"| {' | '.join(map(str, cells))} |"
+
+
+def _refused(counts: Counter[str]) -> str:
+    return ", ".join(f"{times} {name}" for name, times in counts.items() if name not in _SOAK_COLUMNS)
 
 
 def _stored_soak() -> Iterator[str]:

@@ -16,12 +16,17 @@ _STEP = 7919  # a prime, so that paddings take all lengths
 
 @dataclass(frozen=True)
 class Rows:
-    """What a write writes: numbered rows in partitions of the same size; `seed` decides keys and paddings."""
+    """What a write writes: numbered rows in partitions of the same size; `seed` decides keys and paddings.
+
+    The numbers begin with `first`, so that two writes to one stream have no row and no key in common. It is a multiple
+    of the rows of a partition.
+    """
 
     seed: int
     count: int = 300
     partitions: int = 3
     longest: int = 200
+    first: int = 0
 
     @property
     def keys(self) -> int:
@@ -52,8 +57,12 @@ class Rows:
                 number,
                 b"." * ((number * _STEP + self.seed) % self.longest),
             )
-            for number in range(self.count)
+            for number in range(self.first, self.first + self.count)
         ]
+
+
+# What queries read.
+SOURCE_ROWS = Rows(seed=7, count=1200, partitions=3)
 
 
 class Difference(NamedTuple):

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 from tests.faults.case import Case
-from tests.faults.matrix import QUICK, ROUNDS, Round
+from tests.faults.matrix import QUICK, ROUNDS
+from tests.faults.rounds import Round
 
 # The first case of a round waits for all of it: two Sparks and perhaps five servers, on a busy machine.
 pytestmark = pytest.mark.timeout(2400)

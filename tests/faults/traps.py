@@ -1,5 +1,7 @@
 """Stops a real process at a named point: it dies there, or waits until it is killed or sent on.
 
+It waits as a whole; or only the write does (`linger`), while whatever else the process does continues.
+
 Every process of a job loads this (see `sitecustomize`). It wraps functions of the real code when their modules are
 imported, as the file named by FAULT_PLAN says: a folder, faults by stream, clock skew in seconds, and the ports of
 proxies. A fault strikes once, at the n-th time that any process of the job comes to its point.
@@ -49,40 +51,53 @@ class Plan:
         """Whether something is to happen to this stream at this point, on either side of it."""
         return stream in self.faults and self.faults[stream]["point"] == point
 
-    def comes_to(self, stream: str, point: str, side: str) -> None:
-        """A process comes to a point: if it is the time for the fault of this stream, it strikes."""
-        if not self.has(stream, point) or self.faults[stream]["side"] != side:
-            return
-        if self._times(stream) == self.faults[stream]["nth"]:
-            self._strike(stream, self.faults[stream]["action"])
+    def comes_to(self, stream: str, point: str, side: str) -> bool:
+        """A process comes to a point: if it is the time for the fault of this stream, it strikes.
 
-    def _times(self, stream: str) -> int:
-        """How often any process was here, with this one; a file counts, as processes die."""
-        file = os.open(self.folder / f"{stream}.times", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        Returns:
+            Whether the caller is to linger until it may go.
+        """
+        if (point, side) == ("leave", "after") and stream in self.faults:
+            self._append(f"{stream}.left", f"{os.getpid()} ")
+        if not self.has(stream, point) or self.faults[stream]["side"] != side:
+            return False
+        if self._append(f"{stream}.times", ".") != self.faults[stream]["nth"]:
+            return False
+        return self._strike(stream, self.faults[stream]["action"])
+
+    def wait(self, stream: str) -> None:
+        """Wait until what is at its point may continue."""
+        while not (self.folder / f"{stream}.go").exists():
+            time.sleep(_POLL_SECONDS)
+
+    def _append(self, name: str, text: str) -> int:
+        """Append to a file, as processes die, and tell how long it is."""
+        file = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
-            os.write(file, b".")
+            os.write(file, text.encode())
             return os.lseek(file, 0, os.SEEK_CUR)
         finally:
             os.close(file)
 
-    def _strike(self, stream: str, action: str) -> None:
+    def _strike(self, stream: str, action: str) -> bool:
         reached = self.folder / f"{stream}.reached"
         part = reached.with_suffix(".part")
         part.write_text(str(os.getpid()))
         part.rename(reached)
         if action == "die":
             os.kill(os.getpid(), signal.SIGKILL)
-        while not (self.folder / f"{stream}.go").exists():
-            time.sleep(_POLL_SECONDS)
+        if action == "wait":
+            self.wait(stream)
+        return action == "linger"
 
 
 def _around(plan: Plan, name: str, point: Point, function: Wrapped) -> Wrapped:
     """The function, with the point before and after it."""
 
-    def comes_to(side: str, arguments: tuple[Any, ...]) -> None:
+    def comes_to(side: str, arguments: tuple[Any, ...]) -> str | None:
+        """Returns the stream, if the write is to linger."""
         stream = point.stream_of(arguments)
-        if stream is not None:
-            plan.comes_to(stream, name, side)
+        return stream if stream is not None and plan.comes_to(stream, name, side) else None
 
     @functools.wraps(function)
     def plain(*arguments: Any, **named: Any) -> Any:
@@ -91,11 +106,16 @@ def _around(plan: Plan, name: str, point: Point, function: Wrapped) -> Wrapped:
         comes_to("after", arguments)
         return result
 
+    async def awaits(side: str, arguments: tuple[Any, ...]) -> None:
+        stream = comes_to(side, arguments)
+        if stream is not None:
+            await asyncio.to_thread(plan.wait, stream)
+
     @functools.wraps(function)
     async def awaited(*arguments: Any, **named: Any) -> Any:
-        comes_to("before", arguments)
+        await awaits("before", arguments)
         result = await function(*arguments, **named)
-        comes_to("after", arguments)
+        await awaits("after", arguments)
         return result
 
     return awaited if inspect.iscoroutinefunction(function) else plain
