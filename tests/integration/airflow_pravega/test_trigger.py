@@ -164,4 +164,4 @@ async def test_the_end_of_an_outage_is_fired(pravega, scope, away):
         await until(lambda: away.refused > 1)
         assert not waiting.done()
         away.ends()
-        assert await waiting == {"status": "reachable"}
+        assert (await waiting)["status"] == "reachable"

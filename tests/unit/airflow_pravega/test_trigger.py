@@ -3,6 +3,7 @@ from pkgutil import resolve_name
 
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 from airflow_pravega.triggers.interval import PravegaIntervalTrigger
+from airflow_pravega.triggers.reachable import PravegaReachableTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
 
 
@@ -31,3 +32,9 @@ def test_the_one_for_intervals_can_be_made_again_too():
     )
     name, arguments = json.loads(json.dumps(trigger.serialize()))
     assert resolve_name(name)(**arguments).serialize() == trigger.serialize()
+
+
+def test_what_a_sensor_has_to_know_when_it_continues_is_carried():
+    trigger = PravegaReachableTrigger("examples/flights", 2.5, "pravega_default", {"waits_since": "2026-01-01"})
+    name, arguments = json.loads(json.dumps(trigger.serialize()))
+    assert resolve_name(name)(**arguments).carried == {"waits_since": "2026-01-01"}

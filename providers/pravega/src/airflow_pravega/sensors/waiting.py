@@ -107,15 +107,16 @@ class PravegaWaitingSensor(BaseSensorOperator):
                 f"{self.stream} was waited for since {since.isoformat(timespec='seconds')}, longer than the timeout of "
                 f"{self.timeout:g} s"
             )
-        state = {"waits_since": since.isoformat(), "fired": self.fired}
-        self.defer(trigger=trigger, method_name="resume", kwargs=state, timeout=left)
+        trigger.carried = {"waits_since": since.isoformat(), "fired": self.fired}
+        self.defer(trigger=trigger, method_name="resume", timeout=left)
 
-    def resume(self, context: Context, event: dict[str, Any], waits_since: str, fired: dict[str, Any] | None) -> Any:
+    def resume(self, context: Context, event: dict[str, Any]) -> Any:
         """Continue after the trigger fired. What it found is taken, unless another run has taken it meanwhile."""
         with failing_for_good():
             error = from_event(event)
             if error is not None:
                 raise error
-        self._waits_since = datetime.fromisoformat(waits_since)
-        self.fired = fired if event["status"] == REACHABLE else event
+        carried = event.pop("carried")
+        self._waits_since = datetime.fromisoformat(carried["waits_since"])
+        self.fired = carried["fired"] if event["status"] == REACHABLE else event
         return self.execute(context)

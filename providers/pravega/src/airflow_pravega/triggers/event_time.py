@@ -15,10 +15,18 @@ class PravegaEventTimeTrigger(PravegaWaitingTrigger):
         until: the time, as the stream's writers count it.
         poll_interval: seconds between two checks.
         pravega_conn_id: id of the connection.
+        carried: see `PravegaWaitingTrigger`.
     """
 
-    def __init__(self, stream: str, until: int, poll_interval: float, pravega_conn_id: str) -> None:
-        super().__init__(stream, poll_interval, pravega_conn_id)
+    def __init__(
+        self,
+        stream: str,
+        until: int,
+        poll_interval: float,
+        pravega_conn_id: str,
+        carried: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(stream, poll_interval, pravega_conn_id, carried)
         self.until = until
 
     def arguments(self) -> dict[str, Any]:

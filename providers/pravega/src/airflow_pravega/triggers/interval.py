@@ -21,6 +21,7 @@ class PravegaIntervalTrigger(PravegaWaitingTrigger):
         take_over: whether the sensor takes the range of an interval that has failed.
         poll_interval: seconds between two checks.
         pravega_conn_id: id of the connection.
+        carried: see `PravegaWaitingTrigger`.
     """
 
     def __init__(
@@ -32,8 +33,9 @@ class PravegaIntervalTrigger(PravegaWaitingTrigger):
         take_over: bool,
         poll_interval: float,
         pravega_conn_id: str,
+        carried: dict[str, Any] | None = None,
     ) -> None:
-        super().__init__(stream, poll_interval, pravega_conn_id)
+        super().__init__(stream, poll_interval, pravega_conn_id, carried)
         self.consumer = consumer
         self.interval = interval
         self.deadline = deadline

@@ -15,6 +15,7 @@ class PravegaReachableTrigger(PravegaWaitingTrigger):
         stream: `scope/stream`.
         poll_interval: seconds between two checks.
         pravega_conn_id: id of the connection.
+        carried: see `PravegaWaitingTrigger`.
     """
 
     def arguments(self) -> dict[str, Any]:

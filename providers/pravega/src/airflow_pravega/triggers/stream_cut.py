@@ -16,10 +16,19 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
         min_bytes: bytes to wait for, event headers (8 bytes each) included.
         poll_interval: seconds between two checks.
         pravega_conn_id: id of the connection.
+        carried: see `PravegaWaitingTrigger`.
     """
 
-    def __init__(self, stream: str, since: str, min_bytes: int, poll_interval: float, pravega_conn_id: str) -> None:
-        super().__init__(stream, poll_interval, pravega_conn_id)
+    def __init__(
+        self,
+        stream: str,
+        since: str,
+        min_bytes: int,
+        poll_interval: float,
+        pravega_conn_id: str,
+        carried: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(stream, poll_interval, pravega_conn_id, carried)
         self.since = since
         self.min_bytes = min_bytes
 

@@ -27,13 +27,18 @@ class PravegaWaitingTrigger(BaseTrigger):
         stream: what it waits for, as `scope/stream`.
         poll_interval: seconds between two checks.
         pravega_conn_id: id of the connection.
+        carried: plain JSON that the event has under `carried`: what the sensor has to know when it continues. Airflow
+            has another way for it, but `dag.test()` drops that.
     """
 
-    def __init__(self, stream: str, poll_interval: float, pravega_conn_id: str) -> None:
+    def __init__(
+        self, stream: str, poll_interval: float, pravega_conn_id: str, carried: dict[str, Any] | None = None
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow's triggers have no types
         self.stream = stream
         self.poll_interval = poll_interval
         self.pravega_conn_id = pravega_conn_id
+        self.carried = carried or {}
 
     @abstractmethod
     def arguments(self) -> dict[str, Any]:
@@ -49,6 +54,7 @@ class PravegaWaitingTrigger(BaseTrigger):
             "stream": self.stream,
             "poll_interval": self.poll_interval,
             "pravega_conn_id": self.pravega_conn_id,
+            "carried": self.carried,
         }
         return f"{type(self).__module__}.{type(self).__qualname__}", {**self.arguments(), **common}
 
@@ -58,7 +64,7 @@ class PravegaWaitingTrigger(BaseTrigger):
             event = await self._wait()
         except PravegaError as error:
             event = to_event(error)
-        yield TriggerEvent(event)
+        yield TriggerEvent({**event, "carried": self.carried})
 
     async def _wait(self) -> dict[str, Any]:
         config = await PravegaHook(self.pravega_conn_id).aget_config()
