@@ -18,12 +18,13 @@ def phrases() -> dict[str, str]:
 
 
 def findings(text: str, banned: dict[str, str]) -> list[tuple[int, str]]:
-    """The lines with a phrase, counted from one, and the phrase."""
-    pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, banned))})\b", re.IGNORECASE)
+    """The lines where a phrase begins, counted from one, and the phrase; it may go over the end of a line."""
+    spaces = r"(?: |\n\s*(?:# ?)?)"
+    words = [spaces.join(map(re.escape, phrase.split(" "))) for phrase in banned]
+    pattern = re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE)
     return [
-        (number, found[0].lower())
-        for number, line in enumerate(text.splitlines(), start=1)
-        for found in pattern.finditer(line)
+        (text.count("\n", 0, found.start()) + 1, " ".join(found[0].lower().replace("#", "").split()))
+        for found in pattern.finditer(text)
     ]
 
 

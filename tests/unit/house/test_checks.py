@@ -109,6 +109,13 @@ def test_a_phrase_of_the_list_is_named_with_its_line_and_what_to_write(checkout:
     assert said == "page.md:2: 'by chance': write 'random'\n"
 
 
+def test_a_phrase_is_found_over_the_end_of_a_line(checkout: Checkout) -> None:
+    checkout.write("module.py", "# A key is drawn by\n# chance.\n")
+    passed, said = checkout.check("words")
+    assert not passed
+    assert said == "module.py:1: 'by chance': write 'random'\n"
+
+
 def test_a_part_of_a_word_is_no_phrase(checkout: Checkout) -> None:
     checkout.write("page.md", "He reminds us.\n")
     assert checkout.check("words")[0]

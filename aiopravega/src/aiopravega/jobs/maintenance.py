@@ -121,6 +121,8 @@ async def _finish(client: PravegaClient, ledger: CommitLedger, stored: StoredCom
     except PravegaError as error:
         logger.warning("%s is unfinished, and could not be finished: %s", name, error)
         return _FAILED, f"{name}: {error}"
+    if found.standing is Standing.UNFINISHED:  # somebody else has changed it meanwhile
+        return _FAILED, f"{name} is {found.standing}: {ADVICE[found.standing]}"
     if found.standing in _NEEDS_A_PERSON:
         name = f"{name} is {found.standing}: {ADVICE[found.standing]}"
         logger.warning("%s", name)

@@ -1,11 +1,14 @@
 """JSON in the tables of ledgers, read strictly: what is not understood is refused, not guessed. No I/O."""
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator
+from pydantic import BaseModel, BeforeValidator
 
+from aiopravega.errors import LedgerError
 from aiopravega.names import StreamName
+
+M = TypeVar("M", bound=BaseModel)
 
 
 def object_in(value: bytes) -> dict[str, Any] | None:
@@ -15,6 +18,21 @@ def object_in(value: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def first_version(model: type[M], value: bytes, what: str) -> M:
+    """A value of which there is one version so far.
+
+    Raises:
+        LedgerError: it is damaged, or of another version; `what` says what it should be.
+    """
+    try:
+        found = object_in(value)
+        if found is None or not has_version(found, 1):
+            raise ValueError(f"{value[:80]!r} is not one JSON object of version 1")
+        return model.model_validate_json(value, strict=True)
+    except ValueError as error:  # pydantic's are
+        raise LedgerError(f"not {what} that this release reads: {error}") from None
 
 
 def _check_names(value: object) -> object:

@@ -96,8 +96,9 @@ class PendingFinisher:
         if found.standing is Standing.DONE:
             logger.info("%s was decided by %s and is finished now", write.name, stored.record.by or "a driver")
             return True
-        # Only the same write again, or a person, can do more about it: others need not look at it each time.
-        await self._ledger.pending.remove(write.sink, write.attempt)
+        if found.standing is not Standing.UNFINISHED:
+            # Only the same write again, or a person, can do more about it: others need not look at it each time.
+            await self._ledger.pending.remove(write.sink, write.attempt)
         if found.standing is not Standing.GONE:
             logger.warning(
                 "%s was decided by %s and not finished in time: it is %s (transactions: %s). To do: %s",

@@ -1,7 +1,7 @@
 """Keeping the transactions of finished tasks open until their write is decided.
 
-A task that has ended has no process of its own any more that renews its lease, and the other tasks of its write may go
-on for hours. So each task notes its transaction in the ledger's table before it ends, and every process that runs a
+A task that has ended has no process of its own any more that renews its lease, and the other tasks of its write may run
+for hours. So each task notes its transaction in the ledger's table before it ends, and every process that runs a
 task of the same attempt looks at the notes from time to time and renews what is due. As long as a write has a task
 that runs, all of it is kept open; when it has none, it ends by itself. No process and no machine is needed in
 particular.

@@ -15,9 +15,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from aiopravega.errors import LedgerError, TableConflictError
+from aiopravega.errors import TableConflictError
 from aiopravega.ledger.commits.table_keys import NOTE_PREFIX, is_dead
-from aiopravega.ledger.stored_json import has_version, object_in
+from aiopravega.ledger.stored_json import first_version
 from aiopravega.tables import KeyValueTable, TableEntry
 
 _TXN_BYTES: Final = 8
@@ -97,13 +97,7 @@ def is_dead_note(entry: TableEntry, now: datetime) -> bool:
 
 
 def _read(entry: TableEntry) -> _Value:
-    try:
-        found = object_in(entry.value)
-        if found is None or not has_version(found, 1):
-            raise ValueError(f"{entry.value[:80]!r} is not one JSON object of version 1")
-        return _Value.model_validate_json(entry.value, strict=True)
-    except ValueError as error:  # pydantic's are
-        raise LedgerError(f"not a note of a lease that this release reads: {error}") from None
+    return first_version(_Value, entry.value, "a note of a lease")
 
 
 def _value(txn_id: UUID, lease: float, held_at: float) -> bytes:

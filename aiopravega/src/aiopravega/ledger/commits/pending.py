@@ -14,10 +14,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from aiopravega.errors import LedgerError
 from aiopravega.ledger.commits.commit_record import KEY_LENGTH, CommitRecord, record_key
 from aiopravega.ledger.commits.table_keys import PENDING_PREFIX, is_dead
-from aiopravega.ledger.stored_json import StoredStream, has_version, object_in
+from aiopravega.ledger.stored_json import StoredStream, first_version
 from aiopravega.names import StreamName
 from aiopravega.tables import KeyValueTable, TableEntry
 
@@ -101,10 +100,4 @@ def _key(sink: StreamName, attempt: UUID) -> bytes:
 
 
 def _read(entry: TableEntry) -> _Value:
-    try:
-        found = object_in(entry.value)
-        if found is None or not has_version(found, 1):
-            raise ValueError(f"{entry.value[:80]!r} is not one JSON object of version 1")
-        return _Value.model_validate_json(entry.value, strict=True)
-    except ValueError as error:  # pydantic's are
-        raise LedgerError(f"not an entry of a pending write that this release reads: {error}") from None
+    return first_version(_Value, entry.value, "an entry of a pending write")

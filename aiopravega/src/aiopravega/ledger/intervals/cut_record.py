@@ -88,8 +88,9 @@ class CutRecord(BaseModel):
     `number` counts the intervals of a consumer in the order of the stream. `follows` says that the range starts where
     the one before it ended. `since` and `until` are the event times that the interval stands for, if it is one of time:
     the end is not included. `changed_by`, `changed_at` and `reason` are those of the last change of `state`, and
-    `changes` counts them. `skipped_from` is where the range was to start, if what lies from there to `start` was passed
-    over because it was gone; `skipped_bytes` is its size, if somebody knew it, and `skipped_because` why it was gone.
+    `changes` counts them. `skipped_from` is where the range was to start, if what lies from there to `start` was
+    skipped because it was gone; `skipped_bytes` is its size, if somebody knew it, and `skipped_because` why
+    it was gone.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

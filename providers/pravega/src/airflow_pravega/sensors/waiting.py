@@ -101,7 +101,7 @@ class PravegaWaitingSensor(BaseSensorOperator):
             AirflowSensorTimeout: nothing is left.
         """
         since = self._waits_since or datetime.now(UTC)
-        left = since + timedelta(seconds=self.timeout) - datetime.now(UTC)
+        left = timedelta(seconds=self.timeout) - (datetime.now(UTC) - since)
         if left <= timedelta():
             raise AirflowSensorTimeout(
                 f"{self.stream} was waited for since {since.isoformat(timespec='seconds')}, longer than the timeout of "

@@ -1,7 +1,7 @@
 """JSON Schema: whether all that a writer's schema admits is admitted by a reader's.
 
-In general this cannot be decided. Here it is proved keyword by keyword; what cannot be proved is reported, never passed
-over. The docs page `schema-compatibility` says which libraries were tried instead, and what they got wrong.
+In general this cannot be decided. Here it is proved keyword by keyword; what cannot be proved is reported, never
+skipped. The docs page `schema-compatibility` says which libraries were tried instead, and what they got wrong.
 """
 
 from aiopravega.errors import InvalidSchemaError
