@@ -1,13 +1,13 @@
 """Pravega for Python: an asyncio client with bounded reads, transactions, key-value tables and exact StreamCuts.
 
 The blocking client has the same names: `aiopravega.blocking.PravegaClient`. Each name is imported when it is first
-used: Spark starts many processes that need a few modules only.
+used (`aiopravega.lazy`).
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from aiopravega import errors
+from aiopravega.lazy import lazy_names
 
 if TYPE_CHECKING:
     from aiopravega.client import PravegaClient
@@ -37,24 +37,15 @@ __all__ = [
     "errors",
 ]
 
-_HOMES: Final = {
-    "client": ("PravegaClient",),
-    "config": ("PravegaConfig",),
-    "control": ("RetentionPolicy", "ScalingPolicy", "StreamConfiguration", "TableConfiguration"),
-    "cuts": ("UNBOUNDED", "SegmentRange", "StreamCut", "StreamCutRange"),
-    "names": ("SegmentId", "StreamName"),
-    "read": ("Event", "EventPointer"),
-    "times": ("TimeUnit",),
-}
-_HOME_OF: Final = {name: module for module, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module(f"aiopravega.{_HOME_OF[name]}"), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "client": ("PravegaClient",),
+        "config": ("PravegaConfig",),
+        "control": ("RetentionPolicy", "ScalingPolicy", "StreamConfiguration", "TableConfiguration"),
+        "cuts": ("UNBOUNDED", "SegmentRange", "StreamCut", "StreamCutRange"),
+        "names": ("SegmentId", "StreamName"),
+        "read": ("Event", "EventPointer"),
+        "times": ("TimeUnit",),
+    },
+)

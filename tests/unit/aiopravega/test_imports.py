@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+import pytest
+
 import aiopravega
+from aiopravega import schema
 
 HEAVY = {"asyncio", "grpc", "google.protobuf", "httpx", "numpy", "pyarrow", "pydantic"}
 
@@ -29,6 +32,13 @@ def test_help_of_the_command_loads_nothing_heavy():
     assert not set(done.stdout.split("loaded:")[1].split()) & HEAVY
 
 
-def test_every_public_name_is_found_when_it_is_used():
-    assert all(getattr(aiopravega, name) is not None for name in aiopravega.__all__)
-    assert dir(aiopravega) == sorted(aiopravega.__all__)
+@pytest.mark.parametrize("package", [aiopravega, schema], ids=lambda package: package.__name__)
+def test_every_public_name_is_found_when_it_is_used(package):
+    assert all(getattr(package, name) is not None for name in package.__all__)
+    assert dir(package) == sorted(package.__all__)
+
+
+@pytest.mark.parametrize("module", ["read.batch", "read.stream", "read.decoded", "write.batch", "write.stream"])
+def test_spark_does_not_load_the_formats_of_schemas_for_raw_events(module):
+    rooms = {name for name in loaded_by(f"import pyspark_pravega.{module}") if name.startswith("aiopravega.schema")}
+    assert rooms <= {"aiopravega.schema", "aiopravega.schema.registry", "aiopravega.schema.registry.codecs"}

@@ -1,7 +1,11 @@
-"""JSON in the tables of ledgers, read strictly: what is not understood is refused, not guessed. No I/O."""
+"""JSON in the tables of ledgers, read strictly: what is not understood is refused, not guessed. No I/O.
+
+A value ends with a checksum of all before it, so that one that was changed anywhere is not read as something else.
+"""
 
 import json
-from typing import Annotated, Any, TypeVar
+import zlib
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, BeforeValidator
 
@@ -9,6 +13,25 @@ from aiopravega.errors import LedgerError
 from aiopravega.names import StreamName
 
 M = TypeVar("M", bound=BaseModel)
+_CHECKSUM: Final = b',"crc32":'
+
+
+def with_checksum(text: str) -> bytes:
+    """A value for a table: a JSON object, with the CRC-32 of its text as its last field."""
+    content = text.encode()
+    return content[:-1] + _CHECKSUM + b"%d}" % zlib.crc32(content)
+
+
+def without_checksum(value: bytes) -> bytes:
+    """The JSON object in a value of a table.
+
+    Raises:
+        ValueError: it has no checksum at its end, or is not what the checksum was made of.
+    """
+    content = value.rpartition(_CHECKSUM)[0] + b"}"
+    if with_checksum(content.decode()) != value:
+        raise ValueError("it is damaged: its checksum is wrong or missing")
+    return content
 
 
 def object_in(value: bytes) -> dict[str, Any] | None:
@@ -20,17 +43,17 @@ def object_in(value: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def first_version(model: type[M], value: bytes, what: str) -> M:
-    """A value of which there is one version so far.
+def read_value(model: type[M], value: bytes, version: int, what: str) -> M:
+    """A value of which there is one version that is read.
 
     Raises:
         LedgerError: it is damaged, or of another version; `what` says what it should be.
     """
     try:
         found = object_in(value)
-        if found is None or not has_version(found, 1):
-            raise ValueError(f"{value[:80]!r} is not one JSON object of version 1")
-        return model.model_validate_json(value, strict=True)
+        if found is None or not has_version(found, version):
+            raise ValueError(f"{value[:80]!r} is not one JSON object of version {version}")
+        return model.model_validate_json(without_checksum(value), strict=True)
     except ValueError as error:  # pydantic's are
         raise LedgerError(f"not {what} that this release reads: {error}") from None
 

@@ -3,24 +3,29 @@
 The registry's client needs the extra `schema` (httpx), the formats of whole blocks (`formats`) the extra `arrow`.
 """
 
-from aiopravega.schema.open.client import SchemaRegistry
-from aiopravega.schema.registry.codecs import Codec, codec_named, register_codec
-from aiopravega.schema.registry.config import RegistryConfig
-from aiopravega.schema.registry.encodings import EncodingCache, GroupId
-from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL, header, split_header
-from aiopravega.schema.registry.model import (
-    CodecType,
-    Compatibility,
-    Encoding,
-    FormatName,
-    GroupProperties,
-    GroupsPage,
-    HistoryRecord,
-    SchemaFormat,
-    SchemaInfo,
-    SchemaVersion,
-    VersionInfo,
-)
+from typing import TYPE_CHECKING
+
+from aiopravega.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from aiopravega.schema.open.client import SchemaRegistry
+    from aiopravega.schema.registry.codecs import Codec, codec_named, register_codec
+    from aiopravega.schema.registry.config import RegistryConfig
+    from aiopravega.schema.registry.encodings import EncodingCache, GroupId
+    from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL, header, split_header
+    from aiopravega.schema.registry.model import (
+        CodecType,
+        Compatibility,
+        Encoding,
+        FormatName,
+        GroupProperties,
+        GroupsPage,
+        HistoryRecord,
+        SchemaFormat,
+        SchemaInfo,
+        SchemaVersion,
+        VersionInfo,
+    )
 
 __all__ = [
     "HEADER_BYTES",
@@ -46,3 +51,27 @@ __all__ = [
     "register_codec",
     "split_header",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "open.client": ("SchemaRegistry",),
+        "registry.codecs": ("Codec", "codec_named", "register_codec"),
+        "registry.config": ("RegistryConfig",),
+        "registry.encodings": ("EncodingCache", "GroupId"),
+        "registry.header": ("HEADER_BYTES", "PROTOCOL", "header", "split_header"),
+        "registry.model": (
+            "CodecType",
+            "Compatibility",
+            "Encoding",
+            "FormatName",
+            "GroupProperties",
+            "GroupsPage",
+            "HistoryRecord",
+            "SchemaFormat",
+            "SchemaInfo",
+            "SchemaVersion",
+            "VersionInfo",
+        ),
+    },
+)

@@ -25,8 +25,8 @@ def decode_plan(
     config: PravegaConfig,
     streams: Collection[StreamName],
     given: StructType | None = None,
-) -> TypedPlan | None:
-    """How the events of some streams become columns; None for raw reads.
+) -> TypedPlan:
+    """How the events of some streams become columns.
 
     Args:
         options: of the read.
@@ -39,8 +39,6 @@ def decode_plan(
         GroupNotFoundError: the registry has no group for a stream.
         PravegaError: the registry cannot be asked.
     """
-    if options.format is Format.RAW:
-        return None
     if options.takes_schema_of_reader:
         if given is None:
             raise ConfigurationError(

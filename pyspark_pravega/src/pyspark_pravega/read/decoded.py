@@ -1,13 +1,15 @@
-"""The columns of a read from its options, decoded ones included; this is where a schema is looked up."""
+"""The columns of a read from its options, decoded ones included; this is where a schema is looked up.
+
+Raw reads import nothing of schemas: the processes that Spark starts for them are ready sooner.
+"""
 
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import PravegaError
+from pyspark_pravega.decode.decode_options import Format
 from pyspark_pravega.decode.decoder import DecodePlan
-from pyspark_pravega.decode.planning import decode_plan
 from pyspark_pravega.read.columns import ALL, CORRUPT, METADATA_COLUMNS, Columns
 from pyspark_pravega.read.read_options import ReadOptions
-from pyspark_pravega.read.within import within
 
 
 def read_columns(options: ReadOptions, given: StructType | None = None) -> Columns:
@@ -23,10 +25,14 @@ def read_columns(options: ReadOptions, given: StructType | None = None) -> Colum
     """
     streams = [source.stream for source in options.sources]
     try:
-        decoding: DecodePlan | None = decode_plan(
-            options.decode, options.config, streams, given and _events_of(options, given)
-        )
+        decoding: DecodePlan | None = None
+        if options.decode.format is not Format.RAW:
+            from pyspark_pravega.decode.planning import decode_plan
+
+            decoding = decode_plan(options.decode, options.config, streams, given and _events_of(options, given))
         if options.interval is not None:
+            from pyspark_pravega.read.within import within
+
             decoding = within(decoding, options.interval, options.decode.on_error)
         return Columns.of(options.metadata_columns, decoding, options.metadata_prefix)
     except PravegaError as error:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,10 +19,12 @@ from pyspark.sql.types import (
 )
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.open.blocks.serializer import BlockSerializer
 from aiopravega.times import TimeUnit
-from pyspark_pravega.encode.plan import EncodePlan
 from pyspark_pravega.write.write_options import ColumnOptions
+
+if TYPE_CHECKING:
+    from aiopravega.schema.open.blocks.serializer import BlockSerializer
+    from pyspark_pravega.encode.plan import EncodePlan
 
 EVENT: Final = "event"
 ROUTING_KEY: Final = "routing_key"
@@ -44,7 +46,7 @@ class SinkColumns:
     routing_key: tuple[int, ...] | None
     time: tuple[int, ...] | None
     fields: StructType
-    plan: EncodePlan | None = None
+    plan: "EncodePlan | None" = None
 
     @classmethod
     def find(cls, schema: StructType, named: ColumnOptions = _UNNAMED) -> Self:
@@ -77,7 +79,7 @@ class SinkColumns:
         inside = named.encoded and isinstance(event, StructType)
         return cls(tuple(chosen), inside, key and key[0], time and time[0], fields)
 
-    def planned(self, plan: EncodePlan | None) -> "SinkColumns":
+    def planned(self, plan: "EncodePlan | None") -> "SinkColumns":
         """The same with the way in which fields are encoded."""
         return replace(self, plan=plan)
 
@@ -86,11 +88,11 @@ class SinkColumns:
         """The fields that are encoded, as Arrow's types."""
         return to_arrow_schema(self.fields, timezone="UTC")
 
-    def encoder(self) -> BlockSerializer | None:
+    def encoder(self) -> "BlockSerializer | None":
         """An encoder for one task; None if events are there already."""
         return None if self.plan is None else self.plan.encoder()
 
-    def events(self, batch: pa.RecordBatch, encoder: BlockSerializer | None = None) -> pa.Array:
+    def events(self, batch: pa.RecordBatch, encoder: "BlockSerializer | None" = None) -> pa.Array:
         """The events of a batch."""
         column = batch.column(self.event[0])
         if encoder is None:

@@ -8,6 +8,7 @@ from aiopravega import StreamCutRange
 from aiopravega.errors import GenerationError, LedgerError, WriteSupersededError
 from aiopravega.ledger import CommitRecord, CommitState
 from aiopravega.ledger.commits.commit_record import record_key
+from aiopravega.ledger.stored_json import with_checksum, without_checksum
 
 
 @pytest.fixture
@@ -181,9 +182,9 @@ async def test_a_record_whose_earlier_generations_are_not_of_this_write_is_refus
     await write(2, b"A")
     key = record_key(sink, "daily")
     table = client.table(sink.scope, driver.ledger.table)
-    value = json.loads((await table.get(key)).value)
+    value = json.loads(without_checksum((await table.get(key)).value))
     value["earlier"][0]["write_id"] = "weekly"
-    await table.put(key, json.dumps(value).encode())
+    await table.put(key, with_checksum(json.dumps(value)))
 
     with pytest.raises(LedgerError, match="no earlier generation of"):
         await driver.begin(generation=2)

@@ -14,6 +14,7 @@ from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import PravegaError
 from aiopravega.ledger import CommitRecord, CommitState, CutRecord, Interval, PartitionCommit
 from aiopravega.ledger.commits import notes, pending
+from aiopravega.ledger.stored_json import with_checksum, without_checksum
 from aiopravega.tables import TableEntry
 
 STREAM = StreamName("examples", "delays")
@@ -33,8 +34,14 @@ COMMIT = CommitRecord(
     retain=60.0,
     witnessed_at=datetime(2026, 1, 2, tzinfo=UTC),
 ).to_json()
-OLD = {**json.loads(COMMIT), "version": 1}
-OLD["partitions"] = [{name: each[name] for name in each if name != "hashes"} for each in OLD["partitions"]]
+OLDER = {
+    name: inner
+    for name, inner in json.loads(without_checksum(COMMIT)).items()
+    if name not in {"start", "end", "earlier"}
+}
+OLDER["version"] = 2
+OLDEST = {**OLDER, "version": 1}
+OLDEST["partitions"] = [{name: each[name] for name in each if name != "hashes"} for each in OLDEST["partitions"]]
 CUT = CutRecord.new(
     Interval("job", STREAM, "monday"),
     StreamCutRange(*(StreamCut(STREAM, {SegmentId(STREAM, 0, 0): offset}) for offset in (0, 10))),
@@ -48,8 +55,8 @@ def _read_note(value: bytes) -> Any:
     return notes._read(TableEntry(b"", value, 0))
 
 
-PENDING = (
-    pending._Value(sink=STREAM, write_id="daily", record="0" * 64, noted_at=1_800_000_000.0).model_dump_json().encode()
+PENDING = with_checksum(
+    pending._Value(sink=STREAM, write_id="daily", record="0" * 64, noted_at=1_800_000_000.0).model_dump_json()
 )
 
 
@@ -58,17 +65,19 @@ def _read_pending(value: bytes) -> Any:
 
 
 Read = Callable[[bytes], Any]
-kinds = pytest.mark.parametrize(
-    ("value", "read"),
-    [
-        (COMMIT, CommitRecord.from_json),
-        (json.dumps(OLD).encode(), CommitRecord.from_json),
-        (CUT, CutRecord.from_json),
-        (NOTE, _read_note),
-        (PENDING, _read_pending),
-    ],
-    ids=["commit record", "commit record of version 1", "cut record", "note", "pending write"],
-)
+NOW = {
+    "commit record": (COMMIT, CommitRecord.from_json),
+    "cut record": (CUT, CutRecord.from_json),
+    "note": (NOTE, _read_note),
+    "pending write": (PENDING, _read_pending),
+}
+BEFORE = {
+    "commit record of version 2": (json.dumps(OLDER).encode(), CommitRecord.from_json),
+    "commit record of version 1": (json.dumps(OLDEST).encode(), CommitRecord.from_json),
+}
+kinds = pytest.mark.parametrize(("value", "read"), [*NOW.values(), *BEFORE.values()], ids=[*NOW, *BEFORE])
+with_checksums = pytest.mark.parametrize(("value", "read"), NOW.values(), ids=NOW)
+without_checksums = pytest.mark.parametrize(("value", "read"), BEFORE.values(), ids=BEFORE)
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just(10**400),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
@@ -82,6 +91,19 @@ def _refused_or(read: Read, value: bytes) -> Any:
         return json.loads(read(value).model_dump_json())
     except PravegaError:
         return None
+
+
+def _document(value: bytes) -> Any:
+    """What a record says, without its checksum."""
+    found = json.loads(value)
+    found.pop("crc32", None)
+    return found
+
+
+def _value(document: Any, like: bytes) -> bytes:
+    """A record with a right checksum, if the other one has one."""
+    text = json.dumps(document)
+    return with_checksum(text) if "crc32" in json.loads(like) else text.encode()
 
 
 def _paths(value: Any) -> list[list[Any]]:
@@ -120,14 +142,43 @@ def _same_time_or_id(read: str, stored: str) -> bool:
     return False
 
 
-@kinds
-@given(data=st.data())
-def test_changed_bytes_are_read_as_they_stand_or_refused(value: bytes, read: Read, data: st.DataObject):
+def _changed(value: bytes, data: st.DataObject) -> bytes:
     changed = bytearray(value)
     for _ in range(data.draw(st.integers(1, 3))):
         changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
+    return bytes(changed)
 
-    found = _refused_or(read, bytes(changed))
+
+@with_checksums
+@given(data=st.data())
+def test_changed_bytes_are_refused(value: bytes, read: Read, data: st.DataObject):
+    changed = _changed(value, data)
+
+    assert changed == value or _refused_or(read, changed) is None
+
+
+@with_checksums
+def test_each_changed_byte_is_refused(value: bytes, read: Read):
+    for at in range(len(value)):
+        for bit in range(8):
+            with pytest.raises(PravegaError):
+                read(value[:at] + bytes([value[at] ^ 1 << bit]) + value[at + 1 :])
+
+
+@with_checksums
+def test_a_record_without_its_checksum_is_refused(value: bytes, read: Read):
+    with pytest.raises(PravegaError, match="checksum is wrong or missing"):
+        read(without_checksum(value))
+
+
+@without_checksums
+@given(data=st.data())
+def test_changed_bytes_of_an_older_version_are_read_as_they_stand_or_refused(
+    value: bytes, read: Read, data: st.DataObject
+):
+    changed = _changed(value, data)
+
+    found = _refused_or(read, changed)
 
     assert found is None or _holds(found, json.loads(changed))
 
@@ -142,11 +193,11 @@ def test_a_record_that_is_cut_off_is_refused(value: bytes, read: Read, data: st.
 @kinds
 @given(data=st.data())
 def test_a_value_of_another_kind_is_read_as_it_stands_or_refused(value: bytes, read: Read, data: st.DataObject):
-    document = json.loads(value)
+    document = _document(value)
     *path, last = data.draw(st.sampled_from(_paths(document)))
     _at(document, path)[last] = data.draw(ANYTHING)
 
-    found = _refused_or(read, json.dumps(document).encode())
+    found = _refused_or(read, _value(document, value))
 
     assert found is None or _holds(found, document)
 
@@ -154,30 +205,31 @@ def test_a_value_of_another_kind_is_read_as_it_stands_or_refused(value: bytes, r
 @kinds
 @given(data=st.data())
 def test_an_unknown_name_is_refused(value: bytes, read: Read, data: st.DataObject):
-    document = json.loads(value)
+    document = _document(value)
     objects = [[], *(path for path in _paths(document) if isinstance(_at(document, path), dict))]
     found = _at(document, data.draw(st.sampled_from(objects)))
     renamed = data.draw(st.sampled_from([None, *sorted(found)]))
     found["unknown"] = data.draw(ANYTHING) if renamed is None else found.pop(renamed)
 
     with pytest.raises(PravegaError):
-        read(json.dumps(document).encode())
+        read(_value(document, value))
 
 
 @kinds
 @given(data=st.data())
 def test_a_name_that_stands_twice_is_refused(value: bytes, read: Read, data: st.DataObject):
-    name = data.draw(st.sampled_from(sorted(json.loads(value))))
+    document = _document(value)
+    twice = f"{{{json.dumps(data.draw(st.sampled_from(sorted(document))))}: null, {json.dumps(document)[1:]}"
 
     with pytest.raises(PravegaError):
-        read(b"{" + json.dumps(name).encode() + b": null, " + value[1:])
+        read(with_checksum(twice) if "crc32" in json.loads(value) else twice.encode())
 
 
 @kinds
-@pytest.mark.parametrize("version", [0, -1, 4, 99, True, 1.0, 2.0, 3.0, "1", "2", "3", None, [], {}])
+@pytest.mark.parametrize("version", [0, -1, 5, 99, True, 1.0, 2.0, 3.0, "1", "2", "3", "4", None, [], {}])
 def test_an_unknown_version_is_refused(value: bytes, read: Read, version: object):
     with pytest.raises(PravegaError):
-        read(json.dumps({**json.loads(value), "version": version}).encode())
+        read(_value({**_document(value), "version": version}, value))
 
 
 GARBAGE = [b"[" * 100_000, b'{"version":' * 50_000, b"null", b"NaN", '{"version": 2}'.encode("utf-16")]
@@ -192,6 +244,6 @@ def test_garbage_is_refused(value: bytes, read: Read, garbage: bytes):
 
 
 def test_a_record_that_is_kept_beyond_all_time_never_expires():
-    record = CommitRecord.from_json(json.dumps({**json.loads(COMMIT), "retain": 1e300}).encode())
+    record = CommitRecord.from_json(_value({**_document(COMMIT), "retain": 1e300}, COMMIT))
 
     assert record.expires_at is None

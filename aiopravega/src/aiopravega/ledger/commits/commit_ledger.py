@@ -27,6 +27,7 @@ from aiopravega.ledger.commits.pending import PendingWrites
 from aiopravega.ledger.commits.protocol import DEFAULT_POLL, DEFAULT_RETAIN, DEFAULT_VISIBLE_WITHIN, CommitProtocol
 from aiopravega.ledger.commits.sweeper import Sweeper
 from aiopravega.ledger.commits.table_keys import IDENTITY_KEY, is_record
+from aiopravega.ledger.ledger_table import make_missing
 from aiopravega.names import StreamName, check_name
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
@@ -36,8 +37,6 @@ Tail = Callable[[StreamName], Awaitable[StreamCut]]
 
 # Pravega's table names have letters, digits, dots and hyphens.
 DEFAULT_TABLE = "commit-ledger"
-# A ledger sees a few updates per job: one partition is plenty.
-_PARTITIONS = 1
 
 
 def ledger_name(text: str | None, scope: str) -> tuple[str, str]:
@@ -82,7 +81,7 @@ class CommitLedger:
         Raises:
             ScopeNotFoundError: there is no such scope.
         """
-        return await self._controller.create_table(self.scope, self.table, _PARTITIONS, KEY_LENGTH)
+        return await make_missing(self._controller, self._table, self.scope, self.table, KEY_LENGTH)
 
     async def mark(self, stream: StreamName, *, adopt: bool = False) -> str | None:
         """Mark a stream as one whose writes this ledger remembers, or check the mark; `adopt` replaces another one.

@@ -2,6 +2,7 @@
 
 A record is JSON with a version. A reader that meets a version that it does not know stops: guessing what a newer
 release meant could write a job twice. Version 1 has no hashes of rows: what is read of it cannot be compared by them.
+Version 2 has neither cuts nor earlier generations, and no checksum of the record.
 """
 
 import hashlib
@@ -12,16 +13,16 @@ from enum import StrEnum
 from typing import Final, Literal, Self
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import LedgerError
 from aiopravega.ledger.commits.fingerprint import Fingerprint
-from aiopravega.ledger.stored_json import StoredStream, has_version, object_in
+from aiopravega.ledger.stored_json import StoredStream, has_version, object_in, with_checksum, without_checksum
 from aiopravega.names import StreamName
 
-RECORD_VERSION: Literal[2] = 2
-_READ_VERSIONS: Final = (1, RECORD_VERSION)
+RECORD_VERSION: Literal[3] = 3
+_READ_VERSIONS: Final = (1, 2, RECORD_VERSION)
 KEY_LENGTH = hashlib.sha256().digest_size
 # Values of Pravega's tables are at most 1 MiB less 8 KiB for the key (`TableSegment.MAXIMUM_VALUE_LENGTH`).
 LARGEST_RECORD = 1024 * 1024 - 8192
@@ -72,7 +73,7 @@ class CommitRecord(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    version: Literal[2] = RECORD_VERSION
+    version: Literal[3] = RECORD_VERSION
     state: CommitState
     sink: StoredStream
     incarnation: int
@@ -179,7 +180,7 @@ class CommitRecord(BaseModel):
         Raises:
             LedgerError: the record is larger than a table takes: too many partitions.
         """
-        value = self.model_dump_json().encode()
+        value = with_checksum(self.model_dump_json())
         largest = LARGEST_RECORD - (_GROWTH if self.state is CommitState.PREPARED else 0)
         if len(value) > largest:
             partitions = sum(len(record.partitions) for record in (*self.earlier, self))
@@ -208,10 +209,12 @@ class CommitRecord(BaseModel):
                 "use the release that wrote it, or a newer one"
             )
         try:
-            if found["version"] != RECORD_VERSION:
-                value = json.dumps(found | {"version": RECORD_VERSION}).encode()
-            record = cls.model_validate_json(value, strict=True)
-        except (ValidationError, UnicodeError) as error:
+            if found["version"] == RECORD_VERSION:
+                content = without_checksum(value)
+            else:
+                content = json.dumps(found | {"version": RECORD_VERSION}).encode()
+            record = cls.model_validate_json(content, strict=True)
+        except ValueError as error:  # pydantic's are
             raise LedgerError(f"a damaged ledger record: {error}") from None
         if (record.state is CommitState.DONE) != (record.done_at is not None):
             raise LedgerError(f"a damaged ledger record: it is {record.state.value}, and ended at {record.done_at}")

@@ -17,16 +17,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from aiopravega.errors import TableConflictError
 from aiopravega.ledger.commits.table_keys import NOTE_PREFIX, is_dead
-from aiopravega.ledger.stored_json import first_version
+from aiopravega.ledger.stored_json import read_value, with_checksum
 from aiopravega.tables import KeyValueTable, TableEntry
 
 _TXN_BYTES: Final = 8
+_VERSION: Literal[2] = 2
 
 
 class _Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    version: Literal[1] = 1
+    version: Literal[2] = _VERSION
     txn_id: UUID
     lease: float = Field(allow_inf_nan=False)
     held_at: float = Field(allow_inf_nan=False)
@@ -97,8 +98,8 @@ def is_dead_note(entry: TableEntry, now: datetime) -> bool:
 
 
 def _read(entry: TableEntry) -> _Value:
-    return first_version(_Value, entry.value, "a note of a lease")
+    return read_value(_Value, entry.value, _VERSION, "a note of a lease")
 
 
 def _value(txn_id: UUID, lease: float, held_at: float) -> bytes:
-    return _Value(txn_id=txn_id, lease=lease, held_at=held_at).model_dump_json().encode()
+    return with_checksum(_Value(txn_id=txn_id, lease=lease, held_at=held_at).model_dump_json())

@@ -16,18 +16,19 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from aiopravega.ledger.commits.commit_record import KEY_LENGTH, CommitRecord, record_key
 from aiopravega.ledger.commits.table_keys import PENDING_PREFIX, is_dead
-from aiopravega.ledger.stored_json import StoredStream, first_version
+from aiopravega.ledger.stored_json import StoredStream, read_value, with_checksum
 from aiopravega.names import StreamName
 from aiopravega.tables import KeyValueTable, TableEntry
 
 _ATTEMPT_BYTES: Final = 16
 _STREAM_BYTES: Final = KEY_LENGTH - len(PENDING_PREFIX) - _ATTEMPT_BYTES
+_VERSION: Literal[2] = 2
 
 
 class _Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    version: Literal[1] = 1
+    version: Literal[2] = _VERSION
     sink: StoredStream
     write_id: str
     record: str = Field(pattern=rf"^[0-9a-f]{{{2 * KEY_LENGTH}}}$")
@@ -63,7 +64,7 @@ class PendingWrites:
             record=record_key(record.sink, record.write_id).hex(),
             noted_at=time.time(),
         )
-        await self._table.put(_key(record.sink, record.attempt), value.model_dump_json().encode())
+        await self._table.put(_key(record.sink, record.attempt), with_checksum(value.model_dump_json()))
 
     async def of(self, sink: StreamName) -> list[PendingWrite]:
         """The pending writes to a stream.
@@ -100,4 +101,4 @@ def _key(sink: StreamName, attempt: UUID) -> bytes:
 
 
 def _read(entry: TableEntry) -> _Value:
-    return first_version(_Value, entry.value, "an entry of a pending write")
+    return read_value(_Value, entry.value, _VERSION, "an entry of a pending write")

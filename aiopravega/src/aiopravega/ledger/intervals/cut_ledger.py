@@ -18,13 +18,12 @@ from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import LedgerError, TableConflictError
 from aiopravega.ledger.intervals.cut_entries import CutEntries, StoredRange, counts_more
 from aiopravega.ledger.intervals.cut_record import KEY_LENGTH, CutRecord, Interval, IntervalState, SkippedPart
+from aiopravega.ledger.ledger_table import make_missing
 from aiopravega.names import StreamName
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
 
 CUT_TABLE: Final = "cut-ledger"
-# A ledger sees a few updates per run of a task: one partition is plenty.
-_PARTITIONS: Final = 1
 
 
 class CutLedger(CutEntries):
@@ -46,7 +45,7 @@ class CutLedger(CutEntries):
         Raises:
             ScopeNotFoundError: there is no such scope.
         """
-        return await self._controller.create_table(self.scope, self.table, _PARTITIONS, KEY_LENGTH)
+        return await make_missing(self._controller, self._table, self.scope, self.table, KEY_LENGTH)
 
     # --- ranges ---------------------------------------------------------------------------------------------
 

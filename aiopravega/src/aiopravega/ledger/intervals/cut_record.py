@@ -12,10 +12,10 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError
 from aiopravega.ledger.authors import myself
-from aiopravega.ledger.stored_json import StoredStream, has_version, object_in
+from aiopravega.ledger.stored_json import StoredStream, has_version, object_in, with_checksum, without_checksum
 from aiopravega.names import StreamName
 
-VERSION: Final = 3
+VERSION: Final = 4
 _UNSAID: Final = 2  # the version that left its own number out
 _HALF_KEY: Final = 16  # bytes of a key that say whose it is; as many say which interval
 KEY_LENGTH: Final = 2 * _HALF_KEY
@@ -95,7 +95,7 @@ class CutRecord(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    version: Literal[3]
+    version: Literal[4]
     consumer: str
     stream: StoredStream
     interval: str
@@ -163,7 +163,7 @@ class CutRecord(BaseModel):
         try:
             if found is None:
                 raise ValueError("it is not one JSON object with each name once")
-            record = cls.model_validate_json(value, strict=True)
+            record = cls.model_validate_json(without_checksum(value), strict=True)
             _ = record.identity, record.range
             return record
         except ValueError as error:  # of pydantic, of a cut, of a name
@@ -174,7 +174,7 @@ class CutRecord(BaseModel):
 
     def to_json(self) -> bytes:
         """A value of the table."""
-        return self.model_dump_json(exclude_defaults=True).encode()
+        return with_checksum(self.model_dump_json(exclude_defaults=True))
 
     def changed(self, state: IntervalState, by: str | None, reason: str | None = None, **fields: object) -> Self:
         """This record in another state from now on."""

@@ -13,6 +13,7 @@ from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import LedgerError
 from aiopravega.ledger import CommitRecord, CommitState, Fingerprint, PartitionCommit
 from aiopravega.ledger.commits.commit_record import KEY_LENGTH, LARGEST_RECORD, LONGEST_CUT, record_key
+from aiopravega.ledger.stored_json import with_checksum
 from aiopravega.names import SegmentId, StreamName
 
 SINK = StreamName("examples", "delays")
@@ -54,7 +55,7 @@ def test_a_record_is_json_that_a_person_can_read() -> None:
 
     found = json.loads(record((part,)).to_json())
 
-    assert found["version"] == 2
+    assert found["version"] == 3
     assert found["state"] == "prepared"
     assert found["sink"] == {"scope": "examples", "stream": "delays"}
     assert found["partitions"] == [
@@ -81,6 +82,19 @@ def test_a_record_of_version_1_is_read_as_one_without_hashes() -> None:
     assert CommitRecord.from_json(found.to_json()) == found  # it is stored in the version of now
 
 
+def test_a_record_of_version_2_is_read_as_one_without_cuts() -> None:
+    old = """{"version": 2, "state": "done", "sink": {"scope": "examples", "stream": "delays"}, "incarnation": 0,
+        "write_id": "daily", "attempt": "00000000-0000-0000-0000-000000000007", "partitions": [{"partition": 0,
+        "txn_id": "00000000-0000-0000-0000-000000000005", "events": 2, "bytes": 30, "checksum": "00c0ffee",
+        "hashes": 9}], "prepared_at": "2026-01-02T00:00:00Z", "done_at": "2026-01-02T00:00:01Z", "by": "ann@host",
+        "resolved": false, "retain": 60.0, "witnessed_at": "2026-01-02T00:00:00Z"}"""
+
+    found = CommitRecord.from_json(old.encode())
+
+    assert (found.fingerprint, found.cuts, found.generation) == (Fingerprint(2, 30, 9), None, 1)
+    assert CommitRecord.from_json(found.to_json()) == found
+
+
 def test_the_fingerprint_of_a_write_is_that_of_all_its_partitions() -> None:
     parts = [
         PartitionCommit(partition=number, txn_id=uuid4(), events=1, bytes=9, checksum="", hashes=2**63)
@@ -98,7 +112,7 @@ def test_the_fingerprint_of_a_write_is_that_of_all_its_partitions() -> None:
         (b"[]", "not a record"),
         (b"\xff\xfe", "not a record"),
         (b'{"state": "done"}', "not a record"),
-        (b'{"version": 3}', "version 3, but this release reads up to 2"),
+        (b'{"version": 4}', "version 4, but this release reads up to 3"),
         (b'{"version": 1, "state": "half"}', "damaged"),
     ],
 )
@@ -164,7 +178,7 @@ def test_a_record_is_kept_for_as_long_as_the_longest_of_its_generations_asks_for
     ids=str,
 )
 def test_what_is_no_earlier_generation_of_the_write_is_refused(changes: dict[str, object]) -> None:
-    value = done(2, earlier=(done(1, **changes),)).model_dump_json().encode()
+    value = with_checksum(done(2, earlier=(done(1, **changes),)).model_dump_json())
 
     with pytest.raises(LedgerError, match="(?s)damaged ledger record.*no earlier generation"):
         CommitRecord.from_json(value)

@@ -19,6 +19,7 @@ from aiopravega.ledger.commits.table_keys import (
     is_dead,
     is_record,
 )
+from aiopravega.ledger.stored_json import with_checksum
 from aiopravega.tables import TableEntry
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -45,11 +46,12 @@ def test_an_entry_is_dead_when_no_transaction_can_live_any_more(age, dead):
 
 
 def test_a_pending_write_whose_record_has_no_key_is_refused():
-    text = b'{"version":1,"sink":{"scope":"a","stream":"b"},"write_id":"w","record":"%s","noted_at":1.0}'
+    text = '{"version":2,"sink":{"scope":"a","stream":"b"},"write_id":"w","record":"%s","noted_at":1.0}'
+    right, wrong = (with_checksum(text % (pair * KEY_LENGTH)) for pair in ("0f", "xx"))
 
-    assert is_dead_pending(TableEntry(PENDING_FROM, text % (b"0f" * KEY_LENGTH), 1), NOW)
+    assert is_dead_pending(TableEntry(PENDING_FROM, right, 1), NOW)
     with pytest.raises(LedgerError, match="this release reads"):
-        is_dead_pending(TableEntry(PENDING_FROM, text % (b"xx" * KEY_LENGTH), 1), NOW)
+        is_dead_pending(TableEntry(PENDING_FROM, wrong, 1), NOW)
 
 
 @pytest.mark.parametrize("value", [b"", b"\xff", b"[]", b'{"version": 2}', b'{"version": 1}'])
