@@ -13,7 +13,7 @@ from datetime import timedelta
 
 from airflow.sdk import DAG, Param
 
-from aiopravega import RetentionPolicy
+from aiopravega import RetentionPolicy, ScalingPolicy
 from airflow_pravega.operators.events import PravegaReadEventsOperator, PravegaWriteEventsOperator
 from airflow_pravega.operators.stream import (
     PravegaCreateStreamOperator,
@@ -38,6 +38,8 @@ with DAG(
     create = PravegaCreateStreamOperator(
         task_id="create",
         stream=STREAM,
+        # Not a fixed number of segments: each update of the stream, also of its tags, would return to that number.
+        scaling=ScalingPolicy.by_event_rate(target=1000, factor=2, min_segments=1),
         retention=RetentionPolicy.time(timedelta(days=30), timedelta(days=365)),
         if_exists="update",
     )
