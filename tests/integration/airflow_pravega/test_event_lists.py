@@ -1,12 +1,13 @@
 """Small lists of events, written once and read whole by tasks of a real Airflow."""
 
+import re
 from datetime import UTC, datetime
 from functools import partial
 
 import pytest
 from airflow.sdk import DAG
 
-from aiopravega import StreamCutRange
+from aiopravega import StreamCut, StreamCutRange
 from aiopravega.ledger import Interval, IntervalState
 from airflow_pravega.operators.events import PravegaReadEventsOperator, PravegaWriteEventsOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
@@ -91,7 +92,7 @@ def test_a_stream_that_is_not_there_gets_neither_events_nor_a_ledger(fails_for_g
     assert client.list_tables(scope) == []
 
 
-def test_a_sensor_s_range_is_read_and_done(run, client, stream, write):
+def test_a_sensor_s_range_is_read_and_done(run, client, stream, write, capsys):
     write(b"a", b"b")
     with DAG(f"dag-{stream.scope}", schedule=None) as dag:
         wait = PravegaStreamCutSensor(task_id="wait", stream=str(stream))
@@ -101,6 +102,10 @@ def test_a_sensor_s_range_is_read_and_done(run, client, stream, write):
     assert sorted(read_result["events"]) == ["a", "b"]
     assert (read_result["start"], read_result["end"]) == (wait_result["start"], wait_result["end"])
     assert read_result["bytes"] == 2 * (8 + 1)
+    log = re.sub(r"[\s│]+", " ", capsys.readouterr().out)
+    span = f"from {StreamCut.from_text(wait_result['start'])} to {StreamCut.from_text(wait_result['end'])}"
+    assert f"Range of {stream} {span}, interval {wait_result['interval']!r} of {wait_result['consumer']!r}" in log
+    assert f"Read {stream} {span}: 2 events, 18 bytes" in log
     interval = Interval(wait_result["consumer"], stream, wait_result["interval"])
     found = client.cut_ledger(stream.scope).find(interval)
     assert found is not None
