@@ -121,7 +121,7 @@ def another_job_forgets(field: Field) -> None:
     skew = 40 * _DAY
     job = field.start_writes(writes, plan=field.clock_plan({"driver": skew, "executor": skew}))
     job.end()
-    assert {field.told(job, stream) for stream in _OTHERS} == {"written"}, job.said()
+    assert {field.left_in(job, stream) for stream in _OTHERS} == {"written"}, job.said()
     with PravegaClient(field.config) as client:
         assert client.commit_ledger(field.scope).lookup(old.sink, old.write_id) is None, "no old record was removed"
 

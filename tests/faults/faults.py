@@ -87,7 +87,7 @@ def worker_killed(field: Field) -> Results:
     job = field.start(plan=plan, master=_local(field), tries=_TRIES)
     job.end()
     field.wait_reached(job, plan)
-    return _told(field, job)
+    return _left(field, job)
 
 
 def executor_killed(field: Field) -> Results:
@@ -118,7 +118,7 @@ def idle_workers_killed(field: Field, *, seconds: float, master: str | None = No
     time.sleep(seconds)
     field.send_on(plan)
     job.end()
-    return _told(field, job)
+    return _left(field, job)
 
 
 def zombie(field: Field) -> Results:
@@ -131,7 +131,7 @@ def zombie(field: Field) -> Results:
     retry.end()
     _wake(field, job, plan)
     job.end()
-    return field.results(retry, {name: f"zombie, {field.told(job, name)}" for name in field.streams})
+    return field.results(retry, {name: f"zombie, {field.left_in(job, name)}" for name in field.streams})
 
 
 def suspended(field: Field) -> Results:
@@ -229,7 +229,7 @@ def _met(
     )
     meet(job, plan, field.wait_reached(job, plan))
     job.end()
-    return _told(field, job)
+    return _left(field, job)
 
 
 @contextmanager
@@ -244,5 +244,5 @@ def _wake(field: Field, job: Job, plan: Path) -> None:
     job.signal(signal.SIGCONT)
 
 
-def _told(field: Field, job: Job) -> Results:
-    return field.results(job, {name: field.told(job, name) for name in field.streams})
+def _left(field: Field, job: Job) -> Results:
+    return field.results(job, {name: field.left_in(job, name) for name in field.streams})

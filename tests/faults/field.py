@@ -215,7 +215,7 @@ class Field:
             (plan.parent / f"{name}.go").touch()
 
     @staticmethod
-    def told(job: Job, stream: str) -> str:
+    def left_in(job: Job, stream: str) -> str:
         """How a write of a job ended, in words."""
         ended = job.result(stream)
         if ended is None:
@@ -224,7 +224,7 @@ class Field:
         return ("written" if ended["written"] else "failed") + (f" by attempt {tries}" if tries > 1 else "")
 
     def results(self, job: Job, runs: Mapping[str, str]) -> dict[str, Result]:
-        """What the last job, and all before it, have left. `runs` tells what happened before."""
+        """What the last job, and all before it, have left. `runs` says what happened before."""
         contents = self._contents()
         results = {}
         for case in self.cases:

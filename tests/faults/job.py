@@ -77,7 +77,7 @@ _KINDS = {"batch": _write_batch, "streaming": _write_stream, "foreachBatch": _wr
 
 
 def _run(spark: SparkSession, write: dict[str, Any], job: dict[str, Any]) -> None:
-    spark.createDataFrame([], "id long")  # makes it this thread's session; else Spark looks for no source in Python
+    spark.createDataFrame([], "id long")  # makes it this thread's session; else Spark finds no source in Python
     errors: list[str] = []
     begun = time.monotonic()
     while len(errors) < job["tries"]:
@@ -130,8 +130,8 @@ def _await_first_batch(spark: SparkSession, query: threading.Thread) -> None:
     """Wait until the first query has written something, or has ended.
 
     Spark keeps one map of environment variables for all queries of a source in Python that it found by its name. The
-    first query puts some into it, unguarded, while others may serialise it, which then fails: for ever, if two have
-    put at once ("Illegal size 5 of collection, expected 6").
+    first query puts some into it, unguarded, while others may serialise it, which then fails: forever, if two have put
+    at once ("Illegal size 5 of collection, expected 6").
     """
     while query.is_alive() and not any(active.lastProgress for active in spark.streams.active):
         time.sleep(_POLL_SECONDS)

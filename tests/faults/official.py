@@ -1,4 +1,4 @@
-"""Reads whole streams with Pravega's official Python client, in a process of its own: it waits for ever at an end.
+"""Reads whole streams with Pravega's official Python client, in a process of its own: it waits forever at an end.
 
 How much there is to read, the caller says in bytes with frames; what was read goes to a file, a pickled
 dictionary from streams to lists of events in the order of the reader. It takes credentials from its environment.
@@ -41,7 +41,7 @@ if sys.version_info < (3, 12):  # the official client has no wheels beyond 3.11
         return found
 
     def main() -> None:
-        """Read the streams of a scope whose sizes a JSON file tells."""
+        """Read the streams of a scope; a JSON file has their sizes."""
         parser = argparse.ArgumentParser()
         parser.add_argument("--controller", required=True)
         parser.add_argument("--scope", required=True)

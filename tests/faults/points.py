@@ -51,7 +51,7 @@ def _of_last_acknowledgement(arguments: Arguments) -> str | None:
 _COMMITS = "aiopravega.ledger.commits"
 
 POINTS = {
-    "begin": Point(f"{_COMMITS}.protocol", "CommitProtocol", "begin", "the driver's look at the past", _named),
+    "begin": Point(f"{_COMMITS}.protocol", "CommitProtocol", "begin", "the driver reads the records", _named),
     "lookup": Point(f"{_COMMITS}.commit_ledger", "CommitLedger", "lookup", "the ledger's record is read", _named),
     "open": Point(
         "aiopravega.control.transactions", "TransactionCalls", "create_transaction", "a transaction is opened", _named

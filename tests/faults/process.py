@@ -51,7 +51,7 @@ class ProcessTree:
             _send(pid, number)
 
     def kill(self) -> None:
-        """Kill it as a whole. What starts while the others die is found by looking again."""
+        """Kill it as a whole. What starts while the others die is found by a second search."""
         while any(_send(pid, signal.SIGKILL) for pid in self.pids()):
             time.sleep(_POLL_SECONDS)
             if self.process.poll() is not None and not any(_is_alive(pid) for pid in self.pids()):

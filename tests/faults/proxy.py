@@ -1,4 +1,4 @@
-"""A TCP proxy that loses connections, or answers, when it is told to."""
+"""A TCP proxy that loses connections, or answers, on command."""
 
 import socket
 import struct

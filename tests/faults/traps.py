@@ -226,9 +226,9 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def _skew(module: ModuleType, seconds: float) -> None:
-    """Let the clocks that tell a module the date be wrong.
+    """Let the clocks of a module be wrong.
 
-    Only its own: pandas never ends its start with another `datetime`, and gRPC tells its core deadlines, which has a
+    Only its own: pandas never ends its start with another `datetime`, and gRPC gives its core deadlines, which has a
     clock of its own.
     """
 

@@ -1,4 +1,4 @@
-"""The how-to page about intervals that are written anew: its Python runs, as one program, against a real server."""
+"""The how-to page about intervals that are written again: its Python runs, as one program, against a real server."""
 
 import os
 import re

@@ -52,7 +52,7 @@ class PravegaSparkIOManager(ConfigurableIOManager):
     **Outputs.** A DataFrame with the columns `event` (string or binary) and, if wanted, `routing_key` (string); without
     a column `event`, each row becomes a JSON object of all columns but `routing_key`. It is written in transactions
     under the name of the partition, or of the run: retries and re-executions add nothing to the first success. A
-    partition is written once, because a stream cannot be overwritten; to write it anew after the code was mended, name
+    partition is written once, because a stream cannot be overwritten; to write it again after the code was mended, name
     the next generation in the run config of the output (`rebuild: 2`). The materialization has the cuts between which
     the events are, their number, bytes, events per second, the write id and the generation; its data version is the
     cuts. If others write to the stream at the same time, their events may lie between the cuts too.

@@ -16,7 +16,7 @@ class WriteConfig(Config):
 
     rebuild: int = Field(
         default=1,
-        description="generation of the write, for rows that are written anew on purpose: 2 after 1 is done, and so on",
+        description="generation of the write, for rows that are written again on purpose: 2 after 1 is done, and so on",
     )
 
 
@@ -36,7 +36,7 @@ def write_name(context: OutputContext) -> str:
         partitions = context.asset_partition_keys
         if len(partitions) != 1:
             raise ConfigurationError(
-                f"{asset}: {len(partitions)} partitions in one run cannot be told apart in a stream, so that a later "
+                f"{asset}: {len(partitions)} partitions in one run cannot be separated in a stream, so a later "
                 "run of one of them would double it: give the asset BackfillPolicy.multi_run(1)"
             )
         return f"dagster/{asset}/partition {partitions[0]}"

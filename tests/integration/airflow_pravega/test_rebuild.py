@@ -1,4 +1,4 @@
-"""An interval that is written anew: the run's configuration names the generation, and the task says where it is."""
+"""An interval that is written again: the run's configuration names the generation, and the task says where it is."""
 
 from datetime import UTC, datetime
 from functools import partial

@@ -1,4 +1,4 @@
-"""A partition that is written anew: the run names the generation, and the ledger has the cuts of each."""
+"""A partition that is written again: the run names the generation, and the ledger has the cuts of each."""
 
 from typing import Any
 

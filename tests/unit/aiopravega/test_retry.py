@@ -35,7 +35,7 @@ async def test_a_failure_that_cannot_pass_is_raised_at_once():
 
     async def attempt():
         calls.append(1)
-        raise ConfigurationError("wrong for good")
+        raise ConfigurationError("always wrong")
 
     with pytest.raises(ConfigurationError):
         await retrying(attempt, IMPATIENT, "a call")

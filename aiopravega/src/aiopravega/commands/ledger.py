@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     meanings = {
         Resolution.ACCEPT: "what is in the stream is the write: mark it done, without its lost partitions",
         Resolution.DONE: "I have checked that all of it is in the stream: mark it done",
-        Resolution.FORGET: "forget its newest generation, so that it can run anew; remove its rows downstream first",
+        Resolution.FORGET: "forget its newest generation, so that it can run again; remove its rows downstream first",
     }
     for resolution, meaning in meanings.items():
         which.add_argument(f"--{resolution}", dest="decision", action="store_const", const=resolution, help=meaning)

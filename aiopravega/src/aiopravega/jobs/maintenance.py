@@ -35,8 +35,8 @@ class LedgerReport:
     """What maintenance found and did; each write is named with its stream.
 
     `finished` were finished now. `lost` have nothing in their streams: they are written when they are started again.
-    `half_visible` are in their streams in part, or nobody knows; each with what to do. `failed` could not be finished
-    now, each with the reason. `expired` is the number of records that were removed.
+    `half_visible` are in their streams in part, or perhaps; each with what to do. `failed` could not be finished now,
+    each with the reason. `expired` is the number of records that were removed.
     """
 
     ledger: str

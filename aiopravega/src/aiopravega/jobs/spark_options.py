@@ -35,7 +35,7 @@ LEDGER_OPTION: Final = "commit_ledger"
 WRITE_ID_OPTION: Final = "write_id"
 # What a write does whose id is used already: `verify` compares the rows, `skip` does nothing, `fail` fails.
 ON_WRITTEN_OPTION: Final = "on_written"
-# Which generation of a write it is, from 1 on: rows that are written anew on purpose.
+# Which generation of a write it is, from 1 on: rows that are written again on purpose.
 REBUILD_OPTION: Final = "rebuild"
 # Options of a read that splits no segment.
 UNSPLIT: Final[Mapping[str, str]] = {"split_bytes": "0"}

@@ -5,7 +5,7 @@ import socket
 
 
 def myself() -> str:
-    """Who this process is, for records that are not told: `user@host`."""
+    """The default author of a record: `user@host` of this process."""
     try:
         user = getpass.getuser()
     except (OSError, KeyError):  # containers run as users without a name

@@ -1,8 +1,8 @@
 """Filters of a query that let segments, or pieces of them, go unread.
 
-`scope`, `stream` and `segment_id` have one value in all rows of a segment, so that filters on them are answered for
-good. `offset` has a range of values: pieces that cannot have a fitting row are left out, and Spark filters the rest.
-Whatever else a filter says is left to Spark.
+`scope`, `stream` and `segment_id` have one value in all rows of a segment, so filters on them are answered
+completely. `offset` has a range of values: pieces that cannot have a fitting row are left out, and Spark filters the
+rest. Whatever else a filter says is left to Spark.
 """
 
 import operator

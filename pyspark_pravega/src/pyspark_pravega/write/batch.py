@@ -18,7 +18,7 @@ from pyspark_pravega.connections import cluster
 from pyspark_pravega.write import job
 from pyspark_pravega.write.partition import Partition
 from pyspark_pravega.write.sink import sink_columns
-from pyspark_pravega.write.task import LatestTime, PartitionWritten, told, write_once, write_plain
+from pyspark_pravega.write.task import LatestTime, PartitionWritten, messages_of, write_once, write_plain
 from pyspark_pravega.write.time_notes import note_time
 from pyspark_pravega.write.write_options import WriteOptions
 
@@ -38,7 +38,7 @@ class PravegaBatchWriter(DataSourceArrowWriter):
     def __init__(self, options: Mapping[str, str], schema: StructType, overwrite: bool) -> None:
         if overwrite:
             raise ConfigurationError(
-                "a stream cannot be overwritten: use mode('append'). To start anew, delete the stream or truncate it."
+                "a stream cannot be overwritten: use mode('append'). To start again, delete the stream or truncate it."
             )
         self._options = WriteOptions.parse(options)
         self._columns = sink_columns(self._options, schema)
@@ -79,4 +79,4 @@ class PravegaBatchWriter(DataSourceArrowWriter):
 
 
 def _partitions(messages: Sequence[WriterCommitMessage | None]) -> list[Partition]:
-    return [message.partition for message in told(messages)]
+    return [message.partition for message in messages_of(messages)]

@@ -144,7 +144,7 @@ def _place(schema: StructType, name: str | None, option: str) -> tuple[tuple[int
     for part in name.split("."):
         if not isinstance(kind, StructType) or part not in kind.fieldNames():
             raise ConfigurationError(
-                f"option {option!r} is {name!r}, which is no column: there are {_list(schema.fieldNames())}. It takes "
+                f"option {option!r} is {name!r}, not a column: there are {_list(schema.fieldNames())}. It takes "
                 "a column, or a field of a struct as column.field; for an expression, make a column of it first with "
                 "withColumn, because Spark does not evaluate expressions for data sources"
             )

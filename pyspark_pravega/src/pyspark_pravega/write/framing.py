@@ -77,7 +77,7 @@ def check_events(events: pa.Array) -> pa.BinaryArray:
         row = int(lengths.argmax())
         raise EventTooLargeError(
             f"row {row} of its batch is an event of {lengths[row]:,} bytes: writes by Spark take at most "
-            f"{wire.MAX_EVENT:,}, as transactions do. Nothing of it was sent. Split it, store it elsewhere and write "
+            f"{wire.MAX_EVENT:,}, as transactions do. It was not sent. Split it, store it elsewhere and write "
             "its address, or write it by the client's writer with large_events=True"
         )
     return events

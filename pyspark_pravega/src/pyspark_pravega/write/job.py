@@ -1,4 +1,4 @@
-"""The driver's part of a write: make what is missing, look into the ledger, commit or abort.
+"""The driver's part of a write: make what is missing, read the ledger, commit or abort.
 
 Spark calls these steps in processes of their own, so nothing is kept between them but what is passed along.
 """
@@ -82,7 +82,7 @@ def prepare(client: PravegaClient, options: WriteOptions) -> str | None:
 
 
 def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJob | CommitRecord:
-    """Look whether the write is done already; finish what an earlier attempt decided and left.
+    """Check whether the write is done already; finish what an earlier attempt decided and left.
 
     Raises:
         PartialCommitError: an earlier attempt is in the stream in part, and the rest of it is lost.

@@ -178,8 +178,8 @@ def recognise(columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> Partit
 def _witnessed_at(transaction: Transaction) -> datetime | None:
     try:
         return transaction.witnessed_at()
-    except PravegaError as error:  # the write is then remembered for ever, which does no harm
-        logger.warning("no segment store tells the time to %s: %s", transaction, error)
+    except PravegaError as error:  # the write is then remembered forever, which does no harm
+        logger.warning("no segment store gives the time to %s: %s", transaction, error)
         return None
 
 

@@ -1,4 +1,4 @@
-"""What a write tells in the log when it is done: how much, how long, how fast."""
+"""What a write logs when it is done: how much, how long, how fast."""
 
 import logging
 import sys
@@ -12,7 +12,7 @@ _MEGABYTE: Final = 1_000_000
 
 
 def report(job: WriteJob, record: CommitRecord) -> None:
-    """Tell how fast a job was, from the time when its driver began it until its rows can be read.
+    """Log how fast a job was, from the time when its driver began it until its rows can be read.
 
     Spark's Python processes set up no logging, so that only warnings would come into the driver's log.
     """

@@ -1,8 +1,8 @@
 """`df.writeStream.format("pravega")`: the writer of a streaming query as Spark calls it.
 
 A write is one micro-batch, and its name is the query's id, which the checkpoint keeps, and the batch's. Spark makes the
-writer anew for each batch on the driver, where it does not say which batch it is: only tasks and `commit` know. So each
-task looks into the ledger, and hands to the driver what it found there with what it wrote.
+a new writer for each batch on the driver, where it does not say which batch it is: only tasks and `commit` know. So
+each task reads the ledger, and hands to the driver what it found there with what it wrote.
 """
 
 import logging
@@ -25,8 +25,8 @@ from pyspark_pravega.write.sink import sink_columns
 from pyspark_pravega.write.task import (
     LatestTime,
     PartitionWritten,
+    messages_of,
     task_context,
-    told,
     write_once,
     write_plain,
 )
@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 # What this process has said: it makes a writer for each micro-batch.
 _warned: set[str] = set()
-# Under these names Spark tells tasks what they work for.
+# Under these names Spark gives tasks their query and batch.
 _QUERY: Final = "sql.streaming.queryId"
 _BATCH: Final = "streaming.sql.batchId"
 
@@ -82,7 +82,7 @@ class PravegaStreamWriter(DataSourceStreamArrowWriter):
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Make a batch visible as a whole; called on the driver after all its tasks have succeeded."""
         partitions, jobs, done = _sorted(messages)
-        names = [message.write_id for message in told(messages)]
+        names = [message.write_id for message in messages_of(messages)]
         if not names:
             return
         client = cluster(self._options.config).client
@@ -117,7 +117,7 @@ def _name(context: TaskContext) -> str:
     query, batch = context.getLocalProperty(_QUERY), context.getLocalProperty(_BATCH)
     if query is None or batch is None:
         raise PravegaError(
-            "Spark does not tell the task which query and micro-batch it works for: a stream takes micro-batches, not "
+            "Spark does not give the task its query and micro-batch it works for: a stream takes micro-batches, not "
             "a continuous trigger"
         )
     return f"{query}/{batch}"
@@ -127,7 +127,7 @@ def _sorted(
     messages: Sequence[WriterCommitMessage | None],
 ) -> tuple[list[Partition], list[WriteJob], list[CommitRecord]]:
     """What tasks have written, and what they found in the ledger."""
-    known = told(messages)
+    known = messages_of(messages)
     return (
         [message.partition for message in known],
         [message.found for message in known if isinstance(message.found, WriteJob)],

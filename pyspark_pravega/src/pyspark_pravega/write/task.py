@@ -27,9 +27,9 @@ _GLANCE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class PartitionWritten(WriterCommitMessage):
-    """What a task tells the driver.
+    """What a task reports to the driver.
 
-    `found` is what a task of a streaming query found in the ledger; the driver of a batch job has looked there itself.
+    `found` is what a task of a streaming query found in the ledger; the driver of a batch job has read it itself.
     `latest` is the latest event time of the rows, as their column has it.
     """
 
@@ -39,8 +39,8 @@ class PartitionWritten(WriterCommitMessage):
     found: WriteJob | CommitRecord | None = None
 
 
-def told(messages: Sequence[WriterCommitMessage | None]) -> list[PartitionWritten]:
-    """What tasks have told; there is no message from a task that failed."""
+def messages_of(messages: Sequence[WriterCommitMessage | None]) -> list[PartitionWritten]:
+    """The messages of tasks; there is none from a task that failed."""
     return [message for message in messages if isinstance(message, PartitionWritten)]
 
 
@@ -109,7 +109,7 @@ def write_plain(
 ) -> None:
     """Write the task's partition without a transaction.
 
-    In mode `best_effort` a failure of the cluster leaves out the rest of the partition, and is told in the log only.
+    In mode `best_effort` a failure of the cluster leaves out the rest of the partition, and is only logged.
 
     Raises:
         PravegaError: why it failed; events may be in the stream already.

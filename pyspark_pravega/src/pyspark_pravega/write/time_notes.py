@@ -8,7 +8,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import PravegaError
-from pyspark_pravega.write.task import told
+from pyspark_pravega.write.task import messages_of
 from pyspark_pravega.write.write_options import WriteOptions
 
 logger = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ def note_time(
 
     The rows are in the stream, so a note that fails does not fail the write: the next one stands for both.
     """
-    latest = max((message.latest for message in told(messages) if message.latest is not None), default=None)
+    latest = max((message.latest for message in messages_of(messages) if message.latest is not None), default=None)
     if latest is None:
         return
     stream, times = options.stream, options.times

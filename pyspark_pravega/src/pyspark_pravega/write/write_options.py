@@ -102,7 +102,7 @@ class WriterMode(StrEnum):
 
 
 class OnWritten(StrEnum):
-    """What becomes of a write whose id is used: compare its rows, do nothing, or fail."""
+    """What to do with a write whose id is used: compare its rows, do nothing, or fail."""
 
     VERIFY = "verify"
     SKIP = "skip"
@@ -205,14 +205,14 @@ class WriteOptions:
             )
         if given.text(REBUILD_OPTION) is not None and streaming:
             raise ConfigurationError(
-                f"option {REBUILD_OPTION!r} is for spark.write: a streaming query has no interval to write anew. Write "
-                "the interval by spark.write, or in foreachBatch, with a write_id; or start the query with a new "
+                f"option {REBUILD_OPTION!r} is for spark.write: a streaming query has no interval to write again. "
+                "Write the interval by spark.write, or in foreachBatch, with a write_id; or start the query with a new "
                 "checkpoint, which writes everything again"
             )
         if given.text(REBUILD_OPTION) is not None and given.text(WRITE_ID_OPTION) is None:
             raise ConfigurationError(
                 f"option {REBUILD_OPTION!r} needs option {WRITE_ID_OPTION!r}: that of the write whose rows are written "
-                "anew"
+                "again"
             )
         ledger_scope, ledger_table = ledger_name(given.text(LEDGER_OPTION), stream.scope)
         return cls(

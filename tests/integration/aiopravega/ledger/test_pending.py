@@ -1,4 +1,4 @@
-"""Unfinished writes are finished by whoever writes to the stream next, whatever their ids.
+"""Unfinished writes are finished by the next write to the stream, whatever their ids.
 
 What a driver that died left is made here by taking its steps and stopping.
 """

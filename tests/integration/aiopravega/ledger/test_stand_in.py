@@ -59,7 +59,7 @@ async def _ask_table(asked: Asked, controller: Controller, store: SegmentStore, 
     await asked.ask("remove nothing", table.remove(KEYS[1]))
     await asked.ask("get what is there", table.get(KEYS[0]), lambda entry: (entry.key, entry.value))
     await asked.ask("remove", table.remove(KEYS[0]))
-    later = await asked.ask("put anew", table.put(KEYS[0], b"d"), lambda version: version not in (first, second))
+    later = await asked.ask("put again", table.put(KEYS[0], b"d"), lambda version: version not in (first, second))
     await asked.ask("replace a version from before the removal", table.replace(KEYS[0], b"e", first))
     await asked.ask("get again", table.get(KEYS[0]), lambda entry: entry.version == later)
     for key in reversed(KEYS[1:]):
@@ -76,7 +76,7 @@ async def _ask_table(asked: Asked, controller: Controller, store: SegmentStore, 
             wire.TableEntriesUpdated,
         )
         await asked.ask(f"update two, of which one is {what}", update)
-        await asked.ask("nothing of it has happened", table.get(KEYS[1]), lambda entry: entry.value)
+        await asked.ask("none of it has happened", table.get(KEYS[1]), lambda entry: entry.value)
     versions = {key: (await table.get_all([key]))[0].version for key in KEYS[1:3]}
     new = {key: (b"new", version) for key, version in versions.items()}
     for changed, what in ((new, "as they are"), (new, "as they were"), ({**new, b"\xfe" * 8: (b"", None)}, "and more")):

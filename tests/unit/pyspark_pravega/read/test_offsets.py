@@ -3,9 +3,11 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aiopravega import SegmentId, StreamCut, StreamName
-from aiopravega.errors import ConfigurationError, InvalidStreamCutError
+from aiopravega.errors import ConfigurationError, InvalidStreamCutError, PravegaError
 from pyspark_pravega.read.offsets import Offset
 
 A, B = StreamName("examples", "a"), StreamName("examples", "b")
@@ -60,3 +62,16 @@ def test_a_cut_of_another_stream_is_refused():
 def test_an_offset_of_another_release_is_refused_with_its_version(version, shown):
     with pytest.raises(InvalidStreamCutError, match=rf"{shown}: .* reads version 1\. .* checkpointLocation of its own"):
         Offset.from_json({**version, "examples/a": cut(A, 8).to_text()}, (A,))
+
+
+@given(data=st.data())
+def test_a_changed_character_gives_the_same_offset_or_is_refused(data):
+    offset = Offset({A: cut(A, 8), B: cut(B, 16)}, {A: cut(A, 0), B: cut(B, 0)})
+    text = list(json.dumps(offset.to_json()))
+    for _ in range(data.draw(st.integers(1, 3))):
+        text[data.draw(st.integers(0, len(text) - 1))] = data.draw(st.characters(min_codepoint=32, max_codepoint=126))
+    try:
+        found = Offset.from_json(json.loads("".join(text)), (A, B))
+    except (PravegaError, json.JSONDecodeError):  # Spark's own reader of JSON refuses the latter
+        return
+    assert found == offset

@@ -99,7 +99,7 @@ class CommitLedger:
         return await mark(self._controller, stream, await self._identity(), name, adopt=adopt)
 
     async def _identity(self) -> UUID:
-        """What tells this ledger from all others, also from earlier ones of its name."""
+        """The id of this ledger, which no other ledger has, not even a deleted one of its name."""
         found = await self._table.get(IDENTITY_KEY)
         if found is None:
             try:
@@ -154,7 +154,7 @@ class CommitLedger:
         return CommitProtocol(self._controller, self, visible_within=visible_within, poll=poll, retain=retain)
 
     async def lookup(self, sink: StreamName, write_id: str) -> StoredCommit | None:
-        """The record of a write, or None: it never got as far as `prepared`.
+        """The record of a write; None: it never reached `prepared`.
 
         Raises:
             TableNotFoundError: there is no such table.

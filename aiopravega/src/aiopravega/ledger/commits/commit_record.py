@@ -60,11 +60,11 @@ class PartitionCommit(BaseModel):
 class CommitRecord(BaseModel):
     """One write to one stream, decided: from `prepared` on, its transactions are to be committed.
 
-    `incarnation` is the number of the stream's first segment. It tells a stream from an earlier one of the same name
-    that was deleted: what was written to that one is not in this one. `attempt` tells apart two runs of the same write.
-    `by` is who decided it. What a person has decided about is `resolved`: then it need not be what the job would
-    write. `retain` is for how many seconds it is remembered after it is done, None: for ever. `witnessed_at` is a
-    time of the servers' clock before it was decided.
+    `incarnation` is the number of the stream's first segment. It distinguishes a stream from a deleted one of the same
+    name: what was written to that one is not in this one. `attempt` distinguishes two runs of the same write. `by` is
+    who decided it. What a person has decided about is `resolved`: then it need not be what the job would write.
+    `retain` is for how many seconds it is remembered after it is done, None: forever. `witnessed_at` is a time of the
+    servers' clock before it was decided.
 
     `start` and `end` are texts of the cuts between which its events are: the stream's tail before it was decided, and
     after all was visible; None: nobody has noted that. `earlier` are the records of the earlier generations of the

@@ -1,4 +1,4 @@
-"""What a set of rows is recognised by, whoever writes it and however it is dealt to tasks. No I/O.
+"""What a set of rows is recognised by, however it is divided among writers and tasks. No I/O.
 
 The sum of the rows' hashes does not depend on their order, so that fingerprints of partitions add up to that of the
 write. Another set of rows has the same sum by accident only, once in 2**64; the hashes are not made to resist somebody

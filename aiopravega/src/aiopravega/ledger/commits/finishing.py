@@ -1,4 +1,4 @@
-"""Finishing what drivers that died have decided and not committed, by whoever comes next.
+"""Finishing what drivers that died have decided and not committed, by the next process.
 
 A decided write is finished in the same way by everybody, so it does no harm if its driver lives and does the same:
 a commit that was asked for twice is one commit, and `done` is put once. How it is finished is `….protocol`'s.
@@ -97,7 +97,7 @@ class PendingFinisher:
             logger.info("%s was decided by %s and is finished now", write.name, stored.record.by or "a driver")
             return True
         if found.standing is not Standing.UNFINISHED:
-            # Only the same write again, or a person, can do more about it: others need not look at it each time.
+            # Only the same write again, or a person, can do more about it: others need not read it each time.
             await self._ledger.pending.remove(write.sink, write.attempt)
         if found.standing is not Standing.GONE:
             logger.warning(

@@ -1,4 +1,4 @@
-"""Generations of a write: rows that are written anew on purpose under the same write id; the old ones stay. No I/O.
+"""Generations of a write: rows that are written again on purpose under the same write id; the old ones stay. No I/O.
 
 A generation is written when the one before it is done. What is done is never written again, whatever is newer. The
 rules are in docs/explanation/exactly-once.md.
@@ -42,7 +42,7 @@ def not_done(job: WriteJob, newest: CommitRecord, lost: frozenset[int]) -> Gener
     return GenerationError(
         f"{job}: generation {newest.generation} is decided and not done: its partitions {listed(lost)} are lost. "
         f"Nothing was written. Run the job with rebuild={newest.generation} again, which completes it or writes it "
-        "anew; or, if a part of it is in the stream and this job cannot give the rest, say "
+        "again; or, if a part of it is in the stream and this job cannot give the rest, say "
         "`pravega ledger resolve --accept`, and run this job again."
     )
 

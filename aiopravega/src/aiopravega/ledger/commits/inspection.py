@@ -25,18 +25,18 @@ class Standing(StrEnum):
 
     DONE = "done"
     UNFINISHED = "unfinished"  # decided; all of it is committed, or can be
-    LOST = "lost"  # decided, but nothing of it is visible
+    LOST = "lost"  # decided, but none of its events is visible
     PARTIAL = "partial"  # some of it is visible, and the rest is lost
-    FORGOTTEN = "forgotten"  # decided, and nobody knows any more what is visible
+    FORGOTTEN = "forgotten"  # decided, but it is not known any more what is visible
     GONE = "gone"  # its stream was deleted
 
 
 ADVICE = {
     Standing.DONE: "nothing to do",
     Standing.UNFINISHED: "start the write again, or say `finish`: it is finished then",
-    Standing.LOST: "start the write again: it is written anew",
+    Standing.LOST: "start the write again: it is written from the beginning",
     Standing.PARTIAL: "start the write again: the same rows complete it. Else decide with `resolve`",
-    Standing.FORGOTTEN: "look into the stream, and decide with `resolve`",
+    Standing.FORGOTTEN: "read the stream, and decide with `resolve`",
     Standing.GONE: "nothing to do",
 }
 _BY_VERDICT = {
@@ -75,7 +75,7 @@ class Inspection:
 
 
 async def inspect(controller: Controller, stored: StoredCommit) -> Inspection:
-    """Look how a write stands; nothing is changed."""
+    """Find the state of a write; nothing is changed."""
     record = stored.record
     try:
         if (await controller.first_segment(record.sink)).number != record.incarnation:

@@ -33,7 +33,7 @@ class WriteJob:
 
     @property
     def age(self) -> float:
-        """Seconds since it was begun, as far as this machine's clock agrees with that of the driver."""
+        """Seconds since it was begun, if this machine's clock agrees with that of the driver."""
         return time.time() - self.begun_at
 
     def __str__(self) -> str:

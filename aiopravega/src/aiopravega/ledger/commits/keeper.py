@@ -1,12 +1,11 @@
 """Keeping the transactions of finished tasks open until their write is decided.
 
 A task that has ended has no process of its own any more that renews its lease, and the other tasks of its write may run
-for hours. So each task notes its transaction in the ledger's table before it ends, and every process that runs a
-task of the same attempt looks at the notes from time to time and renews what is due. As long as a write has a task
-that runs, all of it is kept open; when it has none, it ends by itself. No process and no machine is needed in
-particular.
+for hours. So each task notes its transaction in the ledger's table before it ends, and every process that runs a task
+of the same attempt reads the notes from time to time and renews what is due. As long as a write has a task that runs,
+all of it is kept open; when it has none, it ends by itself. No process and no machine is needed in particular.
 
-A write that is over within seconds pays for one update of the table per task; nobody looks at the notes by then.
+A write that is over within seconds pays for one update of the table per task; the notes are not read by then.
 """
 
 import asyncio
@@ -29,7 +28,7 @@ logger = logging.getLogger(__name__)
 # How often a process looks for notes while there are none, in seconds. A server may allow leases of 15 s only, and it
 # is the notes that show how long leases are.
 _LOOK_EVERY: Final = 5.0
-# A lease is renewed after this share of it, and the notes are looked at several times meanwhile.
+# A lease is renewed after this share of it, and the notes are read several times meanwhile.
 _RENEW_AFTER: Final = 1 / 3
 _LOOKS_PER_LEASE: Final = 6
 # A process whose tasks have ended lives for so many seconds longer: the next tasks of the write may take time to start.

@@ -42,7 +42,7 @@ async def mark(
     for tries_left in reversed(range(_TRIES)):
         configuration = await controller.stream_configuration(stream)
         found = [tag for tag in configuration.tags if tag.startswith(_PREFIX)]
-        if found == [wanted]:  # what was put is looked at once more: another write may have marked the stream meanwhile
+        if found == [wanted]:  # what was put is read again: another write may have marked the stream meanwhile
             return None
         if found and not adopt:
             raise WrongLedgerError(_difference(stream, found[0], identity, name))

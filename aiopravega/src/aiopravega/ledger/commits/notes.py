@@ -1,7 +1,7 @@
 """Notes about open transactions of an attempt, in the ledger's table: so that others can keep them open.
 
-A note says which transaction, how long a lease it was given and when. It is nobody's: whoever finds it due takes it by
-a conditional update, and renews the lease. Which ones are due, and when notes are made, is
+A note says which transaction, how long a lease it was given and when. It has no owner: a process that finds it due
+takes it by a conditional update, and renews the lease. Which ones are due, and when notes are made, is
 `aiopravega.ledger.commits.keeper`'s.
 """
 
@@ -35,7 +35,7 @@ class _Value(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class LeaseNote:
-    """A transaction that was given a lease of `lease` seconds at the time `held_at`, by the clock of whoever did it.
+    """A transaction with a lease of `lease` seconds, given at `held_at` by the clock of the process that renewed it.
 
     `version` is what a conditional update has to meet.
     """

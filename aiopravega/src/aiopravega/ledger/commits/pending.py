@@ -1,7 +1,7 @@
 """The pending writes of a stream, decided and not done: an index, so that nobody has to read all records for them.
 
 An entry is put before its record, and removed after the record is done. It only shows the way: one without a record is
-harmless, and a record without one is not lost, but found by whoever starts the write again, or by a look through the
+harmless, and a record without one is not lost, but found by a run that starts the write again, or by one that reads the
 whole ledger. Each attempt has an entry of its own, so that what is removed is never that of another one.
 """
 

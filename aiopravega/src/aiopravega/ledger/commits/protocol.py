@@ -1,9 +1,8 @@
 """The protocol of exactly-once writes: decide, commit, and finish or complete what another attempt left.
 
-Every attempt of a write has transactions of its own. `begin` looks what earlier attempts left, `commit` decides
-and commits, `abandon` gives up. A process may die between any two awaits here: whoever begins the same write
-again finds what to do in the ledger and in the states of the transactions. How events get into the transactions
-is not known here.
+Every attempt of a write has transactions of its own. `begin` finds what earlier attempts left, `commit` decides and
+commits, `abandon` gives up. A process may die between any two awaits here: the next run of the same write again finds
+what to do in the ledger and in the states of the transactions. How events get into the transactions is not known here.
 """
 
 import logging
@@ -37,19 +36,19 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# How long readers may have to wait for decided commits before a caller is told, in seconds.
+# How long readers may have to wait for decided commits before the caller gets an error, in seconds.
 DEFAULT_VISIBLE_WITHIN = 60.0
 DEFAULT_POLL = 0.05
-# How long a write is remembered, in seconds: whoever starts it again later writes it again.
+# How long a write is remembered, in seconds: a run that starts it later writes it again.
 DEFAULT_RETAIN = 30 * 24 * 3600.0
 
 
 class CommitProtocol:
     """Exactly-once commits over one ledger.
 
-    `visible_within` is how many seconds a commit waits until readers see the events; None: it does not wait.
-    `poll` is the pause between two looks meanwhile. `retain` is for how many seconds, at least, the ledger remembers a
-    write of this protocol that is done; None: for ever.
+    `visible_within` is how many seconds a commit waits until readers see the events; None: it does not wait. `poll` is
+    the pause between two checks meanwhile. `retain` is for how many seconds, at least, the ledger remembers a write of
+    this protocol that is done; None: forever.
     """
 
     def __init__(
@@ -70,14 +69,14 @@ class CommitProtocol:
     async def begin(
         self, sink: StreamName, write_id: str, attempt: UUID, generation: int = 1
     ) -> WriteJob | CommitRecord:
-        """Look what is known of a write: returns a job to continue with, or the record of a write that is done.
+        """Find what is known about a write: returns a job to continue with, or the record of a write that is done.
 
-        What an earlier attempt decided and did not finish is finished here. If some of it is lost for good, the job
-        is to write just that (`WriteJob.needs`).
+        A write that an earlier attempt decided is finished here. If some of it is lost forever, the job is to write
+        just that (`WriteJob.needs`).
 
         Raises:
             GenerationError: the generation cannot follow: the one before it is not done, or not known.
-            PartialCommitError: an earlier attempt was not finished, and nobody knows any more what is in the stream.
+            PartialCommitError: an earlier attempt was not finished, and it is not known any more what is in the stream.
             StreamNotFoundError: there is no such stream.
         """
         current = (await self._controller.first_segment(sink)).number
@@ -102,7 +101,7 @@ class CommitProtocol:
         if isinstance(result, CommitRecord):
             return result
         if len(result) == len(found.record.partitions):
-            logger.warning("%s: attempt %s lost its leases; nothing of it is visible", job, found.record.attempt)
+            logger.warning("%s: attempt %s lost its leases; none of its events is visible", job, found.record.attempt)
             return job
         logger.warning("%s is in the stream but for the partitions %s: this attempt completes it", job, listed(result))
         return replace(job, lost=result)
@@ -118,7 +117,7 @@ class CommitProtocol:
             job: as `begin` gave it.
             partitions: what the tasks have written.
             witnessed_at: the latest time at which the servers opened one of the transactions
-                (`Transaction.witnessed_at`). A write without such a witness is remembered for ever.
+                (`Transaction.witnessed_at`). A write without such a witness is remembered forever.
 
         Raises:
             WriteSupersededError: another attempt was first; these transactions are aborted.
@@ -164,13 +163,13 @@ class CommitProtocol:
         )
 
     async def finish(self, stored: StoredCommit) -> CommitRecord | None:
-        """Finish what an attempt has decided, for whoever comes first; harmless while the attempt does the same.
+        """Finish what an attempt has decided, for any process; harmless while the attempt does the same.
 
         Returns:
-            The record, done; or None: some of it is lost, so that only the job itself can write that anew.
+            The record, done; or None: some of it is lost, so only the job itself can write that again.
 
         Raises:
-            PartialCommitError: nobody knows any more what is in the stream.
+            PartialCommitError: it is not known any more what is in the stream.
             WriteSupersededError: another attempt has replaced the record meanwhile.
             PravegaTimeoutError: all is decided, but not visible in time.
         """
@@ -180,7 +179,7 @@ class CommitProtocol:
     async def finish_unfinished(self, sink: StreamName, within: float = FINISH_WITHIN) -> int:
         """Finish what drivers of any write to a stream have decided and left, as every write should before its own.
 
-        Of a write that cannot be finished, what is open is aborted if nothing of it is visible. It takes `within`
+        Of a write that cannot be finished, what is open is aborted if none of it is visible. It takes `within`
         seconds at most and never fails: what could not be finished is a warning, which names the write.
 
         Returns:
@@ -193,7 +192,7 @@ class CommitProtocol:
         current = (await self._controller.first_segment(job.sink)).number
         if current != job.incarnation:
             raise TransactionAbortedError(
-                f"{job}: the stream was deleted and made again while the job ran, so that nothing of it is committed. "
+                f"{job}: the stream was deleted and made again while the job ran, so none of it is committed. "
                 "Run it again: it writes to the new stream."
             )
 
@@ -208,7 +207,7 @@ class CommitProtocol:
             logger.warning("%s: its transactions are left to their leases: %s", job, error)
             return
         if found is not None and found.record.attempt == job.attempt:
-            logger.warning("%s is decided; whoever starts it again with this write id finishes it", job)
+            logger.warning("%s is decided; the next run with this write id finishes it", job)
             return
         await settle(self._controller, self._ledger, job.sink, job.attempt, transactions)
 

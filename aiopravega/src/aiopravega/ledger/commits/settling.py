@@ -1,4 +1,4 @@
-"""What is left to do when an attempt of a write is over: nothing of it may stay open, and old records may go.
+"""What is left to do when an attempt of a write is over: none of it may stay open, and old records may go.
 
 A failure here is no failure of the write: what is left open ends with its lease.
 """

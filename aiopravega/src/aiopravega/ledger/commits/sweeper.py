@@ -1,9 +1,9 @@
-"""Removing old records from a ledger, a few at a time, so that no commit has to look through all of it.
+"""Removing old records from a ledger, a few at a time, so that no commit has to read all of it.
 
-One write in eight looks at some records, from its own key on. Keys are hashes, so these differ each time, and all
-of them come in turn: five are looked at for each one that is added. A ledger so grows to little more than what is to
-be remembered, and what that costs does not depend on its size. Each record says how long it is to be remembered, and
-no write removes those of others sooner. Records that are not done are never removed.
+One write in eight reads some records, from its own key on. Keys are hashes, so these differ each time, and all of them
+come in turn: five are read for each one that is added. A ledger so grows to little more than what is to be remembered,
+and what that costs does not depend on its size. Each record says how long it is to be remembered, and no write removes
+those of others sooner. Records that are not done are never removed.
 """
 
 import logging
@@ -26,7 +26,7 @@ from aiopravega.tables import KeyValueTable, TableEntry
 
 logger = logging.getLogger(__name__)
 
-# One write in so many looks for old records, and at so many of them.
+# One write in so many reads so many records to find old ones.
 _ONE_IN: Final = 8
 _LOOKED_AT: Final = 40
 _AT_ONCE: Final = 8

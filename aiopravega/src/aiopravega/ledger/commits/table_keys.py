@@ -1,7 +1,7 @@
 """Which entries the table of a commit ledger has, by their keys. No I/O.
 
 Most are records of writes, whose keys are hashes. The others have keys of the same length that begin in ways of their
-own: one hash in 2**64 does so, or comes after them, so that a look at them does not pass over records.
+own: one hash in 2**64 does so, or comes after them, so no record lies among them.
 """
 
 from datetime import datetime
@@ -12,7 +12,7 @@ from aiopravega.ledger.commits.commit_record import KEY_LENGTH
 # Notes of open transactions (`aiopravega.ledger.commits.notes`), and of pending writes (`….pending`).
 NOTE_PREFIX: Final = b"\xffleases\xff"
 PENDING_PREFIX: Final = b"\xffpending\xff"
-# The entry that tells a ledger from all others.
+# The entry with the id of a ledger.
 IDENTITY_KEY: Final = b"\xffidentity\xff".ljust(KEY_LENGTH, b"\0")
 NOTES_FROM: Final = NOTE_PREFIX.ljust(KEY_LENGTH, b"\0")
 PENDING_FROM: Final = PENDING_PREFIX.ljust(KEY_LENGTH, b"\0")

@@ -61,7 +61,7 @@ class TransactionSet:
     async def wait_visible(self, limit: float, poll: float, among: Collection[int] | None = None) -> int:
         """Wait up to `limit` seconds until commits that were accepted are done; returns how many are not.
 
-        `poll` is the pause between two looks, in seconds.
+        `poll` is the pause between two checks, in seconds.
         """
         deadline = time.monotonic() + limit
         waiting = list(self._transactions if among is None else among)

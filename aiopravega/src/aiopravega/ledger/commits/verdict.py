@@ -12,8 +12,8 @@ _ABORTED = frozenset({TransactionState.ABORTING, TransactionState.ABORTED})
 _LISTED = 20
 _NOTHING_WRITTEN = "Nothing was written, because writing it again would double what is there."
 _DECIDE = (
-    "look at it with `pravega ledger verify`, and decide with `pravega ledger resolve`: accept what is there, or "
-    "remove it downstream and forget the record, so that the write can run anew."
+    "inspect it with `pravega ledger verify`, and decide with `pravega ledger resolve`: accept what is there, or "
+    "remove it downstream and forget the record, so that the write can run again."
 )
 
 
@@ -21,15 +21,15 @@ class Verdict(Enum):
     """Where a decided write stands."""
 
     WHOLE = auto()  # every transaction is committed, or can be
-    LOST = auto()  # some are aborted and none is committed: nothing of it is visible
+    LOST = auto()  # some are aborted and none is committed: none of its events is visible
     PARTIAL = auto()  # some are committed, and others never will be
-    FORGOTTEN = auto()  # of some nobody knows any more whether they were committed
+    FORGOTTEN = auto()  # it is not known any more whether some were committed
 
 
 def judge(states: Iterable[TransactionState]) -> Verdict:
     """Judge a write by the states of all its transactions; a write without transactions is whole.
 
-    Pravega forgets ended transactions after a day or two (UNKNOWN). Such a one may have been committed, so it
+    Pravega forgets ended transactions after a day or two (UNKNOWN). Such a transaction may have been committed, so it
     counts neither as lost nor as there.
     """
     found = set(states)
@@ -56,7 +56,7 @@ def lost(states: Mapping[int, TransactionState]) -> frozenset[int]:
 
 
 def describe_forgotten(record: CommitRecord, states: Mapping[int, TransactionState]) -> str:
-    """The message for a person who has to decide: what is in the stream, what is not, what nobody knows."""
+    """The message for a person who has to decide: what is in the stream, what is not, what is not known."""
     unknown = [partition for partition, state in states.items() if state is TransactionState.UNKNOWN]
     return (
         f"{_origin(record)} was not finished, and the controller no longer knows the transactions of the partitions "

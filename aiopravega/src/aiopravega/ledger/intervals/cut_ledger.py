@@ -2,10 +2,10 @@
 
 A consumer takes a stream range by range, one for each interval that its scheduler names. An interval that comes again
 finds its range. Intervals get ranges in one of two ways. In a *chain*, a new one starts where the last one ended: the
-record of the consumer's last range is put first and decides, and whoever comes next completes the interval's own
-record, so that a crash between the two puts loses nothing. Or ranges are *claimed*, each for itself, where something
-else says which they are, such as event times or a plan. Then an interval is done, or has failed, or is skipped by will,
-or gives its range back, to the next one of its chain. Schedulers are not known here.
+record of the consumer's last range is put first and decides, and the next caller completes the interval's own record,
+so that a crash between the two puts loses nothing. Or ranges are *claimed*, each for itself, where something else says
+which they are, such as event times or a plan. Then an interval is done, or has failed, or is skipped by will, or gives
+its range back, to the next one of its chain. Schedulers are not known here.
 """
 
 import contextlib
@@ -71,10 +71,10 @@ class CutLedger(CutEntries):
             number: its position among the consumer's intervals, at least; greater than that of `after` in any case.
             by: who records it.
             skipped: what lies between the last range and this one, if it is gone.
-            state: SKIPPED if nobody is to process it.
+            state: SKIPPED if it is not to be processed.
 
         Raises:
-            TableConflictError: the consumer took another range meanwhile: nothing is recorded. Look again.
+            TableConflictError: the consumer took another range meanwhile: nothing is recorded. Ask again.
             LedgerError: the range leaves a gap, or overlaps, and must not.
         """
         again = after is not None and after.interval == interval.name
@@ -142,7 +142,7 @@ class CutLedger(CutEntries):
 
         def change(found: CutRecord) -> CutRecord:
             if (found.start, found.end) != (record.start, record.end):
-                raise LedgerError(f"{record.identity} has got another range meanwhile: look again")
+                raise LedgerError(f"{record.identity} has got another range meanwhile: ask again")
             return found.changed(IntervalState.OPEN, by, None, **cuts, **skipped.fields)
 
         return await self._change(record.identity, change)
@@ -171,14 +171,14 @@ class CutLedger(CutEntries):
             if not record.is_waiting:
                 raise LedgerError(
                     f"{interval} cannot be done, because it is {record.state.value}, by {record.changed_by}: "
-                    f"{record.reason}. Reopen it first, if nobody else has processed its range"
+                    f"{record.reason}. Reopen it first, if no other job has processed its range"
                 )
             return record.changed(IntervalState.DONE, by)
 
         return await self._change(interval, change)
 
     async def fail(self, interval: Interval, reason: str, *, by: str | None = None) -> CutRecord:
-        """Record why an interval could not be processed; one that nobody waits for stays what it is.
+        """Record why an interval could not be processed; an interval that is not open keeps its state.
 
         Raises:
             LedgerError: the interval has no range.
@@ -190,7 +190,7 @@ class CutLedger(CutEntries):
         return await self._change(interval, change)
 
     async def skip(self, interval: Interval, reason: str, *, by: str | None = None) -> CutRecord:
-        """Record that nobody is to process an interval, and why.
+        """Record that an interval is not to be processed, and why.
 
         Raises:
             LedgerError: the interval has no range, or is done.
@@ -202,7 +202,7 @@ class CutLedger(CutEntries):
 
         Raises:
             LedgerError: the interval has no range, or is done, or is not the last one of a chain.
-            TableConflictError: somebody has taken a range after it meanwhile: it keeps its own. Look again.
+            TableConflictError: somebody has taken a range after it meanwhile: it keeps its own. Ask again.
         """
         last = await self._deciding(interval)
         if last is None or last.interval != interval.name:
@@ -248,7 +248,7 @@ class CutLedger(CutEntries):
         """
         found = await self.records(consumer, stream)
         if interval is None:
-            # The last range first: whoever reads meanwhile finds no chain, rather than one with holes.
+            # The last range first: a reader meanwhile finds no chain, rather than one with holes.
             keys = [Interval(consumer, stream, record.interval) for record in found]
             await self._table.remove_all([each.last_key for each in keys[:1]])
             await self._table.remove_all([each.key for each in keys])

@@ -26,8 +26,8 @@ _cut_of = lru_cache(maxsize=256)(StreamCut.from_text)
 class IntervalState(StrEnum):
     """What has become of an interval.
 
-    OPEN: somebody has its range and may be at work; DONE: its consumer says that it has been processed; FAILED: whoever
-    had it says that it has not, and why; SKIPPED: somebody has decided that nobody processes it; GIVEN_BACK: the next
+    OPEN: a run has its range and may be at work; DONE: its consumer reported that it has been processed; FAILED: its
+    run reported that it failed, and why; SKIPPED: somebody has decided that it is not processed; GIVEN_BACK: the next
     interval of the chain has its range.
     """
 

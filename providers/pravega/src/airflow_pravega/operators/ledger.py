@@ -18,8 +18,8 @@ class PravegaLedgerMaintenanceOperator(BaseOperator):
     Returns `{"ledger", "finished", "lost", "half_visible", "failed", "expired"}`: the names of writes that were
     finished now, of those of which nothing is in the stream, of those that are half visible, of those that could not be
     finished now, and the number of records that were removed. A task of which something failed is tried again. One that
-    finds a write half visible, after it has finished all others, fails for good: only the same write or a person can
-    mend that.
+    finds a write half visible, after it has finished all others, fails without another try: only the
+    same write or a person can mend that.
 
     Args:
         ledger: `scope/table` of the ledger, or the scope of one with the default name; by default that of the

@@ -35,10 +35,9 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
     Returns `{"path", "events", "rows", "bytes", "seconds", "digest"}`: the events read, the rows written, the bytes
     of the range in the stream (event headers included), and the digest of the files, or None.
 
-    The same range gives the same files, whoever reads it: the rows come in the order of segment and offset. A
-    transformation that shuffles (groups, joins) loses that order: name `sort_by` then. How the rows are divided into
-    files follows from Spark's cores where segments are split: for the same files on another cluster, give the option
-    `split_bytes`.
+    The same range gives the same files in every run: the rows come in the order of segment and offset. A transformation
+    that shuffles (groups, joins) loses that order: name `sort_by` then. How the rows are divided into files follows
+    from Spark's cores where segments are split: for the same files on another cluster, give the option `split_bytes`.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
@@ -176,7 +175,7 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
             `routing_key`; a function, or its dotted name.
         write_id: name of the write; by default made of DAG, task, map index and the run's partition key, logical date
             or id. Another id writes again. (templated)
-        rebuild: the generation of the write, for rows that are written anew on purpose: 2 after 1 is done, and so on;
+        rebuild: the generation of the write, for rows that are written again on purpose: 2 after 1 is done, and so on;
             a number or its text. (templated)
         commit_ledger: `scope/table` of the commit ledger; by default a table in the stream's scope. (templated)
         master: Spark's master; by default the connection's, or `local[*]`. (templated)
@@ -231,7 +230,7 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
                 stream = StreamName.parse(self.stream, client.config.scope)
                 find = partial(finished_write, client.asynchronous, stream, write_id, self.commit_ledger, generation)
                 write = partial(self._write, hook, client.config, stream, write_id, generation, context)
-                # A further try cannot be told from that of a task that was cleared while it ran: both compare.
+                # A further try looks like that of a task that was cleared while it ran: both compare.
                 done = write_once(stream, write_id, lambda: client.run(find()), write, retried=False)
         cuts = done.record.cuts
         result = {

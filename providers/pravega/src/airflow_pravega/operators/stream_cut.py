@@ -45,7 +45,7 @@ class PravegaStreamCutOperator(BaseOperator):
         self.pravega_conn_id = pravega_conn_id
 
     def execute(self, context: Context) -> dict[str, str]:
-        """Look the cuts up.
+        """Look up the cuts.
 
         Raises:
             AirflowFailException: the stream or a cut cannot work.

@@ -1,4 +1,4 @@
-"""What the table of a ledger has beside records: how it is told from them, and when it is too old to matter."""
+"""What the table of a ledger has beside records: how its keys differ, and when it is too old to matter."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -34,7 +34,7 @@ def test_records_are_told_from_everything_else_by_their_keys():
 
 
 def test_notes_and_pending_writes_lie_apart_and_the_pending_ones_come_last():
-    """A look at the notes from their first key on comes to the pending writes next, and to no record."""
+    """A read of the notes from their first key on comes to the pending writes next, and to no record."""
     assert IDENTITY_KEY < NOTES_FROM < PENDING_FROM
     assert not NOTE_PREFIX.startswith(PENDING_PREFIX)
     assert not PENDING_PREFIX.startswith(NOTE_PREFIX)

@@ -1,4 +1,4 @@
-"""An event loop that runs until everything waits for an answer. Whoever gives the answers is not known here."""
+"""An event loop that runs until everything waits for an answer. Who gives the answers is not known here."""
 
 import asyncio
 import heapq

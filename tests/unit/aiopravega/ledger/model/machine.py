@@ -1,6 +1,6 @@
 """Processes that run the real code, each on a loop of its own, and stop wherever they wait for a server's answer.
 
-A process has a clock, connections that lead to nobody, and a list of what it has asked. Whoever runs it decides when
+A process has a clock, connections that lead to nobody, and a list of what it has asked. The search decides when
 each question arrives, and whether its answer does.
 """
 
@@ -62,7 +62,7 @@ INSTANT: Final = frozenset(
 
 @dataclass
 class Question:
-    """What a process waits for; `name` tells it from all others of the process, in whatever order they come."""
+    """What a process waits for; `name` is unique in the process, in whatever order they come."""
 
     name: str
     about: str
@@ -158,7 +158,7 @@ class Process:
         return await question.future
 
     def hear(self, question: Question, answer: Any, spelled: object) -> None:
-        """Have an answer, or an error, come back; `spelled` tells it from all other answers."""
+        """Have an answer, or an error, come back; `spelled` is unique among all answers."""
         del self.questions[question.name]
         # Of questions that are asked at once, the order of the answers makes no difference to what comes next.
         self.heard ^= hash((question.name, spelled))

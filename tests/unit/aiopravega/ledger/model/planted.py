@@ -136,7 +136,7 @@ def _takes_prepared_for_done(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(CommitLedger, "lookup", lookup)
 
 
-def _writes_anew_what_is_prepared(patch: pytest.MonkeyPatch) -> None:
+def _writes_again_what_is_prepared(patch: pytest.MonkeyPatch) -> None:
     async def begin(self: CommitProtocol, sink: Any, write_id: str, attempt: Any) -> WriteJob | CommitRecord:
         current = (await self._controller.first_segment(sink)).number
         found = await self._ledger.lookup(sink, write_id)
@@ -211,7 +211,7 @@ PLANTED = [
     ),
     Planted("done is put before the commits", _is_done_before_it_commits, _TWO, "recovered"),
     Planted("prepared counts as done", _takes_prepared_for_done, _TWO, "recovered"),
-    Planted("what is prepared is written anew", _writes_anew_what_is_prepared, _TWO, "doubled"),
+    Planted("what is prepared is written again", _writes_again_what_is_prepared, _TWO, "doubled"),
     Planted(
         "a part is completed by other rows",
         _completes_without_comparing_rows,

@@ -2,9 +2,9 @@
 
 It is depth first, with the fewest faults first. A state is what the servers hold, what each process has heard, and what
 is still under way; the code is deterministic, so that a process that has heard the same is in the same state. To come
-back to a state, all processes are started anew and hear the same again.
+back to a state, all processes are started again and hear the same again.
 
-A process that dies needs no step of its own: it is one that is never heard of again, and every state is looked at as if
+A process that dies needs no step of its own: it is one that is never heard of again, and every state is checked as if
 everybody had died in it.
 """
 
@@ -28,7 +28,7 @@ class ViolationError(AssertionError):
 
 @dataclass
 class Counts:
-    """What a search has looked at."""
+    """What a search has visited."""
 
     states: int = 0
     schedules: int = 0
@@ -37,7 +37,7 @@ class Counts:
     ends: dict[str, int] = field(default_factory=dict)
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         return f"{self.states:,} states, {self.schedules:,} orders, {self.recoveries:,} recoveries; {self.ends}"
 
 
@@ -74,7 +74,7 @@ class Scenario:
         """Check what must be true in each state."""
 
     def recover(self, server: Server, late: list[Question]) -> None:
-        """Check that whoever comes after everybody has died completes the work; `late` messages may still arrive."""
+        """Check that a process that starts after all have died completes the work; `late` messages may still arrive."""
 
 
 class Run:
@@ -127,7 +127,7 @@ class Run:
     def _outcomes(self, process: Process, question: Question, may_fail: bool) -> Iterator[tuple[Step, int]]:
         yield ("deliver", process.name, question.name), 0
         if may_fail:
-            # Whoever asks much at once waits for all, and fails with the first failure: which one makes no difference.
+            # A process that asks much at once waits for all, and fails with the first failure: no matter which one.
             if question.changes or question.txn is None or question is process.first_question:
                 yield ("give up", process.name, question.name), 1
             if question.changes:
@@ -154,7 +154,7 @@ class Run:
                     self.late[f"{process_name}{name}"] = question
                 process.lose(question, again=kind == "lose")
 
-    def told(self, step: Step) -> str:
+    def described(self, step: Step) -> str:
         """A step in words; before it is taken."""
         if step[0] in ("event", "late"):
             return " ".join(step)
@@ -163,14 +163,14 @@ class Run:
 
 
 def spelled(answer: Any) -> object:
-    """What tells an answer from all others."""
+    """What is unique about an answer."""
     if isinstance(answer, Exception):
         return repr(answer)
     return answer if isinstance(answer, wire.Reply) else answer.SerializeToString()
 
 
 def search(scenario: Scenario) -> Counts:
-    """Look at every state of a scenario.
+    """Visit every state of a scenario.
 
     Raises:
         ViolationError: in one of them something is not as it must be.
@@ -242,7 +242,7 @@ def _story(scenario: Scenario, error: AssertionError, path: tuple[Step, ...]) ->
     run = Run(scenario)
     lines = []
     for step in getattr(error, "path", path):
-        lines.append(run.told(step))
+        lines.append(run.described(step))
         run.take(step)
     return "\n".join(lines)
 

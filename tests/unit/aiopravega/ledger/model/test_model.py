@@ -58,7 +58,7 @@ def _named(scenario: object) -> str:
 def test_nothing_is_lost_or_doubled_and_all_can_be_completed(scenario: Scenario):
     counts = search(scenario)
 
-    print(f"\n{scenario.name}: {counts.told}")
+    print(f"\n{scenario.name}: {counts.text}")
     assert counts.ends
 
 
@@ -68,7 +68,7 @@ def test_nothing_is_lost_or_doubled_and_all_can_be_completed(scenario: Scenario)
 def test_nor_is_it_in_a_larger_search(scenario: Scenario):
     counts = search(scenario)
 
-    print(f"\n{scenario.name}: {counts.told}")
+    print(f"\n{scenario.name}: {counts.text}")
     assert counts.ends
 
 
