@@ -5,7 +5,6 @@ from importlib.metadata import version
 from dagster_shared.libraries import DagsterLibraryRegistry
 
 from dagster_pravega.complete import complete_partitions_sensor
-from dagster_pravega.event_frames import spark_session
 from dagster_pravega.external import build_external_assets
 from dagster_pravega.gates import build_data_gate, build_schema_gate
 from dagster_pravega.io_manager import PravegaSparkIOManager
@@ -13,6 +12,7 @@ from dagster_pravega.maintenance import build_ledger_maintenance
 from dagster_pravega.ranges import RangeConfig
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.schema_registry import SchemaRegistryResource
+from dagster_pravega.sessions import spark_session
 from dagster_pravega.spec import pravega_stream_spec
 from dagster_pravega.stream_read import StreamRead
 

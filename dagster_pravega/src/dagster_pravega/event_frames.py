@@ -1,29 +1,12 @@
-"""DataFrames of assets as events, and the Spark session that makes them."""
+"""DataFrames of assets as events."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from aiopravega.jobs.spark_session import LOCAL, lasting_session
-
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-_NAME: Final = "dagster-pravega"
 _EVENT: Final = "event"
 _ROUTING_KEY: Final = "routing_key"
-
-
-def spark_session(master: str = LOCAL, conf: Mapping[str, str] | None = None) -> "SparkSession":
-    """The session of this process, which is made if there is none. It lives as long as the process.
-
-    Assets that need Spark before they have an input of it should take it from here: on this machine, it lets Spark's
-    workers use the Python of this process. `master` may be the URL of a Spark Connect server, `sc://host:port`, whose
-    Python has the data source then.
-
-    Raises:
-        ConfigurationError: Spark, or Pravega's data source for it, is not installed.
-    """
-    return lasting_session(_NAME, master, conf or {}, package=_NAME)
 
 
 def as_events(frame: "DataFrame") -> "DataFrame":

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dagster import ConfigurableIOManager, InputContext, OutputContext, ResourceDependency
+from dagster import ConfigurableIOManager, InitResourceContext, InputContext, OutputContext, ResourceDependency
 from pydantic import Field, PrivateAttr
 
 from aiopravega import StreamCutRange, StreamName
@@ -15,10 +15,11 @@ from aiopravega.jobs.spark_session import LOCAL
 from aiopravega.jobs.writes import finished_write, parse_generation, write_once
 from aiopravega.ledger import CutRecord
 from dagster_pravega.claims import keyed_partition
-from dagster_pravega.event_frames import as_events, spark_session
+from dagster_pravega.event_frames import as_events
 from dagster_pravega.measures import data_version, measures
 from dagster_pravega.ranges import RangeConfig, configured_range, range_of_metadata, written_range
 from dagster_pravega.resource import PravegaResource
+from dagster_pravega.sessions import release, spark_session, use
 from dagster_pravega.spec import stream_of
 from dagster_pravega.step_failures import failing_for_good
 from dagster_pravega.stream_read import StreamRead
@@ -61,7 +62,10 @@ class PravegaSparkIOManager(ConfigurableIOManager):
     """
 
     pravega: ResourceDependency[PravegaResource]
-    master: str = Field(default=LOCAL, description="Spark's master, if the process has no session yet")
+    master: str = Field(
+        default=LOCAL,
+        description="Spark's master, in `spark_session()` too, if the process has no session yet",
+    )
     spark_conf: dict[str, str] = Field(
         default={}, description="settings of a new Spark session; not for credentials, which its pages would show"
     )
@@ -81,6 +85,16 @@ class PravegaSparkIOManager(ConfigurableIOManager):
     def output_config_schema(cls) -> type[WriteConfig]:
         """What the run config of an output can say."""
         return WriteConfig
+
+    def setup_for_execution(self, context: InitResourceContext) -> None:
+        """Let assets that call `spark_session` before they have an input have this manager's settings."""
+        del context
+        use(self.master, self.spark_conf)
+
+    def teardown_after_execution(self, context: InitResourceContext) -> None:
+        """The end of the run, or of its step in this process."""
+        del context
+        release(self.master, self.spark_conf)
 
     def load_input(self, context: InputContext) -> "DataFrame | StreamRead":
         """The range of the upstream stream that the input asks for.

@@ -1,6 +1,6 @@
 """A Spark session for a job: the one that runs in this process, or a new one; on this machine, a cluster, or a server.
 
-Spark is imported only here and in `spark_frames`, when a job needs it.
+Spark is imported only here, in `spark_frames` and in `dead_spark`, when a job needs it.
 """
 
 import logging
@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 
 LOCAL: Final = "local[*]"
 _CONNECT: Final = "sc://"
+_MASTER: Final = "spark.master"
 # Set by PySpark while it talks Spark Connect, and left behind: all of this process would continue to talk it.
 _CONNECT_MODE: Final = "SPARK_CONNECT_MODE_ENABLED"
 
@@ -39,7 +40,7 @@ def lasting_session(name: str, master: str, conf: Mapping[str, str], *, package:
     Raises:
         ConfigurationError: Spark, or Pravega's data source for it, is not installed.
     """
-    return _running(master, package) or _new(name, master, conf)
+    return _running(master, conf, package) or _new(name, master, conf)
 
 
 @contextmanager
@@ -48,7 +49,7 @@ def session_for_block(name: str, master: str, conf: Mapping[str, str], *, packag
 
     The arguments and errors are those of `lasting_session`.
     """
-    running = _running(master, package)
+    running = _running(master, conf, package)
     if running is not None:
         yield running
         return
@@ -81,8 +82,8 @@ def interruptible(spark: "SparkSession", name: str) -> Iterator[Callable[[], obj
         spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # None clears it
 
 
-def _running(master: str, package: str) -> "SparkSession | None":
-    """The session of this process, if it has one, and Spark is installed as `master` needs it."""
+def _running(master: str, conf: Mapping[str, str], package: str) -> "SparkSession | None":
+    """The session of this process, if it has one that lives, and Spark is installed as `master` needs it."""
     connect = master.startswith(_CONNECT)
     needed = ("pyspark", "grpc_status", "zstandard") if connect else ("pyspark", "pyspark_pravega")
     missing = [module for module in needed if find_spec(module) is None]
@@ -95,6 +96,10 @@ def _running(master: str, package: str) -> "SparkSession | None":
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
+    if not connect:
+        from aiopravega.jobs.dead_spark import forget_dead_spark
+
+        forget_dead_spark()
     running = SparkSession.getActiveSession()
     if running is None:
         # Another thread may have made it: it would count as new here, and be stopped while it is in use.
@@ -104,8 +109,17 @@ def _running(master: str, package: str) -> "SparkSession | None":
             return None
         # Makes it this thread's session, without which Spark finds no data sources in Python.
         running.createDataFrame([], "id long")
-    logger.info("Using the Spark session of this process; master %s and its settings are not used", master)
+    others = _differences(running, master, conf)
+    if others:
+        logger.warning("The Spark session of this process is used as it is, without %s", "; ".join(others))
     return running
+
+
+def _differences(running: "SparkSession", master: str, conf: Mapping[str, str]) -> list[str]:
+    """The settings that a running session does not have, in words. A server of Spark Connect reports no master."""
+    wanted = {**conf} if master.startswith(_CONNECT) else {_MASTER: master, **conf}
+    found = {name: running.conf.get(name, None) for name in wanted}
+    return [f"{name}={wanted[name]} (it has {found[name]})" for name in wanted if found[name] != wanted[name]]
 
 
 def _new(name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":

@@ -1,0 +1,29 @@
+"""A Spark whose JVM has died: PySpark keeps it as the one of this process, and every later job would fail with it."""
+
+import logging
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j has no types
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+logger = logging.getLogger(__name__)
+
+
+def forget_dead_spark() -> None:
+    """Make room for a new session if the JVM of this process's Spark has died."""
+    context = SparkContext._active_spark_context  # noqa: SLF001 - PySpark has no call for it
+    if context is None or _is_alive(context):
+        return
+    logger.warning("The JVM of this process's Spark has died: Spark is started again")
+    SparkContext._active_spark_context = None  # noqa: SLF001 - PySpark has no call for it
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - PySpark has no call for it
+    SparkSession._instantiatedSession = None  # noqa: SLF001 - PySpark has no call for it
+    SparkSession._activeSession = None  # noqa: SLF001 - PySpark has no call for it
+
+
+def _is_alive(context: SparkContext) -> bool:
+    try:
+        context.defaultMinPartitions  # noqa: B018 - it asks the JVM
+    except (Py4JError, OSError):
+        return False
+    return True

@@ -1,0 +1,49 @@
+"""The Spark session of an asset: the IO manager's, and a new one if the JVM has died."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aiopravega.errors import ConfigurationError
+from dagster_pravega import spark_session
+from dagster_pravega.sessions import release, use
+
+_JOB = Path(__file__).with_name("session_job.py")
+
+
+def test_an_asset_without_an_input_has_the_managers_session_and_a_new_one_after_its_jvm_died(
+    pravega_config, make_stream, contents
+):
+    stream = make_stream()
+
+    done = subprocess.run(
+        [sys.executable, _JOB, pravega_config.controller_uri, str(stream)], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("settings local[1] 7") == 2
+    assert "The JVM of this process's Spark has died" in done.stderr
+    assert contents(stream) == ["0", "1", "2"]
+
+
+def test_managers_of_a_run_with_different_settings_are_refused_where_neither_is_named():
+    use("local[1]", {})
+    use("local[2]", {"spark.ui.enabled": "false"})
+    try:
+        with pytest.raises(ConfigurationError, match=r"local\[1\].*local\[2\].*Give them the same"):
+            spark_session()
+        assert spark_session("local[2]", {}) is not None
+    finally:
+        release("local[1]", {})
+        release("local[2]", {"spark.ui.enabled": "false"})
+
+
+def test_settings_that_the_running_session_does_not_have_are_a_warning_that_names_them(spark, caplog):
+    session = spark_session("spark://elsewhere:7077", {"spark.sql.shuffle.partitions": "7777"})
+
+    assert session is not None
+    master = spark.conf.get("spark.master")
+    assert f"without spark.master=spark://elsewhere:7077 (it has {master})" in caplog.text
+    assert "spark.sql.shuffle.partitions=7777" in caplog.text
