@@ -123,11 +123,12 @@ class Api:
         fields = {"dag_run_id": run_id, "task_ids": [task_id], "dry_run": False, "only_failed": False}
         self.request("POST", f"dags/{dag_id}/clearTaskInstances", json=fields)
 
-    def log(self, dag_id: str, run_id: str, task_id: str, try_number: int = 1) -> str:
-        """What a try of a task has logged, on workers and on the triggerer."""
-        path = f"dags/{dag_id}/dagRuns/{quote(run_id)}/taskInstances/{task_id}/logs/{try_number}"
-        lines = self.request("GET", path, params={"full_content": True})["content"]
-        return "\n".join(map(str, lines))
+    def log(self, dag_id: str, run_id: str, task_id: str) -> str:
+        """What all tries of a task have logged, on workers and on the triggerer."""
+        path = f"dags/{dag_id}/dagRuns/{quote(run_id)}/taskInstances/{task_id}/logs"
+        tries = range(1, self.task(dag_id, run_id, task_id)["try_number"] + 1)
+        answers = [self.request("GET", f"{path}/{number}", params={"full_content": True}) for number in tries]
+        return "\n".join(str(line) for answer in answers for line in answer["content"])
 
     def result(self, dag_id: str, run_id: str, task_id: str) -> Any:
         """What a task has returned."""

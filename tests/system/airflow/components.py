@@ -70,6 +70,10 @@ class Components:
             "AIRFLOW__CORE__DAGBAG_IMPORT_TIMEOUT": "120",
             "AIRFLOW__DAG_PROCESSOR__PARSING_PROCESSES": "1",
             "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # the files do not change
+            # A task that finds no API server, because it was killed, or a slow one, waits for it.
+            "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
+            "AIRFLOW__WORKERS__EXECUTION_API_RETRIES": "120",
+            "AIRFLOW__WORKERS__EXECUTION_API_RETRY_WAIT_MAX": "5",
             # What a killed component has left is found soon.
             "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "15",
             "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "120",

@@ -15,7 +15,7 @@ NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 def rides(dag_id: str, **arguments: Any) -> DAG:
     with DAG(dag_id, **arguments) as dag:
         wait = PravegaStreamCutSensor(
-            task_id="wait", stream=RIDES, consumer="rides", deferrable=True, poll_interval=1.0
+            task_id="wait", stream=RIDES, consumer="rides", deferrable=True, poll_interval=1.0, retries=3, retry_delay=1
         )
         read(wait.output)
     return dag
