@@ -41,6 +41,8 @@ IN_THE_FIRST_BATCH: tuple[At, ...] = (
 )
 # Where one task of a write continues for long, while others have ended.
 STRAGGLING: tuple[At, ...] = (("flush", "before", 2), ("flush", "before", 3))
+# The same in the second micro-batch of a query: a job starts further queries when the first one has written a batch.
+STRAGGLING_IN_A_BATCH: tuple[At, ...] = (("flush", "before", 5), ("flush", "before", 6))
 QUERY = Case("", "", "before", streaming=True)
 # What the server with short leases takes.
 SHORT = Case("", "", "before", options={"transaction_timeout_ms": "15000"})

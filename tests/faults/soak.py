@@ -34,6 +34,7 @@ from tests.faults.rounds import (
     OPENING,
     SENDING,
     STRAGGLING,
+    STRAGGLING_IN_A_BATCH,
     At,
 )
 from tests.faults.rows import Rows
@@ -79,7 +80,7 @@ _ACTIONS = {
     "Python workers killed": _Action(faults.worker_killed),
     "executors killed": _Action(faults.executor_killed, _TASK, IN_A_BATCH[:3]),
     "worker killed after its task": _Action(
-        partial(faults.idle_workers_killed, seconds=_STRAGGLER_SECONDS), STRAGGLING, STRAGGLING
+        partial(faults.idle_workers_killed, seconds=_STRAGGLER_SECONDS), STRAGGLING, STRAGGLING_IN_A_BATCH
     ),
     "zombie": _Action(faults.zombie),
     "connections cut": _Action(faults.connections_cut),
