@@ -132,8 +132,25 @@ class PravegaClient(RangeCalls, TimeCalls, LedgerCalls):
             return False
         return await self.controller.delete_stream(name)
 
+    async def check_cut(self, cut: StreamCut) -> StreamCut:
+        """A cut with the real offsets of ends of segments, checked: Pravega itself takes any, and truncates there.
+
+        Whether it lies between events is read from the stream: up to 16 MiB a segment, unless it is the head or tail.
+
+        Raises:
+            InvalidStreamCutError: it does not fit the stream's segments, or lies inside an event.
+            InvalidRangeError: it lies beyond the tail.
+            StreamTruncatedError: it lies before the head.
+            StreamNotFoundError: there is no such stream.
+        """
+        if cut.stream is None:
+            raise ConfigurationError("cannot check an unbounded StreamCut: it names no stream")
+        located = await self._given_cuts.located(cut.stream, cut)
+        await self._given_cuts.check_between_events(located)
+        return located
+
     async def truncate_stream(self, cut: StreamCut) -> None:
-        """Remove all events before a cut forever."""
+        """Remove all events before a cut forever; `check_cut` checks one that somebody gave."""
         if cut.stream is None:
             raise ConfigurationError("cannot truncate at an unbounded StreamCut")
         await self.controller.truncate_stream(cut.stream, cut.positions)

@@ -5,6 +5,7 @@ import logging
 from functools import partial
 
 import pytest
+from airflow.sdk import DAG
 
 from aiopravega import StreamCut, StreamCutRange
 from airflow_pravega.operators.spark import PravegaSparkReadOperator, PravegaSparkWriteOperator
@@ -121,10 +122,32 @@ def test_the_sensor_does_not_wait_for_a_stream_that_is_sealed(fails_for_good, cl
     ],
     ids=["sensor", "cuts", "read"],
 )
-@pytest.mark.parametrize("name", ["{scope}/missing", "missing-scope/stream", "no-scope", "bad name/stream"])
+@pytest.mark.parametrize("name", ["{scope}/missing", "missing-scope/stream", "no-scope", "{{{{ 'bad name' }}}}/stream"])
 def test_a_stream_that_is_not_there_is_named(fails_for_good, scope, make, name):
     said = fails_for_good(partial(make, stream=name.format(scope=scope)))
     assert name.format(scope=scope) in said or "'bad name' is not a scope name" in said
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        PravegaStreamCutOperator,
+        PravegaCreateStreamOperator,
+        partial(PravegaSparkReadOperator, stream_cuts=WHOLE, output_path="/nowhere"),
+        partial(PravegaSparkWriteOperator, source="/nowhere"),
+    ],
+    ids=["cuts", "create", "read", "write"],
+)
+def test_a_name_that_pravega_refuses_is_found_before_anything_is_reached(fails_for_good, nobody, make):
+    said = fails_for_good(partial(make, stream="scope/{{ 'a_b' }}", pravega_conn_id=nobody))
+    assert "'a_b' is not a stream name" in said
+
+
+def test_a_mapped_task_with_a_name_that_pravega_refuses_is_not_tried_again(run, scope):
+    with DAG(f"dag-{scope}", schedule=None) as dag:
+        PravegaStreamCutOperator.partial(task_id="cuts", retries=1, retry_delay=0).expand(stream=[f"{scope}/a_b"])
+    done = run(dag)
+    assert (done.state("cuts"), done.tries("cuts")) == ("failed", 1)
 
 
 @pytest.mark.parametrize(

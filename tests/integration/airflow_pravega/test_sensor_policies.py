@@ -129,6 +129,17 @@ def test_two_tasks_of_a_consumer_share_its_chain(run, stream, write, read, finis
     assert read(run_of("two")) == [b"b"]
 
 
+def test_two_deployments_with_the_same_dag_share_no_chain(run_task, stream, write, read, finish, monkeypatch):
+    sensor = partial(PravegaStreamCutSensor, stream=str(stream))
+    write(b"a")
+    for deployment in ("production", "staging"):
+        monkeypatch.setenv("AIRFLOW__PRAVEGA__DEPLOYMENT", deployment)
+        found = run_task(sensor, FIRST).result()
+        assert found["consumer"].startswith(f"{deployment}/dag-")
+        assert read(found) == [b"a"]
+        finish(found)
+
+
 def test_a_first_run_can_start_at_the_tail(run_task, stream, write, read, finish, meanwhile):
     write(b"old")
 
@@ -182,8 +193,9 @@ def test_a_connection_that_is_not_there_fails_at_once(run_task, stream, shown):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"on_open": "ignore"}, "on_open is 'ignore', but must be one of 'wait', 'take_over', 'skip'"),
-        ({"on_truncated": "ignore"}, "on_truncated is 'ignore', but must be one of 'fail', 'skip'"),
+        ({"on_open": "{{ 'ignore' }}"}, "on_open is 'ignore', but must be one of 'wait', 'take_over', 'skip'"),
+        ({"on_truncated": "{{ 'ignore' }}"}, "on_truncated is 'ignore', but must be one of 'fail', 'skip'"),
+        ({"consumer": "{{ none }}"}, "consumer is 'None', which is no name"),
         ({"since": "latest", "record": False}, "needs the records of earlier runs"),
     ],
 )

@@ -2,9 +2,11 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 from airflow.sdk import Context
 
-from airflow_pravega.identity import consumer_name, interval_name, write_name
+from aiopravega.errors import ConfigurationError
+from airflow_pravega.identity import chain_name, consumer_name, interval_name, write_name
 
 
 def context(map_index: int | None = -1, try_number: int = 1, **run: Any) -> Context:
@@ -29,3 +31,38 @@ def test_mapped_tasks_have_names_of_their_own():
 def test_a_partition_goes_before_the_date_and_a_run_without_both_has_its_id():
     assert interval_name(context(partition_key="2026-01")) == "partition 2026-01"
     assert interval_name(context(logical_date=None)) == "run 1"
+
+
+def test_a_chain_of_ranges_is_the_task_s_or_has_a_name():
+    assert chain_name(context(), None) == "dag/group.task"
+    assert chain_name(context(), "shop/orders") == "shop/orders"
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [(None, "prod/dag/group.task"), ("shop/orders", "prod/shop/orders"), ("prod/shop/orders", "prod/shop/orders")],
+)
+def test_the_deployment_s_name_comes_before_that_of_the_chain_once(monkeypatch, given, name):
+    monkeypatch.setenv("AIRFLOW__PRAVEGA__DEPLOYMENT", "prod")
+    assert chain_name(context(), given) == name
+
+
+def test_two_deployments_share_no_chain_but_a_write(monkeypatch):
+    monkeypatch.setenv("AIRFLOW__PRAVEGA__DEPLOYMENT", "prod")
+    chain, write = chain_name(context(), None), write_name(context())
+    monkeypatch.setenv("AIRFLOW__PRAVEGA__DEPLOYMENT", "staging")
+    assert chain_name(context(), None) != chain
+    assert write_name(context()) == write
+
+
+@pytest.mark.parametrize("wrong", ["prod/eu", "prod eu", "x" * 101])
+def test_a_deployment_s_name_that_could_be_mistaken_is_refused(monkeypatch, wrong):
+    monkeypatch.setenv("AIRFLOW__PRAVEGA__DEPLOYMENT", wrong)
+    with pytest.raises(ConfigurationError, match="deployment is .*letters, digits"):
+        chain_name(context(), None)
+
+
+@pytest.mark.parametrize("wrong", ["", " ", "None"])
+def test_a_template_that_gives_no_consumer_is_refused(wrong):
+    with pytest.raises(ConfigurationError, match="consumer is .* which is no name"):
+        chain_name(context(), wrong)

@@ -13,6 +13,16 @@ def test_it_can_be_made_again_from_what_it_serializes():
     assert resolve_name(name)(**arguments).serialize() == trigger.serialize()
 
 
+def test_it_keeps_its_further_conditions():
+    trigger = PravegaStreamCutTrigger(
+        "examples/flights", "cut", 100, 2.5, "pravega_default", quiet_for=60.0, sealed=True
+    )
+    name, arguments = json.loads(json.dumps(trigger.serialize()))
+    again = resolve_name(name)(**arguments)
+    assert (again.quiet_for, again.sealed) == (60.0, True)
+    assert again.serialize() == trigger.serialize()
+
+
 def test_it_carries_the_id_of_the_connection_and_nothing_else_of_it(monkeypatch):
     monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_SECRET", "pravega://ada:s3cret@pravega:9090")
     trigger = PravegaStreamCutTrigger("examples/flights", "cut", 100, 2.5, "pravega_secret")

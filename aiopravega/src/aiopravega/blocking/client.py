@@ -71,6 +71,7 @@ class PravegaClient(OpenFace[aio.PravegaClient]):
     is_sealed = waits(aio.PravegaClient.is_sealed)
     seal_stream = waits(aio.PravegaClient.seal_stream)
     delete_stream = waits(aio.PravegaClient.delete_stream)
+    check_cut = waits(aio.PravegaClient.check_cut)
     truncate_stream = waits(aio.PravegaClient.truncate_stream)
     scale_stream = waits(aio.PravegaClient.scale_stream)
 

@@ -14,6 +14,7 @@ from aiopravega import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig
+from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.task_failures import failing_for_good
 
@@ -58,6 +59,7 @@ class GateOperator(BaseOperator, BranchMixIn):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        check_stream(stream)
         self.stream = stream
         self.on_violation = on_violation
         self.pravega_conn_id = pravega_conn_id

@@ -3,7 +3,18 @@
 The try number is never part of a name: a second try has to be recognised as the same work.
 """
 
+import re
+from typing import Final
+
 from airflow.sdk import Context
+from airflow.sdk.configuration import conf
+
+from aiopravega.errors import ConfigurationError
+
+# No slash: it separates the deployment from the consumer.
+_DEPLOYMENT: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
+# What a template gives for a parameter that has no value.
+_NO_NAMES: Final = ("", "None")
 
 
 def consumer_name(context: Context) -> str:
@@ -11,6 +22,31 @@ def consumer_name(context: Context) -> str:
     ti = context["ti"]
     mapped = ti.map_index is not None and ti.map_index >= 0
     return f"{ti.dag_id}/{ti.task_id}" + (f"/{ti.map_index}" if mapped else "")
+
+
+def chain_name(context: Context, given: str | None) -> str:
+    """The name of the task's chain of ranges in the cut ledger: `given`, or that of the task.
+
+    Before it comes the name of this deployment, if the configuration has one (`[pravega] deployment`), so that two
+    deployments with the same DAGs have chains of their own. A given name that begins with it already stays as it is.
+
+    Raises:
+        ConfigurationError: there is no name, or the deployment's cannot be one.
+    """
+    deployment = conf.get("pravega", "deployment", fallback="") or ""
+    if given is not None and given.strip() in _NO_NAMES:
+        raise ConfigurationError(f"consumer is {given!r}, which is no name: leave it out, or give one")
+    if not deployment:
+        return given or consumer_name(context)
+    if not _DEPLOYMENT.fullmatch(deployment):
+        raise ConfigurationError(
+            f"[pravega] deployment is {deployment!r} in Airflow's configuration: use up to 100 letters, digits, '.', "
+            "'_' and '-'"
+        )
+    prefix = f"{deployment}/"
+    if given is None:
+        return f"{prefix}{consumer_name(context)}"
+    return given if given.startswith(prefix) else f"{prefix}{given}"
 
 
 def interval_name(context: Context) -> str:

@@ -26,6 +26,11 @@ def to_xcom(record: CutRecord) -> dict[str, str]:
     return found
 
 
+def shown(cuts: StreamCutRange | None) -> str:
+    """A range in a line of a log."""
+    return "between cuts that are not known" if cuts is None else f"from {cuts.start} to {cuts.end}"
+
+
 def finish(
     client: PravegaClient, stream: StreamName, cuts: Mapping[str, Any], processed: StreamCutRange, by: str
 ) -> None:

@@ -96,10 +96,32 @@ def get_provider_info() -> dict[str, Any]:
                 },
             }
         ],
+        "config": {
+            "pravega": {
+                "description": "Settings of the Pravega provider",
+                "options": {
+                    "deployment": {
+                        "description": (
+                            "Name of this Airflow deployment, which comes before the consumers of its sensors and "
+                            "backfills: two deployments with the same DAGs then have ranges of their own. Without, "
+                            "consumers are named as they are given."
+                        ),
+                        "version_added": None,
+                        "type": "string",
+                        "example": "production",
+                        "default": "",
+                    }
+                },
+            }
+        },
         "asset-uris": [{"schemes": ["pravega"], "handler": "airflow_pravega.assets.sanitize_uri"}],
         "hooks": _modules("hooks.pravega"),
         "operators": _modules(
+            "operators.scope",
             "operators.stream",
+            "operators.stream_tags",
+            "operators.subscriber",
+            "operators.events",
             "operators.stream_cut",
             "operators.backfill",
             "operators.spark",

@@ -1,9 +1,7 @@
 """The checksum of rows depends on the rows only, and differs for other rows."""
 
-import struct
 from itertools import combinations
 
-import mmh3
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -13,20 +11,12 @@ from hypothesis import strategies as st
 
 from aiopravega import wire
 from aiopravega.ledger import Fingerprint
-from aiopravega.routing import key_position
+from aiopravega.ledger.commits.fingerprint import event_hash
 from pyspark_pravega.write.lanes import positions_of
 from pyspark_pravega.write.row_hashes import RowTally, row_hashes
 
 Row = tuple[bytes, str | None]
 ROWS = st.lists(st.tuples(st.binary(max_size=300), st.none() | st.text(max_size=3)), max_size=30)
-
-
-def hash_of(event: bytes, key: str | None) -> int:
-    """The same rule, row by row."""
-    first, second = struct.unpack("<QQ", mmh3.mmh3_x64_128_digest(event))
-    position = 2**64 - 1 if key is None else struct.unpack("<Q", struct.pack("<d", key_position(key)))[0]
-    product: int = (first ^ position) * (second | 1) % 2**64
-    return product
 
 
 def positions(rows: list[Row]) -> npt.NDArray[np.float64]:
@@ -47,13 +37,13 @@ def tally(*batches: list[Row]) -> RowTally:
 @given(ROWS)
 @example([])
 def test_whole_arrays_are_hashed_like_single_rows(rows: list[Row]) -> None:
-    assert row_hashes(events(rows), positions(rows)).tolist() == [hash_of(*row) for row in rows]
+    assert row_hashes(events(rows), positions(rows)).tolist() == [event_hash(*row) for row in rows]
 
 
 def test_many_large_events_are_hashed_like_single_ones() -> None:
     rows: list[Row] = [(bytes([number % 256]) * 40_000, str(number % 5)) for number in range(20)]
 
-    assert row_hashes(events(rows), positions(rows)).tolist() == [hash_of(*row) for row in rows]
+    assert row_hashes(events(rows), positions(rows)).tolist() == [event_hash(*row) for row in rows]
 
 
 def test_hashes_stay_what_they_are_because_ledgers_keep_them() -> None:
@@ -74,7 +64,7 @@ def test_a_fingerprint_has_number_and_bytes_of_the_frames(rows: list[Row]) -> No
 
     assert found.events == len(rows)
     assert found.bytes == sum(len(event) + wire.EVENT_HEADER for event, _ in rows)
-    assert found.hashes == sum(hash_of(*row) for row in rows) % 2**64
+    assert found.hashes == sum(event_hash(*row) for row in rows) % 2**64
 
 
 @given(ROWS, st.randoms(), st.integers(0, 30))
@@ -91,7 +81,7 @@ def test_a_fingerprint_depends_neither_on_order_nor_on_batches_nor_on_partitions
 def test_a_slice_is_hashed_like_its_rows(rows: list[Row], border: int) -> None:
     hashes = row_hashes(events(rows).slice(border), positions(rows)[border:])
 
-    assert hashes.tolist() == [hash_of(*row) for row in rows[border:]]
+    assert hashes.tolist() == [event_hash(*row) for row in rows[border:]]
 
 
 def test_rows_without_keys_are_the_same_with_and_without_a_column_of_keys() -> None:

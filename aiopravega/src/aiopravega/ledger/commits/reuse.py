@@ -51,4 +51,4 @@ def _difference(record: CommitRecord, rows: Fingerprint) -> str:
 
 def _origin(record: CommitRecord) -> str:
     by = f" by {record.by}" if record.by else ""
-    return f"written at {record.prepared_at:%Y-%m-%d %H:%M:%S %Z}{by} (attempt {record.attempt})"
+    return f"written at {record.prepared_at.isoformat(timespec='seconds')}{by} (attempt {record.attempt})"

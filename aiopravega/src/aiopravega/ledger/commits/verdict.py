@@ -88,4 +88,4 @@ def listed(partitions: Iterable[int]) -> str:
 
 
 def _origin(record: CommitRecord) -> str:
-    return f"{record.name} (attempt {record.attempt}, prepared at {record.prepared_at:%Y-%m-%d %H:%M:%S %Z})"
+    return f"{record.name} (attempt {record.attempt}, prepared at {record.prepared_at.isoformat(timespec='seconds')})"

@@ -12,8 +12,9 @@ from aiopravega.intervals.backfill import BackfillPlan, record_plan
 from aiopravega.intervals.planning import plan_parts, plan_times
 from aiopravega.intervals.steps import Step
 from aiopravega.loop import LoopThread
+from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import consumer_name, interval_name
+from airflow_pravega.identity import chain_name, write_name
 from airflow_pravega.intervals import to_xcom
 from airflow_pravega.task_failures import failing_for_good
 from airflow_pravega.templated_values import EARLIEST, LATEST, optional_number, position_of, time_of
@@ -78,6 +79,7 @@ class PravegaBackfillPlanOperator(BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        check_stream(stream)
         self.stream = stream
         self.start = start
         self.end = end
@@ -100,7 +102,7 @@ class PravegaBackfillPlanOperator(BaseOperator):
             PravegaError: the cluster cannot be reached.
         """
         with failing_for_good():
-            consumer = self.consumer or f"airflow/{consumer_name(context)}/{interval_name(context)}"
+            consumer = chain_name(context, write_name(context) if self.consumer is None else self.consumer)
             return LoopThread.shared().run(self._plan(PravegaHook(self.pravega_conn_id).get_config(), consumer))
 
     async def _plan(self, config: PravegaConfig, consumer: str) -> list[dict[str, str]]:

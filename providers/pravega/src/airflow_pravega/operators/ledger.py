@@ -61,5 +61,6 @@ class PravegaLedgerMaintenanceOperator(BaseOperator):
         return report.to_json()
 
     async def _maintain(self, config: PravegaConfig) -> LedgerReport:
+        named = named_ledger(self.ledger, config)
         async with PravegaClient(config) as client:
-            return await maintain_ledger(client, *named_ledger(self.ledger, config), expire=self.expire)
+            return await maintain_ledger(client, *named, expire=self.expire)

@@ -12,6 +12,7 @@ from aiopravega.gates.candidates import from_class
 from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaRegistry
 from aiopravega.schema.open import POLICY, SchemaReport
+from airflow_pravega.early_checks import check_stream
 from airflow_pravega.gating import FAIL, GateOperator
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.task_failures import failing_for_good
@@ -87,10 +88,11 @@ class PravegaSchemaGateOperator(GateOperator):
 
     async def check(self, config: PravegaConfig, registry: RegistryConfig) -> SchemaReport:
         """Compare the candidate, and register it if that is wanted."""
+        stream = StreamName.parse(self.stream, config.scope)
         async with SchemaRegistry(registry) as client:
             return await check_candidate(
                 client,
-                StreamName.parse(self.stream, config.scope),
+                stream,
                 self.candidate,
                 type_name=self.type_name,
                 schema_format=_format(self.schema_format),
@@ -150,6 +152,7 @@ class PravegaRegisterSchemaOperator(BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        check_stream(stream)
         self.stream = stream
         self.candidate = _not_a_class(candidate)
         self.type_name = type_name
@@ -176,10 +179,11 @@ class PravegaRegisterSchemaOperator(BaseOperator):
         return report.to_json()
 
     async def _register(self, config: PravegaConfig, registry: RegistryConfig) -> SchemaReport:
+        stream = StreamName.parse(self.stream, config.scope)
         async with SchemaRegistry(registry) as client:
             report = await check_candidate(
                 client,
-                StreamName.parse(self.stream, config.scope),
+                stream,
                 self.candidate,
                 type_name=self.type_name,
                 schema_format=_format(self.schema_format),

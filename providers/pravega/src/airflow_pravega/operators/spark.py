@@ -18,9 +18,10 @@ from aiopravega.jobs.retries import unsplit_if_need_be
 from aiopravega.jobs.spark_frames import count_of, counted, load_range, save_events
 from aiopravega.jobs.spark_options import LEDGER_OPTION, TIME_OPTION, interval_options
 from aiopravega.jobs.writes import finished_write, parse_generation, write_once
+from aiopravega.ledger import ledger_name
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
-from airflow_pravega.intervals import failures_recorded, finish
+from airflow_pravega.intervals import failures_recorded, finish, shown
 from airflow_pravega.spark.digest import digest_of_files
 from airflow_pravega.spark.operator import PravegaSparkOperator
 from airflow_pravega.task_failures import failing_for_good
@@ -97,21 +98,19 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
             PravegaError: the cluster cannot be reached.
         """
         hook = PravegaHook(self.pravega_conn_id)
-        with (
-            failures_recorded(hook, self.stream, self.stream_cuts, context),
-            failing_for_good(),
-            hook.get_client() as client,
-        ):
-            stream = StreamName.parse(self.stream, client.config.scope)
+        with failures_recorded(hook, self.stream, self.stream_cuts, context), failing_for_good():
+            config = hook.get_config()
+            stream = StreamName.parse(self.stream, config.scope)
             given = cast("Mapping[str, str]", self.stream_cuts)  # not an XComArg any more, if what it gave is right
             cuts, times = StreamCutRange.from_json(given), self._times(given)
-            found = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
-            began = time.monotonic()
-            with self.session(hook, context) as spark:
-                read = partial(self._read, spark, client.config, stream, found.cuts, times)
-                events, rows = unsplit_if_need_be(read, self.log.warning)
-                digest = digest_of_files(spark, self.output_path, self.output_format) if self.digest else None
-            finish(client, stream, given, found.cuts, write_name(context))
+            with hook.get_client() as client:
+                found = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
+                began = time.monotonic()
+                with self.session(hook, context) as spark:
+                    read = partial(self._read, spark, config, stream, found.cuts, times)
+                    events, rows = unsplit_if_need_be(read, self.log.warning)
+                    digest = digest_of_files(spark, self.output_path, self.output_format) if self.digest else None
+                finish(client, stream, given, found.cuts, write_name(context))
         result = {
             "path": self.output_path,
             "events": events,
@@ -120,7 +119,7 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
             "seconds": round(time.monotonic() - began, 3),
             "digest": digest,
         }
-        self.log.info("Read %s: %s", stream, result)
+        self.log.info("Read %s %s: %s", stream, shown(found.cuts), result)
         return result
 
     def _times(self, cuts: Mapping[str, str]) -> dict[str, str]:
@@ -226,10 +225,12 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
             hook = PravegaHook(self.pravega_conn_id)
             write_id = self.write_id or write_name(context)
             generation = parse_generation(self.rebuild)
+            config = hook.get_config()
+            stream = StreamName.parse(self.stream, config.scope)
+            ledger_name(self.commit_ledger, stream.scope)
             with hook.get_client() as client:
-                stream = StreamName.parse(self.stream, client.config.scope)
                 find = partial(finished_write, client.asynchronous, stream, write_id, self.commit_ledger, generation)
-                write = partial(self._write, hook, client.config, stream, write_id, generation, context)
+                write = partial(self._write, hook, config, stream, write_id, generation, context)
                 # A further try looks like that of a task that was cleared while it ran: both compare.
                 done = write_once(stream, write_id, lambda: client.run(find()), write, retried=False)
         cuts = done.record.cuts
@@ -243,7 +244,16 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
             "written": done.by_this_try,
             "seconds": round(done.seconds, 3),
         }
-        self.log.info("%s: %s", "Written" if done.by_this_try else "Written already", result)
+        self.log.info(
+            "%s to %s %s: %d events, %s bytes, write id %r, generation %d",
+            "Written" if done.by_this_try else "Written already",
+            stream,
+            shown(cuts),
+            done.record.total_events,
+            f"{done.record.total_bytes:,}",
+            write_id,
+            generation,
+        )
         return result
 
     def _write(

@@ -1,87 +1,48 @@
-"""Operators that make and delete scopes and streams. They may run again: what is there, or gone, already is success."""
+"""Operators that make, change and delete streams.
 
-from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+They may run again: what is as it is to be already is success. Each returns whether there was something to do.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from enum import StrEnum
+from itertools import pairwise
+from math import isclose
+from typing import Any, Final
 
-from airflow.sdk import BaseOperator, Context
+from airflow.sdk import Context, XComArg
 
-from aiopravega import RetentionPolicy, ScalingPolicy, StreamName
+from aiopravega import UNBOUNDED, RetentionPolicy, ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
-from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.task_failures import failing_for_good
+from aiopravega.errors import (
+    AlreadyExistsError,
+    ConfigurationError,
+    StreamNotFoundError,
+    StreamSealedError,
+    StreamTruncatedError,
+)
+from aiopravega.names import check_name
+from aiopravega.read.history import Order
+from aiopravega.read.positions import find_cut
+from airflow_pravega.early_checks import check_choice
+from airflow_pravega.stream_operator import IfNotExists, PravegaStreamChangeOperator, PravegaStreamOperator
+from airflow_pravega.stream_settings import StreamSettings, reconfigure
+from airflow_pravega.templated_values import LATEST, choice_of, position_of, whole_number
+
+# The controller's edges of segments are rounded.
+_EDGE: Final = 1e-9
 
 
-class _PravegaOperator(BaseOperator):
-    """An operator that does its work in one block with a client."""
+class IfExists(StrEnum):
+    """What is done about a stream that is to be made and is there."""
 
-    def __init__(self, *, pravega_conn_id: str = PravegaHook.default_conn_name, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.pravega_conn_id = pravega_conn_id
-
-    def execute(self, context: Context) -> Any:
-        """Connect and work.
-
-        Raises:
-            AirflowFailException: what is asked for cannot work.
-            PravegaError: the cluster cannot be reached.
-        """
-        del context
-        with failing_for_good(), PravegaHook(self.pravega_conn_id).get_client() as client:
-            return self.work(client)
-
-    @abstractmethod
-    def work(self, client: PravegaClient) -> Any:
-        """What the operator does; its result goes to XCom."""
+    KEEP = "keep"
+    UPDATE = "update"
+    FAIL = "fail"
 
 
-class PravegaCreateScopeOperator(_PravegaOperator):
-    """Makes a scope; returns whether it was not there.
-
-    Args:
-        scope: its name. (templated)
-        pravega_conn_id: id of the connection.
-    """
-
-    template_fields: Sequence[str] = ("scope", "pravega_conn_id")
-
-    def __init__(self, *, scope: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.scope = scope
-
-    def work(self, client: PravegaClient) -> bool:
-        """Make the scope."""
-        made = client.create_scope(self.scope)
-        self.log.info("Scope %s %s", self.scope, "is made" if made else "was there")
-        return made
-
-
-class PravegaDeleteScopeOperator(_PravegaOperator):
-    """Deletes an empty scope; returns whether it was there.
-
-    Args:
-        scope: its name. (templated)
-        pravega_conn_id: id of the connection.
-    """
-
-    template_fields: Sequence[str] = ("scope", "pravega_conn_id")
-
-    def __init__(self, *, scope: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.scope = scope
-
-    def work(self, client: PravegaClient) -> bool:
-        """Delete the scope."""
-        deleted = client.delete_scope(self.scope)
-        self.log.info("Scope %s %s", self.scope, "is deleted" if deleted else "was not there")
-        return deleted
-
-
-class PravegaCreateStreamOperator(_PravegaOperator):
+class PravegaCreateStreamOperator(PravegaStreamOperator):
     """Makes a stream, and its scope if that is missing; returns whether the stream was not there.
-
-    A stream that is there keeps its configuration.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
@@ -91,10 +52,12 @@ class PravegaCreateStreamOperator(_PravegaOperator):
         timestamp_aggregation_timeout: how long the stream's watermarks wait for a writer that notes no new event time;
             by default not at all. Give it if writers note times.
         create_scope: whether a missing scope is made.
-        pravega_conn_id: id of the connection.
+        if_exists: what to do with a stream that is there: `"keep"` its configuration, `"update"` what is given here, as
+            `PravegaUpdateStreamOperator` does, or `"fail"`, also if an earlier try has made it. (templated)
+        pravega_conn_id: id of the connection. (templated)
     """
 
-    template_fields: Sequence[str] = ("stream", "tags", "pravega_conn_id")
+    template_fields: Sequence[str] = ("stream", "tags", "if_exists", "pravega_conn_id")
 
     def __init__(
         self,
@@ -102,53 +65,228 @@ class PravegaCreateStreamOperator(_PravegaOperator):
         stream: str,
         scaling: ScalingPolicy | None = None,
         retention: RetentionPolicy | None = None,
-        tags: Iterable[str] = (),
-        timestamp_aggregation_timeout: timedelta = timedelta(),
+        tags: Iterable[str] | None = None,
+        timestamp_aggregation_timeout: timedelta | None = None,
         create_scope: bool = True,
+        if_exists: str = IfExists.KEEP.value,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self.stream = stream
+        super().__init__(stream=stream, **kwargs)
+        check_choice(IfExists, "if_exists", if_exists)
         self.scaling = scaling
         self.retention = retention
-        self.tags = list(tags)
+        self.tags = None if tags is None else list(tags)
         self.timestamp_aggregation_timeout = timestamp_aggregation_timeout
         self.create_scope = create_scope
+        self.if_exists = if_exists
 
-    def work(self, client: PravegaClient) -> bool:
+    def check_arguments(self, stream: StreamName, context: Context) -> None:
+        """See `PravegaStreamOperator`."""
+        del context
+        check_name("stream", stream.stream)  # Pravega's own begin with an underscore, and nobody else makes them
+        choice_of(IfExists, "if_exists", self.if_exists)
+
+    def work(self, client: PravegaClient, stream: StreamName, context: Context) -> bool:
         """Make the stream."""
-        name = StreamName.parse(self.stream, client.config.scope)
+        del context
         if self.create_scope:
-            client.create_scope(name.scope)
+            client.create_scope(stream.scope)
         made = client.create_stream(
-            name.scope,
-            name.stream,
+            stream.scope,
+            stream.stream,
             self.scaling,
             self.retention,
-            self.tags,
-            timestamp_aggregation_timeout=self.timestamp_aggregation_timeout,
+            self.tags or (),
+            timestamp_aggregation_timeout=self.timestamp_aggregation_timeout or timedelta(),
         )
-        self.log.info("Stream %s %s", name, "is made" if made else "was there, and keeps its configuration")
+        match choice_of(IfExists, "if_exists", self.if_exists):
+            case IfExists.FAIL if not made:
+                raise AlreadyExistsError(
+                    f"stream {stream} is there already, and if_exists is 'fail': take another name"
+                )
+            case IfExists.UPDATE if not made:
+                settings = _settings(self.scaling, self.retention, self.tags, self.timestamp_aggregation_timeout)
+                changed = reconfigure(client, stream, settings.over)
+                self.log.info("Stream %s was there, and %s", stream, "is updated" if changed else "as it is to be")
+            case _:
+                self.log.info("Stream %s %s", stream, "is made" if made else "was there, and keeps its configuration")
         return made
 
 
-class PravegaDeleteStreamOperator(_PravegaOperator):
+class PravegaUpdateStreamOperator(PravegaStreamChangeOperator):
+    """Changes the configuration of a stream; returns whether it was another one. What is not given stays.
+
+    A fixed scaling policy that differs from the stream's takes effect at once.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        scaling: how many segments it has.
+        retention: how long its data stays.
+        tags: all its tags; to add or remove some, see `PravegaTagStreamOperator`. (templated)
+        timestamp_aggregation_timeout: how long the stream's watermarks wait for a writer that notes no new event time.
+        if_not_exists: what to do if there is no such stream: `"fail"`, or `"ignore"` it. (templated)
+        pravega_conn_id: id of the connection. (templated)
+    """
+
+    template_fields: Sequence[str] = ("stream", "tags", "if_not_exists", "pravega_conn_id")
+
+    def __init__(
+        self,
+        *,
+        scaling: ScalingPolicy | None = None,
+        retention: RetentionPolicy | None = None,
+        tags: Iterable[str] | None = None,
+        timestamp_aggregation_timeout: timedelta | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.scaling = scaling
+        self.retention = retention
+        self.tags = None if tags is None else list(tags)
+        self.timestamp_aggregation_timeout = timestamp_aggregation_timeout
+
+    def change(self, client: PravegaClient, stream: StreamName) -> bool:
+        """Update the stream."""
+        settings = _settings(self.scaling, self.retention, self.tags, self.timestamp_aggregation_timeout)
+        changed = reconfigure(client, stream, settings.over)
+        self.log.info("Stream %s %s", stream, "is updated" if changed else "is configured so already")
+        return changed
+
+
+class PravegaScaleStreamOperator(PravegaStreamChangeOperator):
+    """Brings a stream to a number of segments of equal width; returns whether it had others.
+
+    A stream whose scaling policy goes by a rate changes its segments itself afterwards; one with a fixed number returns
+    to that with its next update, also of its tags, even one that has just been made. Its policy is changed by
+    `PravegaUpdateStreamOperator`.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        segments: how many, at least 1; a number or its text. (templated)
+        if_not_exists: what to do if there is no such stream: `"fail"`, or `"ignore"` it. (templated)
+        pravega_conn_id: id of the connection. (templated)
+    """
+
+    template_fields: Sequence[str] = ("stream", "segments", "if_not_exists", "pravega_conn_id")
+
+    def __init__(self, *, segments: int | str | XComArg, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.segments = segments
+
+    def check_arguments(self, stream: StreamName, context: Context) -> None:
+        """See `PravegaStreamOperator`."""
+        super().check_arguments(stream, context)
+        if whole_number("segments", self.segments) < 1:
+            raise ConfigurationError(f"segments is {self.segments!r}, but a stream has at least 1")
+
+    def change(self, client: PravegaClient, stream: StreamName) -> bool:
+        """Scale the stream, and wait until it is done."""
+        count = whole_number("segments", self.segments)
+        current = client.run(client.controller.current_segments(stream))
+        if not current:
+            raise StreamSealedError(f"cannot scale {stream}: it is sealed, so its segments do not change any more")
+        wanted = list(pairwise(number / count for number in range(count + 1)))
+        found = sorted((entry.low, entry.high) for entry in current)
+        if len(found) == count and all(
+            isclose(low, one[0], abs_tol=_EDGE) and isclose(high, one[1], abs_tol=_EDGE)
+            for one, (low, high) in zip(found, wanted, strict=True)
+        ):
+            self.log.info("Stream %s has %d segments of equal width already", stream, count)
+            return False
+        client.scale_stream(stream.scope, stream.stream, count)
+        self.log.info("Stream %s is scaled from %d to %d segments", stream, len(found), count)
+        return True
+
+
+class PravegaTruncateStreamOperator(PravegaStreamChangeOperator):
+    """Removes all events of a stream before a cut, forever; returns whether there were any.
+
+    The cut is checked: it must be of this stream, not beyond the tail, and between events.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        cut: the text of a cut, `"latest"` (the tail: all that is there now), or a range, whose end is meant.
+            (templated)
+        if_not_exists: what to do if there is no such stream: `"fail"`, or `"ignore"` it. (templated)
+        pravega_conn_id: id of the connection. (templated)
+    """
+
+    template_fields: Sequence[str] = ("stream", "cut", "if_not_exists", "pravega_conn_id")
+
+    def __init__(self, *, cut: str | Mapping[str, str] | XComArg, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.cut = cut
+
+    def check_arguments(self, stream: StreamName, context: Context) -> None:
+        """See `PravegaStreamOperator`."""
+        super().check_arguments(stream, context)
+        if position_of(self.cut, stream) == UNBOUNDED:
+            raise ConfigurationError(f"cannot truncate {stream} at an unbounded StreamCut: give its text, or {LATEST}")
+
+    def change(self, client: PravegaClient, stream: StreamName) -> bool:
+        """Truncate the stream."""
+        head = client.head(stream.scope, stream.stream)
+        cut = client.run(find_cut(client.asynchronous, stream, position_of(self.cut, stream)))
+        try:
+            located = client.check_cut(cut)
+        except StreamTruncatedError:
+            if client.compare(cut, head) is not Order.BEFORE:
+                raise
+            self.log.info("Stream %s starts after %s already", stream, cut)
+            return False
+        removed = client.distance(head, located)
+        if removed:
+            client.truncate_stream(located)
+        self.log.info("Stream %s starts at %s: %s bytes are removed", stream, located, f"{removed:,}")
+        return bool(removed)
+
+
+class PravegaSealStreamOperator(PravegaStreamChangeOperator):
+    """Ends a stream, which can be read but takes no more events; returns whether it was open.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        if_not_exists: what to do if there is no such stream: `"fail"`, or `"ignore"` it. (templated)
+        pravega_conn_id: id of the connection. (templated)
+    """
+
+    template_fields: Sequence[str] = ("stream", "if_not_exists", "pravega_conn_id")
+
+    def change(self, client: PravegaClient, stream: StreamName) -> bool:
+        """Seal the stream."""
+        was_open = not client.is_sealed(stream.scope, stream.stream)
+        if was_open:
+            client.seal_stream(stream.scope, stream.stream)
+        self.log.info("Stream %s %s", stream, "is sealed" if was_open else "was sealed")
+        return was_open
+
+
+class PravegaDeleteStreamOperator(PravegaStreamChangeOperator):
     """Seals and deletes a stream with all its events; returns whether it was there.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        pravega_conn_id: id of the connection.
+        if_not_exists: what to do if there is no such stream: `"ignore"` it, or `"fail"`. (templated)
+        pravega_conn_id: id of the connection. (templated)
     """
 
-    template_fields: Sequence[str] = ("stream", "pravega_conn_id")
+    template_fields: Sequence[str] = ("stream", "if_not_exists", "pravega_conn_id")
 
-    def __init__(self, *, stream: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.stream = stream
+    def __init__(self, *, if_not_exists: str = IfNotExists.IGNORE.value, **kwargs: Any) -> None:
+        super().__init__(if_not_exists=if_not_exists, **kwargs)
 
-    def work(self, client: PravegaClient) -> bool:
+    def change(self, client: PravegaClient, stream: StreamName) -> bool:
         """Delete the stream."""
-        name = StreamName.parse(self.stream, client.config.scope)
-        deleted = client.delete_stream(name.scope, name.stream)
-        self.log.info("Stream %s %s", name, "is deleted" if deleted else "was not there")
-        return deleted
+        if not client.delete_stream(stream.scope, stream.stream):
+            raise StreamNotFoundError(f"stream {stream} is not there, and if_not_exists is 'fail'")
+        self.log.info("Stream %s is deleted", stream)
+        return True
+
+
+def _settings(
+    scaling: ScalingPolicy | None,
+    retention: RetentionPolicy | None,
+    tags: Sequence[str] | None,
+    timestamp_aggregation_timeout: timedelta | None,
+) -> StreamSettings:
+    return StreamSettings(scaling, retention, None if tags is None else tuple(tags), timestamp_aggregation_timeout)

@@ -8,7 +8,9 @@ from airflow.sdk import BaseOperator, Context, XComArg
 from aiopravega import PravegaClient, PravegaConfig, StreamName
 from aiopravega.jobs.ranges import fix_range
 from aiopravega.loop import LoopThread
+from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.intervals import shown
 from airflow_pravega.task_failures import failing_for_good
 from airflow_pravega.templated_values import EARLIEST, LATEST, position_of
 
@@ -39,6 +41,7 @@ class PravegaStreamCutOperator(BaseOperator):
     ) -> None:
         kwargs.setdefault("multiple_outputs", True)  # so that `output["…"]` works
         super().__init__(**kwargs)
+        check_stream(stream)
         self.stream = stream
         self.start = start
         self.end = end
@@ -60,5 +63,5 @@ class PravegaStreamCutOperator(BaseOperator):
         async with PravegaClient(config) as client:
             start, end = (position_of(given, stream) for given in (self.start, self.end))
             found = await fix_range(client, stream, start, end)
-        self.log.info("From %s to %s: %s bytes", found.cuts.start, found.cuts.end, f"{found.size:,}")
+        self.log.info("%s %s: %s bytes", stream, shown(found.cuts), f"{found.size:,}")
         return found.cuts.to_json()

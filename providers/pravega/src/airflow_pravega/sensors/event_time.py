@@ -13,8 +13,9 @@ from aiopravega import PravegaClient, PravegaConfig, StreamName, TimeUnit
 from aiopravega.errors import NotYetError
 from aiopravega.intervals import OnTruncated, claim_times
 from aiopravega.loop import LoopThread
+from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import consumer_name, write_name
+from airflow_pravega.identity import chain_name, write_name
 from airflow_pravega.intervals import to_xcom
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.templated_values import choice_of, time_of
@@ -63,6 +64,7 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
         **kwargs: Any,
     ) -> None:
         super().__init__(stream=stream, **kwargs)
+        check_choice(OnTruncated, "on_truncated", on_truncated)
         self.since = since
         self.until = until
         self.ahead = ahead
@@ -77,10 +79,13 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
         stream = StreamName.parse(self.stream, config.scope)
         times = time_of("since", self.since), time_of("until", self.until)
         unit = TimeUnit.parse(self.unit)
+        on_truncated = choice_of(OnTruncated, "on_truncated", self.on_truncated)
+        consumer = chain_name(context, self.consumer)
+        taking = self._take(config, stream, times, unit, consumer, on_truncated, by=write_name(context))
         try:
-            return PokeReturnValue(True, LoopThread.shared().run(self._take(config, stream, times, unit, context)))
+            return PokeReturnValue(True, LoopThread.shared().run(taking))
         except NotYetError as error:
-            self.log.info("%s: %s", stream, error)
+            self.log.info("%s is not complete up to %s yet: %s", stream, times[1].isoformat(), error)
         if self.deferrable:
             self.wait_with(
                 PravegaEventTimeTrigger(
@@ -98,7 +103,10 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
         stream: StreamName,
         times: tuple[datetime, datetime],
         unit: TimeUnit,
-        context: Context,
+        consumer: str,
+        on_truncated: OnTruncated,
+        *,
+        by: str,
     ) -> dict[str, str]:
         async with PravegaClient(config) as client:
             if not self.record:
@@ -111,12 +119,12 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
                 await claim_times(
                     client,
                     stream,
-                    self.consumer or consumer_name(context),
+                    consumer,
                     times,
                     ahead=self.ahead,
                     clip=self.clip,
                     unit=unit,
-                    by=write_name(context),
-                    on_truncated=choice_of(OnTruncated, "on_truncated", self.on_truncated),
+                    by=by,
+                    on_truncated=on_truncated,
                 )
             )

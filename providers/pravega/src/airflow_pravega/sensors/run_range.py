@@ -21,10 +21,10 @@ from aiopravega.intervals.chain import (
 from aiopravega.intervals.losses import OnTruncated, left_to_process
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from aiopravega.read.positions import find_cut
-from airflow_pravega.identity import consumer_name, interval_name, write_name
+from airflow_pravega.identity import chain_name, interval_name, write_name
 from airflow_pravega.intervals import to_xcom
-from airflow_pravega.stream_moved import end_if_moved
-from airflow_pravega.templated_values import EARLIEST, LATEST, position_of, whole_number
+from airflow_pravega.stream_moved import StreamWatch
+from airflow_pravega.templated_values import EARLIEST, LATEST, position_of
 
 LAST: Final = "last"
 # A range starts where the one before it ended.
@@ -37,7 +37,6 @@ class RangeArguments:
 
     stream: str
     since: str | Mapping[str, str] | XComArg
-    min_bytes: int | str | XComArg
     consumer: str | None
     on_open: OnOpen
     on_truncated: OnTruncated
@@ -49,19 +48,24 @@ class RunRange:
     """The range of a run. As long as there is none, `waits_for` or `start` says what the run waits for."""
 
     def __init__(
-        self, config: PravegaConfig, arguments: RangeArguments, context: Context, fired: dict[str, Any] | None
+        self,
+        config: PravegaConfig,
+        arguments: RangeArguments,
+        context: Context,
+        watch: StreamWatch,
+        fired: dict[str, Any] | None,
     ) -> None:
         self._config = config
         self._arguments = arguments
         self._fired = fired or {}
         self._by = write_name(context)
         self.stream = StreamName.parse(arguments.stream, config.scope)
-        self.min_bytes = whole_number("min_bytes", arguments.min_bytes)
+        self._watch = watch
         self.on_open = arguments.on_open
         self.deadline = arguments.deadline
         self.start = StreamCut.unbounded()
         self.waits_for: CutRecord | None = None
-        self._interval = Interval(arguments.consumer or consumer_name(context), self.stream, interval_name(context))
+        self._interval = Interval(chain_name(context, arguments.consumer), self.stream, interval_name(context))
 
     async def take(self) -> dict[str, str] | None:
         """The range of this run: the recorded one, or a new one if the stream has moved far enough."""
@@ -138,7 +142,7 @@ class RunRange:
             seen = StreamCutRange.from_json(self._fired)
             if seen.start == self.start:
                 return seen  # the trigger has checked it already
-        end = await end_if_moved(client, self.start, self.min_bytes, check=True)
+        end = await self._watch.end_if_moved(client, self.start, check=True)
         return None if end is None else StreamCutRange(self.start, end)
 
     async def _named(self, client: PravegaClient) -> StreamCut:

@@ -14,10 +14,12 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain import OnOpen
 from aiopravega.intervals.losses import OnTruncated
 from aiopravega.loop import LoopThread
+from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.sensors.run_range import CHAINED, LAST, RangeArguments, RunRange
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
-from airflow_pravega.templated_values import choice_of
+from airflow_pravega.stream_moved import MoveCondition, StreamWatch
+from airflow_pravega.templated_values import choice_of, whole_number
 from airflow_pravega.triggers.interval import PravegaIntervalTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
 
@@ -27,10 +29,12 @@ _SIX_HOURS: Final = timedelta(hours=6)
 class PravegaStreamCutSensor(PravegaWaitingSensor):
     """Waits until at least `min_bytes` are written to a stream since a cut; returns a range.
 
-    It is `{"start": text, "end": text, "consumer": name, "interval": name}`: `start` is where it waited from, `end` the
-    tail when the condition held. If it holds at once, the task does not defer. Every range that it returns is recorded
-    in the cut ledger under `consumer` and this run, which `interval` names: a `PravegaSparkReadOperator` that gets it
-    as `stream_cuts` records that the interval is done, or that it failed.
+    With `quiet_for` and `sealed` it waits for silence or for the end of the stream besides.
+
+    The range is `{"start": text, "end": text, "consumer": name, "interval": name}`: `start` is where it waited from,
+    `end` the tail when the condition held. If it holds at once, the task does not defer. Every range that it returns is
+    recorded in the cut ledger under `consumer` and this run, which `interval` names: a `PravegaSparkReadOperator` that
+    gets it as `stream_cuts` records that the interval is done, or that it failed.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
@@ -38,6 +42,9 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
             there is none), `"latest"` (the same, but a first run starts at the tail as it finds it), `"earliest"` (the
             head), the text of a StreamCut, or a range, such as another sensor's output, whose end is meant. (templated)
         min_bytes: bytes to wait for, event headers (8 bytes each) included. (templated)
+        quiet_for: besides, wait until nothing was written for so long, as the sensor saw it; a stream that is sealed
+            is quiet.
+        sealed: besides, wait until the stream is sealed.
         consumer: name of the chain of ranges in the cut ledger; by default the task's, `dag/task`. (templated)
         on_open: what to do if the last range is of a run that has not processed it, with `"last"` and `"latest"`:
             `"wait"` for it, and fail with its name after `open_timeout`; `"take_over"`: start where it started, at once
@@ -69,6 +76,8 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         stream: str,
         since: str | Mapping[str, str] | XComArg = LAST,
         min_bytes: int | str | XComArg = 1,
+        quiet_for: timedelta = timedelta(),
+        sealed: bool = False,
         consumer: str | None = None,
         on_open: str = OnOpen.WAIT.value,
         open_timeout: timedelta = _SIX_HOURS,
@@ -76,8 +85,13 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         **kwargs: Any,
     ) -> None:
         super().__init__(stream=stream, **kwargs)
+        check_choice(OnOpen, "on_open", on_open)
+        check_choice(OnTruncated, "on_truncated", on_truncated)
         self.since = since
         self.min_bytes = min_bytes
+        self.quiet_for = quiet_for
+        self.sealed = sealed
+        self._watch: StreamWatch | None = None
         self.consumer = consumer
         self.on_open = on_open
         self.open_timeout = open_timeout
@@ -86,7 +100,10 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
     def check(self, context: Context) -> PokeReturnValue:
         """See `PravegaWaitingSensor`. An error, too, if another run has left its range for too long."""
         config = PravegaHook(self.pravega_conn_id).get_config()
-        run_range = RunRange(config, self._range_arguments(context), context, self.fired)
+        condition = self._condition()
+        if self._watch is None or self._watch.condition != condition:
+            self._watch = StreamWatch(condition)
+        run_range = RunRange(config, self._range_arguments(context), context, self._watch, self.fired)
         taken = LoopThread.shared().run(run_range.take())
         if taken is not None:
             return PokeReturnValue(True, taken)
@@ -107,19 +124,27 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
                     )
                 )
             return PokeReturnValue(False)
-        self.log.info(
-            "%s has not moved by %s bytes since %s", run_range.stream, f"{run_range.min_bytes:,}", run_range.start
-        )
+        self.log.info("%s since %s: not yet %s", run_range.stream, run_range.start, condition)
         if self.deferrable:
             self.wait_with(
                 PravegaStreamCutTrigger(
                     stream=str(run_range.stream),
                     since=run_range.start.to_text(),
-                    min_bytes=run_range.min_bytes,
+                    min_bytes=condition.min_bytes,
+                    quiet_for=condition.quiet_for,
+                    sealed=condition.sealed,
                     **common,
                 )
             )
         return PokeReturnValue(False)
+
+    def _condition(self) -> MoveCondition:
+        if self.quiet_for and self.reschedule and not self.deferrable:
+            raise ConfigurationError(
+                "quiet_for needs to see the stream again and again, but in mode 'reschedule' each check is a new "
+                "process: say deferrable=True"
+            )
+        return MoveCondition(whole_number("min_bytes", self.min_bytes), self.quiet_for.total_seconds(), self.sealed)
 
     def _range_arguments(self, context: Context) -> RangeArguments:
         if self.since in CHAINED and not self.record:
@@ -127,7 +152,6 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         return RangeArguments(
             stream=self.stream,
             since=self.since,
-            min_bytes=self.min_bytes,
             consumer=self.consumer,
             on_open=choice_of(OnOpen, "on_open", self.on_open),
             on_truncated=choice_of(OnTruncated, "on_truncated", self.on_truncated),

@@ -1,6 +1,7 @@
 """What the sensors share: a connection, how they defer and continue, and that they wait while the cluster is away."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,9 +9,11 @@ from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
 from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import AirflowSensorTimeout
 
-from aiopravega import StreamName
+from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import PravegaError
+from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.intervals import shown
 from airflow_pravega.outage import Outage
 from airflow_pravega.task_failures import failing_for_good, from_event
 from airflow_pravega.triggers.reachable import REACHABLE, PravegaReachableTrigger
@@ -45,6 +48,7 @@ class PravegaWaitingSensor(BaseSensorOperator):
     ) -> None:
         kwargs.setdefault("multiple_outputs", True)  # so that `output["…"]` works
         super().__init__(**kwargs)
+        check_stream(stream)
         self.stream = stream
         self.deferrable = deferrable
         self.record = record
@@ -80,12 +84,20 @@ class PravegaWaitingSensor(BaseSensorOperator):
             self._outage.failed(error)
         else:
             self._outage.succeeded()
+            if isinstance(found.xcom_value, Mapping) and {"start", "end"} <= found.xcom_value.keys():
+                self._report(found.xcom_value)
             return found
         if self.deferrable:
             with failing_for_good():
                 stream = StreamName.parse(self.stream, PravegaHook(self.pravega_conn_id).get_config().scope)
             self.wait_with(PravegaReachableTrigger(str(stream), self.poll_interval, self.pravega_conn_id))
         return PokeReturnValue(False)
+
+    def _report(self, taken: Mapping[str, str]) -> None:
+        """One line of what is handed on; a run that gets its recorded range again reports that."""
+        whose = f", interval {taken['interval']!r} of {taken['consumer']!r}" if "interval" in taken else ""
+        times = f", event times {taken['since']} to {taken['until']}" if "since" in taken else ""
+        self.log.info("Range of %s %s%s%s", self.stream, shown(StreamCutRange.from_json(taken)), whose, times)
 
     def waits_since(self, context: Context) -> datetime:
         """When this try checked first: one that was deferred or rescheduled is a new process at each check."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from airflow.sdk import BaseOperator, Context
 
 from aiopravega.jobs.spark_session import LOCAL, interruptible, session_for_block
+from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name
 
@@ -33,6 +34,7 @@ class PravegaSparkOperator(BaseOperator):
     ) -> None:
         kwargs.setdefault("multiple_outputs", True)  # so that `output["…"]` works
         super().__init__(**kwargs)
+        check_stream(stream)
         self.stream = stream
         self.transform = transform
         self.master = master

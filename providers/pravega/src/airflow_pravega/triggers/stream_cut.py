@@ -3,7 +3,7 @@
 from typing import Any
 
 from aiopravega import PravegaClient, StreamCut
-from airflow_pravega.stream_moved import end_if_moved
+from airflow_pravega.stream_moved import MoveCondition, StreamWatch
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 
@@ -17,6 +17,8 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
         poll_interval: seconds between two checks.
         pravega_conn_id: id of the connection.
         carried: see `PravegaWaitingTrigger`.
+        quiet_for: seconds for which nothing may have been written; they begin again where the triggerer starts again.
+        sealed: whether to wait until the stream is sealed.
     """
 
     def __init__(
@@ -27,17 +29,27 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
         poll_interval: float,
         pravega_conn_id: str,
         carried: dict[str, Any] | None = None,
+        quiet_for: float = 0.0,
+        sealed: bool = False,
     ) -> None:
         super().__init__(stream, poll_interval, pravega_conn_id, carried)
         self.since = since
         self.min_bytes = min_bytes
+        self.quiet_for = quiet_for
+        self.sealed = sealed
+        self._watch = StreamWatch(MoveCondition(min_bytes, quiet_for, sealed))
 
     def arguments(self) -> dict[str, Any]:
         """See `PravegaWaitingTrigger`."""
-        return {"since": self.since, "min_bytes": self.min_bytes}
+        return {
+            "since": self.since,
+            "min_bytes": self.min_bytes,
+            "quiet_for": self.quiet_for,
+            "sealed": self.sealed,
+        }
 
     async def check(self, client: PravegaClient) -> dict[str, Any] | None:
         """See `PravegaWaitingTrigger`."""
         start = StreamCut.from_text(self.since)
-        end = await end_if_moved(client, start, self.min_bytes, check=False)
+        end = await self._watch.end_if_moved(client, start, check=False)
         return None if end is None else {"status": "moved", "start": start.to_text(), "end": end.to_text()}

@@ -52,7 +52,7 @@ def test_other_rows_are_an_error_that_names_both(rows, said):
 
     assert str(caught.value).startswith(
         "write 'daily' to examples/delays is done already, with other rows: 20 events in 360 bytes, written at "
-        f"2026-01-02 03:04:00 UTC by ann@host (attempt {UUID(int=7)}); {said} Nothing was written now."
+        f"2026-01-02T03:04:00+00:00 by ann@host (attempt {UUID(int=7)}); {said} Nothing was written now."
     )
 
 

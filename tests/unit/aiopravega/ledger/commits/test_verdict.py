@@ -50,7 +50,7 @@ def test_a_write_that_nobody_remembers_is_described_by_its_partitions_and_what_t
     text = describe_forgotten(RECORD, states)
 
     assert "write 'daily' to examples/delays" in text
-    assert "2026-01-02 03:04:05 UTC" in text
+    assert "2026-01-02T03:04:05+00:00" in text
     assert "no longer knows the transactions of the partitions 3" in text
     assert "committed are 0, 2" in text
     assert "lost are 1, 10, 11" in text

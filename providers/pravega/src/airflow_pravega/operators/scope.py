@@ -1,0 +1,72 @@
+"""Operators that make and delete scopes. They may run again: what is there, or gone, already is success."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from airflow.sdk import BaseOperator, Context
+
+from aiopravega.blocking import PravegaClient
+from aiopravega.names import check_name
+from airflow_pravega.early_checks import check_word
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.task_failures import failing_for_good
+
+
+class _PravegaScopeOperator(BaseOperator):
+    """An operator that does its work with one scope."""
+
+    template_fields: Sequence[str] = ("scope", "pravega_conn_id")
+
+    def __init__(self, *, scope: str, pravega_conn_id: str = PravegaHook.default_conn_name, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        check_word("scope", scope)
+        self.scope = scope
+        self.pravega_conn_id = pravega_conn_id
+
+    def execute(self, context: Context) -> bool:
+        """Connect and work.
+
+        Raises:
+            AirflowFailException: what is asked for cannot work.
+            PravegaError: the cluster cannot be reached.
+        """
+        del context
+        with failing_for_good():
+            check_name("scope", self.scope)
+            with PravegaHook(self.pravega_conn_id).get_client() as client:
+                return self.work(client)
+
+    @abstractmethod
+    def work(self, client: PravegaClient) -> bool:
+        """What the operator does; its result goes to XCom."""
+
+
+class PravegaCreateScopeOperator(_PravegaScopeOperator):
+    """Makes a scope; returns whether it was not there.
+
+    Args:
+        scope: its name. (templated)
+        pravega_conn_id: id of the connection. (templated)
+    """
+
+    def work(self, client: PravegaClient) -> bool:
+        """Make the scope."""
+        made = client.create_scope(self.scope)
+        self.log.info("Scope %s %s", self.scope, "is made" if made else "was there")
+        return made
+
+
+class PravegaDeleteScopeOperator(_PravegaScopeOperator):
+    """Deletes an empty scope; returns whether it was there.
+
+    Args:
+        scope: its name. (templated)
+        pravega_conn_id: id of the connection. (templated)
+    """
+
+    def work(self, client: PravegaClient) -> bool:
+        """Delete the scope."""
+        deleted = client.delete_scope(self.scope)
+        self.log.info("Scope %s %s", self.scope, "is deleted" if deleted else "was not there")
+        return deleted

@@ -1,0 +1,51 @@
+"""The operator that adds and removes tags of a stream."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from airflow.sdk import Context
+
+from aiopravega import StreamName
+from aiopravega.blocking import PravegaClient
+from aiopravega.errors import ConfigurationError
+from airflow_pravega.stream_operator import PravegaStreamChangeOperator
+from airflow_pravega.stream_settings import reconfigure
+
+
+class PravegaTagStreamOperator(PravegaStreamChangeOperator):
+    """Adds and removes tags of a stream; returns whether its tags were others.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        add: tags that it is to have. (templated)
+        remove: tags that it is not to have. (templated)
+        if_not_exists: what to do if there is no such stream: `"fail"`, or `"ignore"` it. (templated)
+        pravega_conn_id: id of the connection. (templated)
+    """
+
+    template_fields: Sequence[str] = ("stream", "add", "remove", "if_not_exists", "pravega_conn_id")
+
+    def __init__(self, *, add: Iterable[str] = (), remove: Iterable[str] = (), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.add = list(add)
+        self.remove = list(remove)
+
+    def check_arguments(self, stream: StreamName, context: Context) -> None:
+        """See `PravegaStreamOperator`."""
+        super().check_arguments(stream, context)
+        both = sorted(set(self.add) & set(self.remove))
+        if both or not (self.add or self.remove):
+            raise ConfigurationError(
+                f"tags of {stream} to add are {self.add}, to remove {self.remove}: give some, each in one of both"
+            )
+
+    def change(self, client: PravegaClient, stream: StreamName) -> bool:
+        """Change the tags."""
+        changed = reconfigure(
+            client,
+            stream,
+            lambda before: replace(before, tags=tuple((set(before.tags) | set(self.add)) - set(self.remove))),
+        )
+        self.log.info("Tags of stream %s %s", stream, "are changed" if changed else "were as they are to be")
+        return changed

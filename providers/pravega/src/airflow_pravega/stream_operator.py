@@ -1,0 +1,101 @@
+"""What the operators that change scopes and streams share: names are checked first, then there is one connection."""
+
+from abc import abstractmethod
+from enum import StrEnum
+from typing import Any
+
+from airflow.sdk import BaseOperator, Context
+
+from aiopravega import StreamName
+from aiopravega.blocking import PravegaClient
+from aiopravega.errors import StreamNotFoundError
+from airflow_pravega.early_checks import check_choice, check_stream
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.templated_values import choice_of
+
+
+class IfNotExists(StrEnum):
+    """What an operator does about a stream that is not there."""
+
+    FAIL = "fail"
+    IGNORE = "ignore"
+
+
+class PravegaStreamOperator(BaseOperator):
+    """An operator that does its work with one stream, in one block with a client.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope.
+        pravega_conn_id: id of the connection.
+    """
+
+    def __init__(self, *, stream: str, pravega_conn_id: str = PravegaHook.default_conn_name, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        check_stream(stream)
+        self.stream = stream
+        self.pravega_conn_id = pravega_conn_id
+
+    def execute(self, context: Context) -> Any:
+        """Check the arguments, connect and work.
+
+        Raises:
+            AirflowFailException: what is asked for cannot work.
+            PravegaError: the cluster cannot be reached.
+        """
+        with failing_for_good():
+            hook = PravegaHook(self.pravega_conn_id)
+            stream = StreamName.parse(self.stream, hook.get_config().scope)
+            self.check_arguments(stream, context)
+            with hook.get_client() as client:
+                return self.work(client, stream, context)
+
+    def check_arguments(self, stream: StreamName, context: Context) -> None:
+        """Check what templates gave, before anything is reached.
+
+        Raises:
+            ConfigurationError: an argument cannot work.
+        """
+
+    @abstractmethod
+    def work(self, client: PravegaClient, stream: StreamName, context: Context) -> Any:
+        """What the operator does; its result goes to XCom."""
+
+
+class PravegaStreamChangeOperator(PravegaStreamOperator):
+    """An operator that brings a stream into a state; returns whether it was in another one.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope.
+        if_not_exists: what to do if there is no such stream: `"fail"`, or `"ignore"` it, which returns False.
+        pravega_conn_id: id of the connection.
+    """
+
+    def __init__(self, *, if_not_exists: str = IfNotExists.FAIL.value, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        check_choice(IfNotExists, "if_not_exists", if_not_exists)
+        self.if_not_exists = if_not_exists
+
+    def check_arguments(self, stream: StreamName, context: Context) -> None:
+        """See `PravegaStreamOperator`."""
+        super().check_arguments(stream, context)
+        choice_of(IfNotExists, "if_not_exists", self.if_not_exists)
+
+    def work(self, client: PravegaClient, stream: StreamName, context: Context) -> bool:
+        """Change the stream, if it is there."""
+        del context
+        try:
+            return self.change(client, stream)
+        except StreamNotFoundError:
+            if choice_of(IfNotExists, "if_not_exists", self.if_not_exists) is IfNotExists.FAIL:
+                raise
+        self.log.info("Stream %s is not there: nothing to do", stream)
+        return False
+
+    @abstractmethod
+    def change(self, client: PravegaClient, stream: StreamName) -> bool:
+        """Change the stream, which is there; returns whether there was something to change.
+
+        Raises:
+            StreamNotFoundError: there is no such stream.
+        """

@@ -1,0 +1,43 @@
+"""Changes of a stream's configuration: what is not given stays as it is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from aiopravega import RetentionPolicy, ScalingPolicy, StreamName
+from aiopravega.blocking import PravegaClient
+from aiopravega.control import StreamConfiguration
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSettings:
+    """What is to be set; None: as it is."""
+
+    scaling: ScalingPolicy | None = None
+    retention: RetentionPolicy | None = None
+    tags: tuple[str, ...] | None = None
+    timestamp_aggregation_timeout: timedelta | None = None
+
+    def over(self, configuration: StreamConfiguration) -> StreamConfiguration:
+        """A configuration with these settings."""
+        given: dict[str, Any] = {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+        return replace(configuration, **given)
+
+
+def reconfigure(
+    client: PravegaClient, stream: StreamName, change: Callable[[StreamConfiguration], StreamConfiguration]
+) -> bool:
+    """Change the configuration of a stream; returns whether it was another one.
+
+    Raises:
+        StreamNotFoundError: there is no such stream.
+        StreamSealedError: it is sealed.
+        ConfigurationError: Pravega takes no such configuration.
+    """
+    before = client.run(client.controller.stream_configuration(stream))
+    after = change(before)
+    if after == before:
+        return False
+    client.run(client.controller.update_stream(stream, after))
+    return True

@@ -1,0 +1,90 @@
+"""What is wrong with an operator's arguments, and known when it is made, stops the DAG from being parsed."""
+
+from functools import partial
+
+import pytest
+from airflow.sdk.exceptions import AirflowFailException
+
+from airflow_pravega.operators.backfill import PravegaBackfillPlanOperator
+from airflow_pravega.operators.data_gate import PravegaDataGateOperator
+from airflow_pravega.operators.events import PravegaReadEventsOperator, PravegaWriteEventsOperator
+from airflow_pravega.operators.schema import PravegaRegisterSchemaOperator, PravegaSchemaGateOperator
+from airflow_pravega.operators.scope import PravegaCreateScopeOperator, PravegaDeleteScopeOperator
+from airflow_pravega.operators.spark import PravegaSparkReadOperator, PravegaSparkWriteOperator
+from airflow_pravega.operators.stream import (
+    PravegaCreateStreamOperator,
+    PravegaDeleteStreamOperator,
+    PravegaScaleStreamOperator,
+    PravegaSealStreamOperator,
+    PravegaTruncateStreamOperator,
+    PravegaUpdateStreamOperator,
+)
+from airflow_pravega.operators.stream_cut import PravegaStreamCutOperator
+from airflow_pravega.operators.stream_tags import PravegaTagStreamOperator
+from airflow_pravega.operators.subscriber import PravegaSubscriberCutOperator, PravegaUnsubscribeOperator
+from airflow_pravega.sensors.event_time import PravegaEventTimeSensor
+from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
+
+OF_STREAMS = {
+    "create": PravegaCreateStreamOperator,
+    "update": PravegaUpdateStreamOperator,
+    "scale": partial(PravegaScaleStreamOperator, segments=2),
+    "truncate": partial(PravegaTruncateStreamOperator, cut="latest"),
+    "seal": PravegaSealStreamOperator,
+    "delete": PravegaDeleteStreamOperator,
+    "tag": partial(PravegaTagStreamOperator, add=["sales"]),
+    "subscriber": partial(PravegaSubscriberCutOperator, subscriber="etl", cut="latest"),
+    "unsubscribe": partial(PravegaUnsubscribeOperator, subscriber="etl"),
+    "cuts": PravegaStreamCutOperator,
+    "backfill": PravegaBackfillPlanOperator,
+    "read events": partial(PravegaReadEventsOperator, stream_cuts={}),
+    "write events": partial(PravegaWriteEventsOperator, events=[]),
+    "read": partial(PravegaSparkReadOperator, stream_cuts={}, output_path="/nowhere"),
+    "write": partial(PravegaSparkWriteOperator, source="/nowhere"),
+    "register": partial(PravegaRegisterSchemaOperator, candidate="a.avsc"),
+    "schema gate": partial(PravegaSchemaGateOperator, candidate="a.avsc"),
+    "data gate": PravegaDataGateOperator,
+    "sensor": PravegaStreamCutSensor,
+    "event time": PravegaEventTimeSensor,
+}
+
+
+@pytest.mark.parametrize("make", OF_STREAMS.values(), ids=OF_STREAMS)
+@pytest.mark.parametrize("name", ["scope/order_items", "order_items", "a b/orders", f"scope/{'x' * 251}"])
+def test_a_name_that_pravega_refuses_is_refused_when_the_operator_is_made(make, name):
+    with pytest.raises(AirflowFailException, match=f"'{name.split('/')[0 if ' ' in name else -1]}' is not a s"):
+        make(task_id="task", stream=name)
+
+
+@pytest.mark.parametrize("make", OF_STREAMS.values(), ids=OF_STREAMS)
+@pytest.mark.parametrize("name", ["{{ params.stream }}", "scope/{{ ds }}_items", "orders", "scope/orders"])
+def test_a_template_is_left_for_later_and_so_is_the_default_scope(make, name):
+    assert make(task_id="task", stream=name).stream == name
+
+
+@pytest.mark.parametrize("make", [PravegaCreateScopeOperator, PravegaDeleteScopeOperator])
+def test_the_name_of_a_scope_is_checked_too(make):
+    with pytest.raises(AirflowFailException, match="'a/b' is not a scope name"):
+        make(task_id="task", scope="a/b")
+
+
+@pytest.mark.parametrize("make", [partial(PravegaSubscriberCutOperator, cut="latest"), PravegaUnsubscribeOperator])
+def test_the_name_of_a_subscriber_is_checked_too(make):
+    with pytest.raises(AirflowFailException, match="'a_b' is not a subscriber name"):
+        make(task_id="task", stream="scope/orders", subscriber="a_b")
+
+
+@pytest.mark.parametrize(
+    ("make", "choice"),
+    [
+        (PravegaStreamCutSensor, "on_open"),
+        (PravegaStreamCutSensor, "on_truncated"),
+        (PravegaEventTimeSensor, "on_truncated"),
+        (PravegaCreateStreamOperator, "if_exists"),
+        (PravegaDeleteStreamOperator, "if_not_exists"),
+        (partial(PravegaSubscriberCutOperator, subscriber="etl", cut="latest"), "if_behind"),
+    ],
+)
+def test_a_policy_that_there_is_not_is_refused(make, choice):
+    with pytest.raises(AirflowFailException, match=f"{choice} is 'forget', but must be one of"):
+        make(task_id="task", stream="scope/orders", **{choice: "forget"})
