@@ -17,21 +17,56 @@ JOB_SECONDS = 600.0
 _POLL_SECONDS = 0.02
 
 
-def wait_until(done: Callable[[], bool], what: Callable[[], str], seconds: float = JOB_SECONDS) -> None:
+def wait_until(
+    done: Callable[[], object], what: Callable[[], str], seconds: float = JOB_SECONDS, every: float = _POLL_SECONDS
+) -> None:
     """Poll until something holds; else fail, and say what was waited for."""
     deadline = time.monotonic() + seconds
     while not done():
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds:g} s: {what()}")
-        time.sleep(_POLL_SECONDS)
+        time.sleep(every)
 
 
 @dataclass
-class Job:
-    """A running job, in a session of its own so that all its processes can be found; what it says goes to a file."""
+class ProcessTree:
+    """A process in a session of its own, so that all that it starts can be found; what it says goes to a file."""
 
     process: subprocess.Popen[bytes]
     log: Path
+
+    def pids(self) -> Iterator[int]:
+        """All its processes, wherever they moved to: for a job driver, JVMs, Python workers."""
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdecimal():
+                try:
+                    if os.getsid(int(entry.name)) == self.process.pid:
+                        yield int(entry.name)
+                except ProcessLookupError:
+                    pass  # it ended meanwhile
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to all its processes."""
+        for pid in self.pids():
+            _send(pid, number)
+
+    def kill(self) -> None:
+        """Kill it as a whole. What starts while the others die is found by a second search."""
+        while any(_send(pid, signal.SIGKILL) for pid in self.pids()):
+            time.sleep(_POLL_SECONDS)
+            if self.process.poll() is not None and not any(_is_alive(pid) for pid in self.pids()):
+                break
+        self.process.wait(JOB_SECONDS)
+
+    def said(self) -> str:
+        """The end of its log."""
+        return self.log.read_text(errors="replace")[-6000:]
+
+
+@dataclass
+class Job(ProcessTree):
+    """A running job."""
+
     results: Path
 
     @classmethod
@@ -55,29 +90,6 @@ class Job:
             )
         return cls(process, log, folder)
 
-    def pids(self) -> Iterator[int]:
-        """All processes of the job, wherever they moved to: driver, JVMs, Python workers."""
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdecimal():
-                try:
-                    if os.getsid(int(entry.name)) == self.process.pid:
-                        yield int(entry.name)
-                except ProcessLookupError:
-                    pass  # it ended meanwhile
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal to all processes of the job."""
-        for pid in self.pids():
-            _send(pid, number)
-
-    def kill(self) -> None:
-        """Kill it as a whole. What starts while the others die is found by a second search."""
-        while any(_send(pid, signal.SIGKILL) for pid in self.pids()):
-            time.sleep(_POLL_SECONDS)
-            if self.process.poll() is not None and not any(_is_alive(pid) for pid in self.pids()):
-                break
-        self.process.wait(JOB_SECONDS)
-
     def result(self, stream: str) -> dict[str, Any] | None:
         """How a write ended, or None if it did not."""
         path = self.results / f"{stream}.json"
@@ -89,10 +101,6 @@ class Job:
             self.process.wait(JOB_SECONDS)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"the job does not end:\n{self.said()}") from None
-
-    def said(self) -> str:
-        """The end of its log."""
-        return self.log.read_text(errors="replace")[-6000:]
 
 
 def executors_of(pids: Iterable[int]) -> set[int]:

@@ -154,6 +154,7 @@ async def test_an_outage_is_waited_out(pravega, scope, away):
     # However long it is.
     assert [line["log_level"] for line in lines].count("warning") == len(triggers)
     assert all("cannot be checked" in line["event"] for line in lines if line["log_level"] == "warning")
+    assert sum("can be checked again" in line["event"] for line in lines) == len(triggers)
     assert not shared()
 
 

@@ -69,17 +69,19 @@ class PravegaWaitingTrigger(BaseTrigger):
     async def _wait(self) -> dict[str, Any]:
         config = await PravegaHook(self.pravega_conn_id).aget_config()
         outage = Outage(self.stream, self.log)
-        # Triggers that start together, as after a restart of the triggerer, do not continue in step.
-        pause = random.uniform(0.0, self.poll_interval)
+        # Airflow fails a task whose trigger fires before its scheduler knows that the process which deferred has ended:
+        # "finished with state success, but the task instance's state attribute is queued". So the sensor's own check
+        # is not repeated at once. Triggers that start together, as in a new triggerer, do not continue in step.
+        await asyncio.sleep(self.poll_interval * random.uniform(1.0, 2.0))
         while True:
             try:
                 async with shared_client(config) as client:
-                    while (event := await self.check(client)) is None:
+                    while True:
+                        event = await self.check(client)
                         outage.succeeded()
-                        await asyncio.sleep(pause)
-                        pause = self.poll_interval
-                    return event
+                        if event is not None:
+                            return event
+                        await asyncio.sleep(self.poll_interval)
             except PravegaError as error:
                 outage.failed(error)
-            await asyncio.sleep(pause)
-            pause = self.poll_interval
+            await asyncio.sleep(self.poll_interval)

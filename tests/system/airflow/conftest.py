@@ -1,0 +1,52 @@
+"""Airflow's real components on PostgreSQL, for all tests of this folder."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from tests.system.airflow.components import Components, free_ports
+from tests.system.airflow.postgres import Postgres
+
+from aiopravega import PravegaConfig, ScalingPolicy, StreamName
+from aiopravega.blocking import PravegaClient
+
+DAGS = Path(__file__).with_name("dags")
+
+
+@pytest.fixture(scope="session")
+def airflow(pravega_config: PravegaConfig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Components]:
+    """API server, scheduler, DAG processor and triggerer, each as a process."""
+    folder = tmp_path_factory.mktemp("airflow")
+    uri = urlsplit(pravega_config.controller_uri)
+    connection = json.dumps({"conn_type": "pravega", "host": uri.hostname, "port": uri.port})
+    with (
+        Postgres(free_ports(1)[0], folder / "postgres.log") as database,
+        Components(folder, database, DAGS, {"pravega_default": connection}) as components,
+    ):
+        yield components
+
+
+@pytest.fixture
+def client(pravega_config: PravegaConfig) -> Iterator[PravegaClient]:
+    with PravegaClient(pravega_config) as opened:
+        yield opened
+
+
+@pytest.fixture
+def make_stream(client: PravegaClient) -> Callable[[str], Callable[..., None]]:
+    """Makes a stream of two segments that a DAG file names, in a new scope; a function that writes events to it."""
+
+    def make(name: str) -> Callable[..., None]:
+        stream = StreamName.parse(name)
+        assert client.create_scope(stream.scope)
+        assert client.create_stream(stream.scope, stream.stream, ScalingPolicy.fixed(2))
+
+        def write(*events: str) -> None:
+            with client.writer(stream.scope, stream.stream) as writer:
+                writer.write_many([event.encode() for event in events])
+
+        return write
+
+    return make
