@@ -3,8 +3,12 @@
 from functools import partial
 
 from aiopravega import RetentionPolicy, ScalingPolicy, StreamCutRange, StreamName
-from airflow_pravega.operators.scope import PravegaCreateScopeOperator, PravegaDeleteScopeOperator
-from airflow_pravega.operators.stream import PravegaCreateStreamOperator, PravegaDeleteStreamOperator
+from airflow_pravega.operators.stream import (
+    PravegaCreateScopeOperator,
+    PravegaCreateStreamOperator,
+    PravegaDeleteScopeOperator,
+    PravegaDeleteStreamOperator,
+)
 from airflow_pravega.operators.stream_cut import PravegaStreamCutOperator
 
 

@@ -9,10 +9,11 @@ from airflow_pravega.operators.backfill import PravegaBackfillPlanOperator
 from airflow_pravega.operators.data_gate import PravegaDataGateOperator
 from airflow_pravega.operators.events import PravegaReadEventsOperator, PravegaWriteEventsOperator
 from airflow_pravega.operators.schema import PravegaRegisterSchemaOperator, PravegaSchemaGateOperator
-from airflow_pravega.operators.scope import PravegaCreateScopeOperator, PravegaDeleteScopeOperator
 from airflow_pravega.operators.spark import PravegaSparkReadOperator, PravegaSparkWriteOperator
 from airflow_pravega.operators.stream import (
+    PravegaCreateScopeOperator,
     PravegaCreateStreamOperator,
+    PravegaDeleteScopeOperator,
     PravegaDeleteStreamOperator,
     PravegaScaleStreamOperator,
     PravegaSealStreamOperator,

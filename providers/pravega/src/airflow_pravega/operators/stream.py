@@ -1,4 +1,5 @@
-"""Operators that make, change and delete streams.
+# long because: nine operators of streams, each with the docstring of its arguments, which the reference shows
+"""Operators that make, change and delete streams, and, from `operators.scope`, their scopes.
 
 They may run again: what is as it is to be already is success. Each returns whether there was something to do.
 """
@@ -25,9 +26,22 @@ from aiopravega.names import check_name
 from aiopravega.read.history import Order
 from aiopravega.read.positions import find_cut
 from airflow_pravega.early_checks import check_choice
+from airflow_pravega.operators.scope import PravegaCreateScopeOperator, PravegaDeleteScopeOperator
 from airflow_pravega.stream_operator import IfNotExists, PravegaStreamChangeOperator, PravegaStreamOperator
 from airflow_pravega.stream_settings import StreamSettings, reconfigure
 from airflow_pravega.templated_values import LATEST, choice_of, position_of, whole_number
+
+__all__ = [
+    "IfExists",
+    "PravegaCreateScopeOperator",
+    "PravegaCreateStreamOperator",
+    "PravegaDeleteScopeOperator",
+    "PravegaDeleteStreamOperator",
+    "PravegaScaleStreamOperator",
+    "PravegaSealStreamOperator",
+    "PravegaTruncateStreamOperator",
+    "PravegaUpdateStreamOperator",
+]
 
 # The controller's edges of segments are rounded.
 _EDGE: Final = 1e-9
