@@ -38,7 +38,7 @@ with DAG(
     create = PravegaCreateStreamOperator(
         task_id="create",
         stream=STREAM,
-        # Not a fixed number of segments: each update of the stream, also of its tags, would return to that number.
+        # Not a fixed number of segments: each update of the stream by another program would return to that number.
         scaling=ScalingPolicy.by_event_rate(target=1000, factor=2, min_segments=1),
         retention=RetentionPolicy.time(timedelta(days=30), timedelta(days=365)),
         if_exists="update",

@@ -7,6 +7,7 @@ import os
 os.environ.setdefault("GRPC_POLL_STRATEGY", "poll")
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "1")
 
+from aiopravega.control.amend import amend_stream
 from aiopravega.control.controller import Controller
 from aiopravega.control.leases import LONGEST_LEASE, hold_transaction, open_leased
 from aiopravega.control.model import Access, KeyRange, PingStatus, Successor, TableConfiguration, TransactionState
@@ -26,6 +27,7 @@ __all__ = [
     "Successor",
     "TableConfiguration",
     "TransactionState",
+    "amend_stream",
     "hold_transaction",
     "open_leased",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 
 from aiopravega import RetentionPolicy, ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.control import StreamConfiguration
+from aiopravega.control import StreamConfiguration, amend_stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,5 +39,5 @@ def reconfigure(
     after = change(before)
     if after == before:
         return False
-    client.run(client.controller.update_stream(stream, after))
+    client.run(amend_stream(client.controller, stream, before, after))
     return True

@@ -5,6 +5,7 @@ import uuid
 
 import pytest
 
+from aiopravega import ScalingPolicy
 from aiopravega.commands.ledger import main
 from aiopravega.errors import StreamNotFoundError, WrongLedgerError
 from aiopravega.names import StreamName
@@ -31,6 +32,26 @@ async def test_a_stream_is_marked_once_and_keeps_its_other_tags(client, scope, l
     assert mine == "mine"
     assert mark.startswith("commit-ledger=")
     assert mark.endswith(f"={scope}/{ledger.table}")
+
+
+@pytest.mark.parametrize(
+    ("made", "scaled", "kept"),
+    [
+        (ScalingPolicy.fixed(1), 3, ScalingPolicy.fixed(3)),
+        (ScalingPolicy.fixed(2), 2, ScalingPolicy.fixed(2)),
+        (ScalingPolicy.by_event_rate(1000, 2, 1), 2, ScalingPolicy.by_event_rate(1000, 2, 1)),
+    ],
+)
+async def test_a_mark_scales_no_stream(client, scope, ledger, made, scaled, kept):
+    sink = StreamName(scope, "scaled")
+    await client.create_stream(sink.scope, sink.stream, made)
+    await client.scale_stream(sink.scope, sink.stream, scaled)
+    before = await client.controller.current_segments(sink)
+
+    await ledger.mark(sink)
+
+    assert await client.controller.current_segments(sink) == before
+    assert (await client.controller.stream_configuration(sink)).scaling == kept
 
 
 async def test_a_mark_is_no_record(driver, ledger):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
-from aiopravega.control import Controller
+from aiopravega.control import Controller, amend_stream
 from aiopravega.errors import ConfigurationError, SecurityError, ServerError, StreamSealedError, WrongLedgerError
 from aiopravega.names import StreamName
 
@@ -48,7 +48,7 @@ async def mark(
             raise WrongLedgerError(_difference(stream, found[0], identity, name))
         others = [tag for tag in configuration.tags if tag not in found]
         try:
-            await controller.update_stream(stream, replace(configuration, tags=(*others, wanted)))
+            await amend_stream(controller, stream, configuration, replace(configuration, tags=(*others, wanted)))
         except ServerError:  # so the controller answers an update while another one is under way
             if not tries_left:
                 raise

@@ -171,8 +171,8 @@ class PravegaScaleStreamOperator(PravegaStreamChangeOperator):
     """Brings a stream to a number of segments of equal width; returns whether it had others.
 
     A stream whose scaling policy goes by a rate changes its segments itself afterwards; one with a fixed number returns
-    to that with its next update, also of its tags, even one that has just been made. Its policy is changed by
-    `PravegaUpdateStreamOperator`.
+    to that when another program updates it, also its tags. The operators here keep its segments, by giving its policy
+    their number. Its policy is changed by `PravegaUpdateStreamOperator`.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
