@@ -9,7 +9,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundExceptio
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.errors import PravegaError
+from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.ledger import CutRecord, Interval
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
@@ -26,14 +26,29 @@ def to_xcom(record: CutRecord) -> dict[str, str]:
     return found
 
 
+def range_of(given: object) -> StreamCutRange:
+    """The range that a sensor, or another task, has given to an operator that does not know the times of events.
+
+    Raises:
+        ConfigurationError: it is no range, or one of event times, which has events of other times too.
+        InvalidStreamCutError: a text is not a cut.
+    """
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"stream_cuts is {given!r}, but must be a range with the texts start and end")
+    if "since" in given or "until" in given:
+        raise ConfigurationError(
+            "stream_cuts is of event times, and its range has events of other times too: read it with "
+            "PravegaSparkReadOperator, which knows the times of events"
+        )
+    return StreamCutRange.from_json(given)
+
+
 def shown(cuts: StreamCutRange | None) -> str:
     """A range in a line of a log."""
     return "between cuts that are not known" if cuts is None else f"from {cuts.start} to {cuts.end}"
 
 
-def finish(
-    client: PravegaClient, stream: StreamName, cuts: Mapping[str, Any], processed: StreamCutRange, by: str
-) -> None:
+def finish(client: PravegaClient, stream: StreamName, cuts: Any, processed: StreamCutRange, by: str) -> None:
     """Record that the interval which a range names has been processed; a range may name none.
 
     Raises:

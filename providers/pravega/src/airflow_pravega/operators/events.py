@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from airflow.sdk import Context, XComArg
 
-from aiopravega import StreamCutRange, StreamName
+from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.event_lists import NewEvent, read_event_list, write_event_list
@@ -18,7 +18,7 @@ from aiopravega.read import Event
 from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
-from airflow_pravega.intervals import failures_recorded, finish, shown
+from airflow_pravega.intervals import failures_recorded, finish, range_of, shown
 from airflow_pravega.stream_operator import PravegaStreamOperator
 from airflow_pravega.templated_values import choice_of, whole_number
 
@@ -157,33 +157,19 @@ class PravegaReadEventsOperator(PravegaStreamOperator):
         choice_of(EventForm, "form", self.form)
         whole_number("max_events", self.max_events)
         whole_number("max_bytes", self.max_bytes)
-        cuts = self._range()
-        if "since" in cuts or "until" in cuts:
-            raise ConfigurationError(
-                "stream_cuts is of event times, and its range has events of other times too: read it with "
-                "PravegaSparkReadOperator, which knows the times of events"
-            )
-        StreamCutRange.from_json(cuts)
+        range_of(self.stream_cuts)
 
     def work(self, client: PravegaClient, stream: StreamName, context: Context) -> dict[str, Any]:
         """Read the events."""
-        given = self._range()
-        wanted = StreamCutRange.from_json(given)
+        wanted = range_of(self.stream_cuts)
         found = client.run(fix_range(client.asynchronous, stream, wanted.start, wanted.end))
         limits = {name: whole_number(name, getattr(self, name)) for name in ("max_events", "max_bytes")}
         events = client.run(read_event_list(client.asynchronous, found.cuts, stream, **limits))
         form = choice_of(EventForm, "form", self.form)
         result = {"events": [_shown(event, form) for event in events], "bytes": found.size, **found.cuts.to_json()}
-        finish(client, stream, given, found.cuts, write_name(context))
+        finish(client, stream, self.stream_cuts, found.cuts, write_name(context))
         self.log.info("Read %s %s: %d events, %s bytes", stream, shown(found.cuts), len(events), f"{found.size:,}")
         return result
-
-    def _range(self) -> Mapping[str, str]:
-        if not isinstance(self.stream_cuts, Mapping):
-            raise ConfigurationError(
-                f"stream_cuts is {self.stream_cuts!r}, but must be a range with the texts start and end"
-            )
-        return self.stream_cuts
 
 
 def _new_events(events: object, routing_keys: object) -> list[NewEvent]:

@@ -1,18 +1,22 @@
-"""The operator that looks up StreamCuts: where a stream begins and ends now, as plain JSON for other tasks."""
+"""Operators that find StreamCuts, as plain JSON for other tasks: where a stream begins and ends, parts of a range."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airflow.sdk import BaseOperator, Context, XComArg
 
-from aiopravega import PravegaClient, PravegaConfig, StreamName
+from aiopravega import PravegaConfig, StreamName
+from aiopravega import client as aio
+from aiopravega.blocking import PravegaClient
+from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.ranges import fix_range
 from aiopravega.loop import LoopThread
 from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.intervals import shown
+from airflow_pravega.intervals import range_of, shown
+from airflow_pravega.stream_operator import PravegaStreamOperator
 from airflow_pravega.task_failures import failing_for_good
-from airflow_pravega.templated_values import EARLIEST, LATEST, position_of
+from airflow_pravega.templated_values import EARLIEST, LATEST, position_of, whole_number
 
 
 class PravegaStreamCutOperator(BaseOperator):
@@ -60,8 +64,64 @@ class PravegaStreamCutOperator(BaseOperator):
 
     async def _look(self, config: PravegaConfig) -> dict[str, str]:
         stream = StreamName.parse(self.stream, config.scope)
-        async with PravegaClient(config) as client:
+        async with aio.PravegaClient(config) as client:
             start, end = (position_of(given, stream) for given in (self.start, self.end))
             found = await fix_range(client, stream, start, end)
         self.log.info("%s %s: %s bytes", stream, shown(found.cuts), f"{found.size:,}")
         return found.cuts.to_json()
+
+
+class PravegaSplitRangeOperator(PravegaStreamOperator):
+    """Returns the parts of a range, `[{"start": text, "end": text}, …]`, for tasks that are mapped over them.
+
+    `PravegaSparkReadOperator.partial(…).expand(stream_cuts=split.output)` reads them side by side. Together they are
+    the range, with ends between events; read one after another, they give the events of each routing key in the order
+    of their writing. There are fewer parts if the range is small. A part says nothing of the interval of the range,
+    which stays open until a task after all parts reports it as done.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        stream_cuts: the range, `{"start": text, "end": text}`, such as a sensor's output. One of event times is
+            refused. (templated)
+        parts: how many, of about equal size. (templated)
+        max_bytes: or how many bytes each may have, event headers (8 bytes each) included. (templated)
+        pravega_conn_id: id of the connection. (templated)
+    """
+
+    template_fields: Sequence[str] = ("stream", "stream_cuts", "parts", "max_bytes", "pravega_conn_id")
+
+    def __init__(
+        self,
+        *,
+        stream_cuts: Mapping[str, str] | XComArg,
+        parts: int | str | None = None,
+        max_bytes: int | str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.stream_cuts = stream_cuts
+        self.parts = parts
+        self.max_bytes = max_bytes
+
+    def check_arguments(self, stream: StreamName, context: Context) -> None:
+        """See `PravegaStreamOperator`."""
+        super().check_arguments(stream, context)
+        range_of(self.stream_cuts)
+        self._sizes()
+
+    def work(self, client: PravegaClient, stream: StreamName, context: Context) -> list[dict[str, str]]:
+        """Split the range."""
+        del context
+        whole = range_of(self.stream_cuts)
+        parts, max_bytes = self._sizes()
+        found = client.split(whole, parts, stream, max_bytes=max_bytes)
+        self.log.info("%s %s: %d parts", stream, shown(whole), len(found))
+        return [part.to_json() for part in found]
+
+    def _sizes(self) -> tuple[int | None, int | None]:
+        """The number of parts, or the bytes of each."""
+        given = {"parts": self.parts, "max_bytes": self.max_bytes}
+        found = {name: whole_number(name, value) for name, value in given.items() if value is not None}
+        if len(found) != 1 or 0 in found.values():
+            raise ConfigurationError(f"a range is split by parts or by max_bytes, one of both, at least 1: {given}")
+        return found.get("parts"), found.get("max_bytes")
