@@ -1,16 +1,19 @@
 """A Spark whose JVM has died: PySpark keeps it as the one of this process, and every later job would fail with it."""
 
 import logging
+from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j has no types
-from pyspark import SparkContext
-from pyspark.sql import SparkSession
+if TYPE_CHECKING:
+    from pyspark import SparkContext
 
 logger = logging.getLogger(__name__)
 
 
 def forget_dead_spark() -> None:
     """Make room for a new session if the JVM of this process's Spark has died."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
     context = SparkContext._active_spark_context  # noqa: SLF001 - PySpark has no call for it
     if context is None or _is_alive(context):
         return
@@ -21,7 +24,9 @@ def forget_dead_spark() -> None:
     SparkSession._activeSession = None  # noqa: SLF001 - PySpark has no call for it
 
 
-def _is_alive(context: SparkContext) -> bool:
+def _is_alive(context: "SparkContext") -> bool:
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j has no types
+
     try:
         context.defaultMinPartitions  # noqa: B018 - it asks the JVM
     except (Py4JError, OSError):
