@@ -51,7 +51,13 @@ def _of_managers() -> Settings:
     if any(settings != _in_use[0] for settings in _in_use):
         raise ConfigurationError(
             "the IO managers of this run have different settings of Spark, and a process has one session: "
-            f"{'; '.join(f'master {master!r}, spark_conf {sorted(conf)}' for master, conf in _in_use)}. "
+            f"{'; '.join(map(_shown, _in_use))}. "
             "Give them the same, or give master and conf to spark_session"
         )
     return _in_use[0] if _in_use else (LOCAL, {})
+
+
+def _shown(settings: Settings) -> str:
+    """For messages: without values and what follows the host of a Spark Connect server, which may be secret."""
+    master, conf = settings
+    return f"master {master.partition(';')[0]!r}, spark_conf {sorted(conf)}"

@@ -31,19 +31,22 @@ def test_an_asset_without_an_input_has_the_managers_session_and_a_new_one_after_
 def test_managers_of_a_run_with_different_settings_are_refused_where_neither_is_named():
     use("local[1]", {})
     use("local[2]", {"spark.ui.enabled": "false"})
+    use("sc://spark:15002/;token=hush", {})
     try:
-        with pytest.raises(ConfigurationError, match=r"local\[1\].*local\[2\].*Give them the same"):
+        with pytest.raises(ConfigurationError, match=r"local\[1\].*local\[2\].*sc://.*Give them the same") as refused:
             spark_session()
+        assert "hush" not in str(refused.value)
         assert spark_session("local[2]", {}) is not None
     finally:
         release("local[1]", {})
         release("local[2]", {"spark.ui.enabled": "false"})
+        release("sc://spark:15002/;token=hush", {})
 
 
 def test_settings_that_the_running_session_does_not_have_are_a_warning_that_names_them(spark, caplog):
-    session = spark_session("spark://elsewhere:7077", {"spark.sql.shuffle.partitions": "7777"})
+    assert spark_session("spark://elsewhere:7077", {"spark.app.name": spark.conf.get("spark.app.name")}) is not None
+    assert "with other values of spark.master than" in caplog.text
 
-    assert session is not None
-    master = spark.conf.get("spark.master")
-    assert f"without spark.master=spark://elsewhere:7077 (it has {master})" in caplog.text
-    assert "spark.sql.shuffle.partitions=7777" in caplog.text
+    assert spark_session(spark.conf.get("spark.master"), {"spark.hadoop.fs.s3a.secret.key": "hush"}) is not None
+    assert "with other values of spark.hadoop.fs.s3a.secret.key than" in caplog.text
+    assert "hush" not in caplog.text

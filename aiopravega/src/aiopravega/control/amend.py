@@ -1,10 +1,13 @@
 """Changes of a stream's settings that change nothing else."""
 
+import logging
 from dataclasses import replace
 
 from aiopravega.control.controller import Controller
 from aiopravega.control.policies import ScalingPolicy, ScalingType, StreamConfiguration
 from aiopravega.names import StreamName
+
+logger = logging.getLogger(__name__)
 
 
 async def amend_stream(
@@ -23,6 +26,14 @@ async def amend_stream(
     if after.scaling == before.scaling:
         segments = len(await controller.current_segments(stream))
         after = replace(after, scaling=_of_segments(before.scaling, segments))
+        if after.scaling != before.scaling:
+            logger.warning(
+                "%s has %d segments and a scaling policy of %d: the policy gets the number that there are, or this "
+                "update would scale the stream",
+                stream,
+                segments,
+                before.scaling.min_segments,
+            )
     await controller.update_stream(stream, after)
 
 

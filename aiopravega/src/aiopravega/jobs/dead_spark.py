@@ -25,10 +25,14 @@ def forget_dead_spark() -> None:
 
 
 def _is_alive(context: "SparkContext") -> bool:
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j has no types
+    from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # py4j has no types
 
+    if getattr(context, "_jsc", None) is None:
+        return True  # another thread is starting it
     try:
         context.defaultMinPartitions  # noqa: B018 - it asks the JVM
+    except Py4JJavaError:
+        return True  # the JVM has answered
     except (Py4JError, OSError):
         return False
     return True

@@ -111,15 +111,21 @@ def _running(master: str, conf: Mapping[str, str], package: str) -> "SparkSessio
         running.createDataFrame([], "id long")
     others = _differences(running, master, conf)
     if others:
-        logger.warning("The Spark session of this process is used as it is, without %s", "; ".join(others))
+        logger.warning(
+            "The Spark session of this process is used as it is, with other values of %s than this job asks for: give "
+            "all jobs of a process the same settings, or run this one in a process of its own",
+            ", ".join(others),
+        )
     return running
 
 
 def _differences(running: "SparkSession", master: str, conf: Mapping[str, str]) -> list[str]:
-    """The settings that a running session does not have, in words. A server of Spark Connect reports no master."""
+    """The settings that a running session does not have, by name: a value may be a secret.
+
+    A server of Spark Connect reports no master.
+    """
     wanted = {**conf} if master.startswith(_CONNECT) else {_MASTER: master, **conf}
-    found = {name: running.conf.get(name, None) for name in wanted}
-    return [f"{name}={wanted[name]} (it has {found[name]})" for name in wanted if found[name] != wanted[name]]
+    return [name for name in wanted if running.conf.get(name, None) != wanted[name]]
 
 
 def _new(name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":

@@ -76,8 +76,8 @@ class PravegaSplitRangeOperator(PravegaStreamOperator):
 
     `PravegaSparkReadOperator.partial(…).expand(stream_cuts=split.output)` reads them side by side. Together they are
     the range, with ends between events; read one after another, they give the events of each routing key in the order
-    of their writing. There are fewer parts if the range is small. A part says nothing of the interval of the range,
-    which stays open until a task after all parts reports it as done.
+    of their writing. There are fewer parts if the range is small. A part has no interval: that of a sensor's
+    range stays open, and the next run waits for it, until `CutLedger.finish` is called for it after all parts.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
