@@ -69,10 +69,10 @@ def test_a_failed_interval_is_shown_with_its_reason_which_is_no_markup(open_page
     assert "<b>" not in found
 
 
-def test_a_done_interval_is_nothing_that_is_wrong(open_page, client, taken):
+def test_a_done_interval_is_no_finding(open_page, client, taken):
     client.cut_ledger(taken.stream.scope).finish(taken)
 
-    assert "What is wrong" not in open_page(consumer_page(taken)).text
+    assert "Findings" not in open_page(consumer_page(taken)).text
 
 
 def test_a_consumer_of_a_deleted_stream_is_still_shown(open_page, client, taken):

@@ -4,6 +4,7 @@ Users that may read a connection in Airflow may see what the connection leads to
 """
 
 from collections.abc import Callable, Coroutine
+from datetime import UTC
 from functools import cache
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, urlencode
@@ -97,7 +98,7 @@ def _page(request: Request, template: str, status: int = 200, **values: Any) -> 
 @cache
 def _templates() -> Environment:
     made = Environment(loader=PackageLoader("airflow_pravega", "page/templates"), autoescape=True)
-    made.filters["time"] = lambda moment: moment.isoformat(sep=" ", timespec="seconds")
+    made.filters["time"] = lambda moment: f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
     made.filters["query"] = lambda values: urlencode(values, quote_via=quote)
     return made
 
