@@ -30,7 +30,7 @@ class Outage:
         if self._since is None:
             self._since = datetime.now(UTC)
             self._log.warning(
-                "%s cannot be checked, which is tried again until the sensor's timeout: %s: %s",
+                "%s cannot be checked, and is checked again until it can: %s: %s",
                 self._what,
                 type(error).__name__,
                 error,

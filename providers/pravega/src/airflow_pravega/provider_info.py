@@ -115,6 +115,8 @@ def get_provider_info() -> dict[str, Any]:
             }
         },
         "asset-uris": [{"schemes": ["pravega"], "handler": "airflow_pravega.assets.sanitize_uri"}],
+        # Airflow's schema shows objects here, but Airflow itself reads names of classes.
+        "queues": ["airflow_pravega.queues.pravega.PravegaMessageQueueProvider"],
         "hooks": _modules("hooks.pravega"),
         "operators": _modules(
             "operators.scope",
