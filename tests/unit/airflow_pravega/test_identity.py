@@ -1,4 +1,4 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -6,7 +6,7 @@ import pytest
 from airflow.sdk import Context
 
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.identity import chain_name, consumer_name, interval_name, write_name
+from airflow_pravega.identity import chain_name, consumer_name, interval_name, run_order, write_name
 
 
 def context(map_index: int | None = -1, try_number: int = 1, **run: Any) -> Context:
@@ -66,3 +66,14 @@ def test_a_deployment_s_name_that_could_be_mistaken_is_refused(monkeypatch, wron
 def test_a_template_that_gives_no_consumer_is_refused(wrong):
     with pytest.raises(ConfigurationError, match="consumer is .* which is no name"):
         chain_name(context(), wrong)
+
+
+def test_runs_are_ordered_by_their_dates_and_those_without_by_when_they_were_to_start():
+    earlier, later = datetime(2026, 1, 1, 23, tzinfo=UTC), datetime(2026, 1, 2, 1, 0, 0, 5, tzinfo=UTC)
+    orders = [
+        run_order(context(logical_date=earlier.astimezone(timezone(timedelta(hours=5))), run_id="z")),
+        run_order(context(run_id="a")),
+        run_order(context(run_id="b")),
+        run_order(context(logical_date=None, run_after=later, run_id="0")),
+    ]
+    assert orders == sorted(set(orders))

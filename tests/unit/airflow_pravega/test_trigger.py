@@ -9,7 +9,7 @@ from airflow.triggers.base import BaseEventTrigger
 
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
-from airflow_pravega.triggers.interval import PravegaIntervalTrigger
+from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 from airflow_pravega.triggers.reachable import PravegaReachableTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutEventTrigger, PravegaStreamCutTrigger
 
@@ -43,9 +43,21 @@ def test_the_one_for_event_times_can_be_made_again_too():
     assert resolve_name(name)(**arguments).serialize() == trigger.serialize()
 
 
-def test_the_one_for_intervals_can_be_made_again_too():
-    trigger = PravegaIntervalTrigger(
-        "examples/flights", "dag/wait", "monday", "2026-01-01T00:00:00+00:00", True, 2.5, "pravega_default"
+def test_the_one_for_the_next_range_can_be_made_again_too():
+    trigger = PravegaNextRangeTrigger(
+        stream="examples/flights",
+        consumer="dag/wait",
+        interval="monday",
+        order="2026-01-01T00:00:00.000000+00:00 monday",
+        min_bytes=1,
+        quiet_for=60.0,
+        sealed=True,
+        on_open="take_over",
+        on_truncated="skip",
+        deadline="2026-01-01T00:00:00+00:00",
+        poll_interval=2.5,
+        pravega_conn_id="pravega_default",
+        carried={"waits_since": "2026-01-01"},
     )
     name, arguments = json.loads(json.dumps(trigger.serialize()))
     assert resolve_name(name)(**arguments).serialize() == trigger.serialize()

@@ -4,6 +4,7 @@ The try number is never part of a name: a second try has to be recognised as the
 """
 
 import re
+from datetime import UTC
 from typing import Final
 
 from airflow.sdk import Context
@@ -77,6 +78,13 @@ def interval_name(context: Context) -> str:
     if run.logical_date is not None:
         return run.logical_date.isoformat()
     return run.run_id
+
+
+def run_order(context: Context) -> str:
+    """The position of the run among those that wait for the same chain, as a text that sorts: its date, then its id."""
+    run, ti = context["dag_run"], context["ti"]
+    date = (run.logical_date or run.run_after).astimezone(UTC)
+    return f"{date.isoformat(timespec='microseconds')} {run.run_id} {ti.dag_id}/{ti.task_id}/{ti.map_index}"
 
 
 def write_name(context: Context) -> str:

@@ -18,12 +18,14 @@ from aiopravega.intervals.losses import OnTruncated
 from aiopravega.loop import LoopThread
 from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.identity import run_order
 from airflow_pravega.sensors.run_range import CHAINED, LAST, RangeArguments, RunRange
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.stream_moved import MoveCondition, StreamWatch
 from airflow_pravega.templated_values import choice_of, whole_number
-from airflow_pravega.triggers.interval import PravegaIntervalTrigger
+from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
+from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 _SIX_HOURS: Final = timedelta(hours=6)
 
@@ -125,39 +127,39 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         taken = LoopThread.shared().run(run_range.take())
         if taken is not None:
             return PokeReturnValue(True, taken)
-        common: dict[str, Any] = {"poll_interval": self.poll_interval, "pravega_conn_id": self.pravega_conn_id}
-        if run_range.waits_for is not None:
-            waits_for = run_range.waits_for
+        waits_for = run_range.waits_for
+        if waits_for is not None:
             until = run_range.deadline.isoformat(timespec="seconds")
             self.log.info("%s is %s: waiting for it until %s", waits_for.identity, waits_for.state.value, until)
-            if self.deferrable:
-                self.wait_with(
-                    PravegaIntervalTrigger(
-                        stream=str(run_range.stream),
-                        consumer=waits_for.consumer,
-                        interval=waits_for.interval,
-                        deadline=run_range.deadline.isoformat(),
-                        take_over=run_range.on_open is OnOpen.TAKE_OVER,
-                        **common,
-                    )
-                )
-            return PokeReturnValue(False)
-        not_yet = f"{run_range.stream} since {run_range.start}: not yet {condition}"
-        if if_empty is IfEmpty.SKIP:
-            raise AirflowSkipException(f"{not_yet}, so there is nothing to do")
-        self.log.info(not_yet)
+        else:
+            not_yet = f"{run_range.stream} since {run_range.start}: not yet {condition}"
+            if if_empty is IfEmpty.SKIP:
+                raise AirflowSkipException(f"{not_yet}, so there is nothing to do")
+            self.log.info(not_yet)
         if self.deferrable:
-            self.wait_with(
-                PravegaStreamCutTrigger(
-                    stream=str(run_range.stream),
-                    since=run_range.start.to_text(),
-                    min_bytes=condition.min_bytes,
-                    quiet_for=condition.quiet_for,
-                    sealed=condition.sealed,
-                    **common,
-                )
-            )
+            self.wait_with(self._trigger(context, run_range, condition))
         return PokeReturnValue(False)
+
+    def _trigger(self, context: Context, run_range: RunRange, condition: MoveCondition) -> PravegaWaitingTrigger:
+        common: dict[str, Any] = {
+            "stream": str(run_range.stream),
+            "min_bytes": condition.min_bytes,
+            "quiet_for": condition.quiet_for,
+            "sealed": condition.sealed,
+            "poll_interval": self.poll_interval,
+            "pravega_conn_id": self.pravega_conn_id,
+        }
+        if self.since not in CHAINED:
+            return PravegaStreamCutTrigger(since=run_range.start.to_text(), **common)
+        return PravegaNextRangeTrigger(
+            consumer=run_range.interval.consumer,
+            interval=run_range.interval.name,
+            order=run_order(context),
+            on_open=run_range.on_open.value,
+            on_truncated=str(self.on_truncated),
+            deadline=run_range.deadline.isoformat(),
+            **common,
+        )
 
     def _condition(self) -> MoveCondition:
         if self.quiet_for and self.reschedule and not self.deferrable:
