@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from contextlib import aclosing
 from itertools import pairwise
 from pkgutil import resolve_name
@@ -193,18 +194,23 @@ async def test_what_waiting_cannot_heal_is_raised(pravega, stream, write):
     assert not shared_users()
 
 
-async def test_an_outage_is_waited_out(stream, write, away):
+async def test_an_outage_is_waited_out(stream, write, away, caplog):
     tail = await write(b"a")
+    caplog.set_level(logging.DEBUG, "aiopravega.retry")
     with structlog.testing.capture_logs() as lines:
         async with aclosing(started(stream, pravega_conn_id=away.connection).run()) as events:
             waiting = asyncio.create_task(next_cut(events))
-            await until(lambda: away.refused > 10)
+            await until(lambda: away.refused > 30)
             assert not waiting.done()
             away.ends()
             assert await waiting == tail
     about = [line["event"] for line in lines if str(stream) in str(line["event"])]
     assert [line.split(",")[0] for line in about[:1]] == [f"{stream} cannot be checked"]
     assert [f"{stream} can be checked again" in line for line in about] == [False, True]
+    # Before the outage is one, the client says that it tries again; then each check would say so.
+    checks = [record for record in caplog.records if "trying again" in record.message]
+    assert [record.levelno for record in checks[:1]] == [logging.INFO]
+    assert {record.levelno for record in checks[1:]} == {logging.DEBUG}
 
 
 def shared_users() -> int:

@@ -1,9 +1,12 @@
 """Outages of a cluster: what waits for a stream waits on, and reports the begin and the end, not each failure."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 from aiopravega.errors import PravegaError
+from aiopravega.retry import known_outage
 
 
 class Outage:
@@ -18,6 +21,15 @@ class Outage:
         self._what = what
         self._log = log
         self._since: datetime | None = None
+
+    @contextmanager
+    def checking(self) -> Iterator[None]:
+        """Run a check; in an outage that is reported already, the client reports no failures of its own."""
+        if self._since is None:
+            yield
+        else:
+            with known_outage():
+                yield
 
     def failed(self, error: PravegaError) -> None:
         """A check has failed.

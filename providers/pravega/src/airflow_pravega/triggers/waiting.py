@@ -4,7 +4,7 @@ import asyncio
 import random
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -99,9 +99,12 @@ async def findings(
     config = await PravegaHook(pravega_conn_id).aget_config()
     while True:
         try:
-            async with shared_client(config) as client:
+            async with AsyncExitStack() as stack:
+                with outage.checking():
+                    client = await stack.enter_async_context(shared_client(config))
                 while True:
-                    found = await check(client)
+                    with outage.checking():
+                        found = await check(client)
                     outage.succeeded()
                     if found is not None:
                         yield found
