@@ -4,14 +4,31 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from aiopravega.errors import PravegaError
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
+# At which level the first failure of an operation is reported.
+_first_failure: Final = ContextVar("first failure", default=logging.INFO)
+
+
+@contextmanager
+def known_outage() -> Iterator[None]:
+    """Run a block of a caller that has reported an outage, and checks again whether it is over.
+
+    In it, operations that are tried again add nothing to an INFO log: it would have a line for each check.
+    """
+    token = _first_failure.set(logging.DEBUG)
+    try:
+        yield
+    finally:
+        _first_failure.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +69,7 @@ class Retries:
         pause = self._policy.pause(self._failures)
         if not error.retryable or time.monotonic() + pause > self._deadline:
             raise error
-        level = logging.DEBUG if self._failures else logging.INFO  # one line for one outage
+        level = logging.DEBUG if self._failures else _first_failure.get()  # one line for one outage
         self._failures += 1
         logger.log(level, "%s failed, trying again in %.1f s: %s", self._what, pause, error)
         return pause

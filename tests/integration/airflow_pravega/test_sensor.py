@@ -1,5 +1,6 @@
 """The sensor in real DAG runs: when it waits, what it hands on, and what a repeated run gets."""
 
+import logging
 import time
 import uuid
 from datetime import UTC, datetime
@@ -197,7 +198,8 @@ def test_an_outage_is_waited_out(run_task, stream, write, read, meanwhile, away,
     assert read(run.result()) == [b"a"]
 
 
-def test_an_outage_is_waited_out_until_the_sensor_s_timeout(run_task, stream, away):
+def test_an_outage_is_waited_out_until_the_sensor_s_timeout(run_task, stream, away, caplog):
+    caplog.set_level(logging.DEBUG, "aiopravega.retry")
     sensor = partial(
         PravegaStreamCutSensor, stream=str(stream), poke_interval=SOON, timeout=3, pravega_conn_id=away.connection
     )
@@ -207,3 +209,5 @@ def test_an_outage_is_waited_out_until_the_sensor_s_timeout(run_task, stream, aw
     assert run.state() == "failed"
     assert run.tries() == 1  # as Airflow has it for sensors that have timed out
     assert away.refused > 1
+    levels = [record.levelno for record in caplog.records if "trying again" in record.message]
+    assert levels.count(logging.INFO) == 1  # one line, and not one for each check

@@ -156,6 +156,36 @@ def test_a_first_run_can_start_at_the_tail(run_task, stream, write, read, finish
     assert read(run_task(sensor, SECOND).result()) == [b"next"]
 
 
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_a_run_with_nothing_to_do_can_be_skipped_but_waits_for_an_open_range(
+    run_task, stream, write, read, finish, meanwhile, deferrable
+):
+    sensor = partial(
+        PravegaStreamCutSensor,
+        stream=str(stream),
+        if_empty="skip",
+        deferrable=deferrable,
+        poll_interval=SOON,
+        poke_interval=SOON,
+    )
+    assert run_task(sensor, FIRST).state() == "skipped"
+    write(b"a")
+    first = run_task(sensor, FIRST).result()
+    write(b"b")
+    Announced.checked.clear()
+
+    def process() -> None:
+        until(Announced.checked.is_set)
+        finish(first)
+
+    with meanwhile(process):
+        second = run_task(partial(Announced, **sensor.keywords), SECOND).result()
+    assert read(second) == [b"b"]
+    finish(second)
+    assert run_task(sensor, THIRD).state() == "skipped"
+    assert run_task(sensor, SECOND).result() == second
+
+
 def test_what_was_truncated_is_reported_or_skipped(run_task, client, stream, write, read, finish, shown):
     sensor = partial(PravegaStreamCutSensor, stream=str(stream))
     write(b"a")
@@ -195,6 +225,7 @@ def test_a_connection_that_is_not_there_fails_at_once(run_task, stream, shown):
     [
         ({"on_open": "{{ 'ignore' }}"}, "on_open is 'ignore', but must be one of 'wait', 'take_over', 'skip'"),
         ({"on_truncated": "{{ 'ignore' }}"}, "on_truncated is 'ignore', but must be one of 'fail', 'skip'"),
+        ({"if_empty": "{{ 'ignore' }}"}, "if_empty is 'ignore', but must be one of 'wait', 'skip'"),
         ({"consumer": "{{ none }}"}, "consumer is 'None', which is no name"),
         ({"since": "latest", "record": False}, "needs the records of earlier runs"),
     ],

@@ -1,11 +1,13 @@
 """Retries: what can pass is tried again until the time is up, everything else at once raised."""
 
 import asyncio
+import logging
 
 import pytest
 
 from aiopravega.errors import ConfigurationError, PravegaConnectionError
-from aiopravega.retry import Retries, RetryPolicy, retrying
+from aiopravega.loop import LoopThread
+from aiopravega.retry import Retries, RetryPolicy, known_outage, retrying
 
 IMPATIENT = RetryPolicy(initial=0.001, longest=0.002, total=0.05)
 
@@ -56,3 +58,22 @@ def test_pauses_grow_but_not_beyond_the_longest():
     for attempt, largest in enumerate([1.0, 2.0, 4.0, 8.0, 10.0, 10.0]):
         assert largest / 2 <= policy.pause(attempt) <= largest
     assert policy.pause(10_000) <= 10.0
+
+
+def test_an_outage_that_the_caller_has_reported_is_not_reported_for_each_call(caplog):
+    async def attempt():
+        raise PravegaConnectionError("still away")
+
+    def call() -> int:
+        """Call as a blocking caller does, in another thread; returns how many lines an INFO log gets."""
+        caplog.clear()
+        with pytest.raises(PravegaConnectionError):
+            LoopThread.shared().run(retrying(attempt, IMPATIENT, "a call"))
+        return sum(record.levelno >= logging.INFO for record in caplog.records)
+
+    caplog.set_level(logging.DEBUG, "aiopravega")
+    assert call() == 1
+    with known_outage():
+        assert call() == 0
+        assert "a call failed, trying again" in caplog.text
+    assert call() == 1

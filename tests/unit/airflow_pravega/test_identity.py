@@ -1,4 +1,4 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -6,7 +6,7 @@ import pytest
 from airflow.sdk import Context
 
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.identity import chain_name, consumer_name, dag_of, interval_name, write_name
+from airflow_pravega.identity import chain_name, consumer_name, dag_of, interval_name, run_order, write_name
 
 
 def context(map_index: int | None = -1, try_number: int = 1, **run: Any) -> Context:
@@ -73,3 +73,14 @@ def test_a_record_says_which_dag_has_taken_its_interval():
     assert dag_of("airflow/orders/wait/3/asset/run 7", "asset/run 7") == "orders"
     assert dag_of("airflow/orders/wait/monday", "tuesday") is None
     assert dag_of("ada@laptop", "monday") is None
+
+
+def test_runs_are_ordered_by_their_dates_and_those_without_by_when_they_were_to_start():
+    earlier, later = datetime(2026, 1, 1, 23, tzinfo=UTC), datetime(2026, 1, 2, 1, 0, 0, 5, tzinfo=UTC)
+    orders = [
+        run_order(context(logical_date=earlier.astimezone(timezone(timedelta(hours=5))), run_id="z")),
+        run_order(context(run_id="a")),
+        run_order(context(run_id="b")),
+        run_order(context(logical_date=None, run_after=later, run_id="0")),
+    ]
+    assert orders == sorted(set(orders))

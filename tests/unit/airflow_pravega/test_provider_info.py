@@ -48,6 +48,13 @@ def test_names_a_hook_and_a_handler_that_exist():
     assert callable(resolve_name(assets["handler"]))
 
 
+def test_names_a_queue_and_a_decorator_that_exist():
+    assert set(INFO["queues"]) <= set(ProvidersManager().queue_class_names)
+    decorators = ProvidersManagerTaskRuntime().taskflow_decorators
+    for decorator in INFO["task-decorators"]:
+        assert decorators[decorator["name"]] is resolve_name(decorator["class-name"])
+
+
 def test_airflow_shows_the_connection_form():
     manager = ProvidersManager()
     fields = {

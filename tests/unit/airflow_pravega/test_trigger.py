@@ -1,10 +1,17 @@
 import json
 from pkgutil import resolve_name
+from typing import Any
 
+import pytest
+from airflow.sdk import Asset, AssetWatcher
+from airflow.serialization.encoders import encode_trigger
+from airflow.triggers.base import BaseEventTrigger
+
+from aiopravega.errors import ConfigurationError
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
-from airflow_pravega.triggers.interval import PravegaIntervalTrigger
+from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 from airflow_pravega.triggers.reachable import PravegaReachableTrigger
-from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
+from airflow_pravega.triggers.stream_cut import PravegaStreamCutEventTrigger, PravegaStreamCutTrigger
 
 
 def test_it_can_be_made_again_from_what_it_serializes():
@@ -36,9 +43,21 @@ def test_the_one_for_event_times_can_be_made_again_too():
     assert resolve_name(name)(**arguments).serialize() == trigger.serialize()
 
 
-def test_the_one_for_intervals_can_be_made_again_too():
-    trigger = PravegaIntervalTrigger(
-        "examples/flights", "dag/wait", "monday", "2026-01-01T00:00:00+00:00", True, 2.5, "pravega_default"
+def test_the_one_for_the_next_range_can_be_made_again_too():
+    trigger = PravegaNextRangeTrigger(
+        stream="examples/flights",
+        consumer="dag/wait",
+        interval="monday",
+        order="2026-01-01T00:00:00.000000+00:00 monday",
+        min_bytes=1,
+        quiet_for=60.0,
+        sealed=True,
+        on_open="take_over",
+        on_truncated="skip",
+        deadline="2026-01-01T00:00:00+00:00",
+        poll_interval=2.5,
+        pravega_conn_id="pravega_default",
+        carried={"waits_since": "2026-01-01"},
     )
     name, arguments = json.loads(json.dumps(trigger.serialize()))
     assert resolve_name(name)(**arguments).serialize() == trigger.serialize()
@@ -48,3 +67,54 @@ def test_what_a_sensor_has_to_know_when_it_continues_is_carried():
     trigger = PravegaReachableTrigger("examples/flights", 2.5, "pravega_default", {"waits_since": "2026-01-01"})
     name, arguments = json.loads(json.dumps(trigger.serialize()))
     assert resolve_name(name)(**arguments).carried == {"waits_since": "2026-01-01"}
+
+
+def identity(trigger: BaseEventTrigger) -> int:
+    """What Airflow knows a trigger of a watcher by."""
+    encoded = encode_trigger(trigger)
+    return BaseEventTrigger.hash(encoded["classpath"], encoded["kwargs"])
+
+
+def test_the_one_for_watchers_is_the_same_however_it_was_made():
+    trigger = PravegaStreamCutEventTrigger("examples/flights", poll_interval=5, consumer="shop/flights")
+    name, arguments = json.loads(json.dumps(trigger.serialize()))
+    again = resolve_name(name)(**dict(reversed(arguments.items())))
+    assert again.serialize() == trigger.serialize()
+    assert list(again.serialize()[1]) == list(trigger.serialize()[1])
+    assert identity(again) == identity(trigger)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"stream": "examples/delays"},
+        {"consumer": "shop/delays"},
+        {"min_bytes": 2},
+        {"poll_interval": 1.0},
+        {"pravega_conn_id": "pravega_other"},
+    ],
+)
+def test_the_one_for_watchers_is_another_one_with_other_arguments(other):
+    arguments: dict[str, Any] = {"stream": "examples/flights"}
+    assert identity(PravegaStreamCutEventTrigger(**arguments)) != identity(
+        PravegaStreamCutEventTrigger(**arguments | other)
+    )
+
+
+def test_an_asset_takes_the_one_for_watchers():
+    trigger = PravegaStreamCutEventTrigger("examples/flights")
+    asset = Asset("flights", uri="pravega://examples/flights", watchers=[AssetWatcher(name="moved", trigger=trigger)])
+    assert asset.watchers[0].trigger is trigger
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"consumer": " "}, "consumer is ' '"),
+        ({"min_bytes": -1}, "min_bytes is -1"),
+        ({"poll_interval": 0}, "poll_interval is 0 s"),
+    ],
+)
+def test_what_the_one_for_watchers_cannot_work_with_stops_the_dag(wrong, message):
+    with pytest.raises(ConfigurationError, match=message):
+        PravegaStreamCutEventTrigger("examples/flights", **wrong)

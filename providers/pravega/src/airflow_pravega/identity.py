@@ -4,6 +4,7 @@ The try number is never part of a name: a second try has to be recognised as the
 """
 
 import re
+from datetime import UTC
 from typing import Any, Final
 
 from airflow.sdk import Context
@@ -29,26 +30,46 @@ def consumer_name(context: Context) -> str:
 def chain_name(context: Context, given: str | None) -> str:
     """The name of the task's chain of ranges in the cut ledger: `given`, or that of the task.
 
+    Raises:
+        ConfigurationError: there is no name, or the deployment's cannot be one.
+    """
+    return deployed_name(given) if given is not None else f"{_deployment_prefix()}{consumer_name(context)}"
+
+
+def deployed_name(given: str) -> str:
+    """The name of a chain of ranges in the cut ledger, as it is given to sensors and triggers.
+
     Before it comes the name of this deployment, if the configuration has one (`[pravega] deployment`), so that two
     deployments with the same DAGs have chains of their own. A given name that begins with it already stays as it is.
 
     Raises:
-        ConfigurationError: there is no name, or the deployment's cannot be one.
+        ConfigurationError: it is no name, or the deployment's cannot be one.
     """
-    deployment = conf.get("pravega", "deployment", fallback="") or ""
-    if given is not None and given.strip() in _NO_NAMES:
+    check_consumer(given)
+    prefix = _deployment_prefix()
+    return given if given.startswith(prefix) else f"{prefix}{given}"
+
+
+def check_consumer(given: str) -> None:
+    """Check the name of a chain of ranges, as it is given.
+
+    Raises:
+        ConfigurationError: it is no name.
+    """
+    if given.strip() in _NO_NAMES:
         raise ConfigurationError(f"consumer is {given!r}, which is no name: leave it out, or give one")
+
+
+def _deployment_prefix() -> str:
+    deployment = conf.get("pravega", "deployment", fallback="") or ""
     if not deployment:
-        return given or consumer_name(context)
+        return ""
     if not _DEPLOYMENT.fullmatch(deployment):
         raise ConfigurationError(
             f"[pravega] deployment is {deployment!r} in Airflow's configuration: use up to 100 letters, digits, '.', "
             "'_' and '-'"
         )
-    prefix = f"{deployment}/"
-    if given is None:
-        return f"{prefix}{consumer_name(context)}"
-    return given if given.startswith(prefix) else f"{prefix}{given}"
+    return f"{deployment}/"
 
 
 def interval_name(context: Context) -> str:
@@ -63,6 +84,13 @@ def interval_of_run(run: Any) -> str:
     if run.logical_date is not None:
         return str(run.logical_date.isoformat())
     return str(run.run_id)
+
+
+def run_order(context: Context) -> str:
+    """The position of the run among those that wait for the same chain, as a text that sorts: its date, then its id."""
+    run, ti = context["dag_run"], context["ti"]
+    date = (run.logical_date or run.run_after).astimezone(UTC)
+    return f"{date.isoformat(timespec='microseconds')} {run.run_id} {ti.dag_id}/{ti.task_id}/{ti.map_index}"
 
 
 def write_name(context: Context) -> str:

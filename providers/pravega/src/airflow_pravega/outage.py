@@ -1,9 +1,12 @@
 """Outages of a cluster: what waits for a stream waits on, and reports the begin and the end, not each failure."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 from aiopravega.errors import PravegaError
+from aiopravega.retry import known_outage
 
 
 class Outage:
@@ -19,6 +22,15 @@ class Outage:
         self._log = log
         self._since: datetime | None = None
 
+    @contextmanager
+    def checking(self) -> Iterator[None]:
+        """Run a check; in an outage that is reported already, the client reports no failures of its own."""
+        if self._since is None:
+            yield
+        else:
+            with known_outage():
+                yield
+
     def failed(self, error: PravegaError) -> None:
         """A check has failed.
 
@@ -30,7 +42,7 @@ class Outage:
         if self._since is None:
             self._since = datetime.now(UTC)
             self._log.warning(
-                "%s cannot be checked, which is tried again until the sensor's timeout: %s: %s",
+                "%s cannot be checked, and is checked again until it can: %s: %s",
                 self._what,
                 type(error).__name__,
                 error,

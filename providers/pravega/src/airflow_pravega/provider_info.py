@@ -115,6 +115,11 @@ def get_provider_info() -> dict[str, Any]:
             }
         },
         "asset-uris": [{"schemes": ["pravega"], "handler": "airflow_pravega.assets.sanitize_uri"}],
+        "task-decorators": [
+            {"name": "pravega_spark", "class-name": "airflow_pravega.decorators.spark.pravega_spark_task"}
+        ],
+        # Airflow's schema shows objects here, but Airflow itself reads names of classes.
+        "queues": ["airflow_pravega.queues.pravega.PravegaMessageQueueProvider"],
         "hooks": _modules("hooks.pravega"),
         "operators": _modules(
             "operators.scope",
@@ -130,5 +135,5 @@ def get_provider_info() -> dict[str, Any]:
             "operators.ledger",
         ),
         "sensors": _modules("sensors.stream_cut", "sensors.event_time"),
-        "triggers": _modules("triggers.stream_cut", "triggers.event_time", "triggers.interval", "triggers.reachable"),
+        "triggers": _modules("triggers.stream_cut", "triggers.event_time", "triggers.next_range", "triggers.reachable"),
     }

@@ -4,33 +4,28 @@ They reach Pravega by the data source `pravega`. Whatever can be wrong with the 
 Spark is started.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import Context, XComArg
 
-from aiopravega import PravegaConfig, StreamCutRange, StreamName
-from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.ranges import fix_range
-from aiopravega.jobs.retries import unsplit_if_need_be
-from aiopravega.jobs.spark_frames import count_of, counted, load_range, save_events
-from aiopravega.jobs.spark_options import LEDGER_OPTION, TIME_OPTION, interval_options
-from aiopravega.jobs.writes import finished_write, parse_generation, write_once
-from aiopravega.ledger import ledger_name
+from aiopravega.blocking import PravegaClient
+from aiopravega.jobs.spark_frames import count_of, counted
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
-from airflow_pravega.intervals import failures_recorded, finish, shown
+from airflow_pravega.intervals import shown
 from airflow_pravega.spark.digest import digest_of_files
 from airflow_pravega.spark.operator import PravegaSparkOperator
+from airflow_pravega.spark.range import PravegaSparkRangeOperator
+from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.task_failures import failing_for_good
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class PravegaSparkReadOperator(PravegaSparkOperator):
+class PravegaSparkReadOperator(PravegaSparkRangeOperator):
     """Reads exactly one range of a stream with Spark and writes it to files, replacing those of an earlier try.
 
     Returns `{"path", "events", "rows", "bytes", "seconds", "digest"}`: the events read, the rows written, the bytes
@@ -97,53 +92,24 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
             AirflowFailException: the stream, the range or an option cannot work.
             PravegaError: the cluster cannot be reached.
         """
-        hook = PravegaHook(self.pravega_conn_id)
-        with failures_recorded(hook, self.stream, self.stream_cuts, context), failing_for_good():
-            config = hook.get_config()
-            stream = StreamName.parse(self.stream, config.scope)
-            given = cast("Mapping[str, str]", self.stream_cuts)  # not an XComArg any more, if what it gave is right
-            cuts, times = StreamCutRange.from_json(given), self._times(given)
-            with hook.get_client() as client:
-                found = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
-                began = time.monotonic()
-                with self.session(hook, context) as spark:
-                    read = partial(self._read, spark, config, stream, found.cuts, times)
-                    events, rows = unsplit_if_need_be(read, self.log.warning)
-                    digest = digest_of_files(spark, self.output_path, self.output_format) if self.digest else None
-                finish(client, stream, given, found.cuts, write_name(context))
+        done = self.process_range(context, cast("Mapping[str, str]", self.stream_cuts), self._write_files)
+        events, rows, digest = done.result
         result = {
             "path": self.output_path,
             "events": events,
             "rows": rows,
-            "bytes": found.size,
-            "seconds": round(time.monotonic() - began, 3),
+            "bytes": done.size,
+            "seconds": done.seconds,
             "digest": digest,
         }
-        self.log.info("Read %s %s: %s", stream, shown(found.cuts), result)
+        self.log.info("Read %s %s: %s", done.stream, shown(done.cuts), result)
         return result
 
-    def _times(self, cuts: Mapping[str, str]) -> dict[str, str]:
-        """Options that leave out the events of other times, if the range is one of event times."""
-        if "since" not in cuts or "until" not in cuts:
-            return {}
-        if TIME_OPTION not in {name.lower() for name in self.options}:
-            raise ConfigurationError(
-                f"stream_cuts is of the event times {cuts['since']} to {cuts['until']}, and its range has events of "
-                f"other times too: name their column by options={{{TIME_OPTION!r}: …}}, and give 'decode' there"
-            )
-        return interval_options(cuts["since"], cuts["until"])
-
-    def _read(
-        self,
-        spark: "SparkSession",
-        config: PravegaConfig,
-        stream: StreamName,
-        cuts: StreamCutRange,
-        times: Mapping[str, str],
-        more: Mapping[str, str],
-    ) -> tuple[int, int]:
-        """Read the range and write the files; returns the events that were read and the rows that were written."""
-        frame, read = counted(load_range(spark, config, stream, cuts, {**self.options, **times, **more}))
+    def _write_files(self, client: PravegaClient, frame: "DataFrame") -> tuple[int, int, str | None]:
+        """Write the files; returns the events that were read, the rows that were written, and the files' digest."""
+        del client
+        spark = frame.sparkSession
+        frame, read = counted(frame)
         frame = self.transformed(frame)
         if self.sort_by:
             frame = frame.orderBy(*self.sort_by)
@@ -151,7 +117,8 @@ class PravegaSparkReadOperator(PravegaSparkOperator):
             frame = frame.coalesce(self.files)
         frame, written = counted(frame)
         frame.write.format(self.output_format).mode("overwrite").save(self.output_path)
-        return count_of(read), count_of(written)
+        digest = digest_of_files(spark, self.output_path, self.output_format) if self.digest else None
+        return count_of(read), count_of(written), digest
 
 
 class PravegaSparkWriteOperator(PravegaSparkOperator):
@@ -223,52 +190,21 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
         """
         with failing_for_good():
             hook = PravegaHook(self.pravega_conn_id)
-            write_id = self.write_id or write_name(context)
-            generation = parse_generation(self.rebuild)
-            config = hook.get_config()
-            stream = StreamName.parse(self.stream, config.scope)
-            ledger_name(self.commit_ledger, stream.scope)
+            once = OnceWrite.named(
+                hook.get_config(),
+                self.stream,
+                self.write_id or write_name(context),
+                rebuild=self.rebuild,
+                commit_ledger=self.commit_ledger,
+                options=self.options,
+            )
             with hook.get_client() as client:
-                find = partial(finished_write, client.asynchronous, stream, write_id, self.commit_ledger, generation)
-                write = partial(self._write, hook, config, stream, write_id, generation, context)
-                # A further try looks like that of a task that was cleared while it ran: both compare.
-                done = write_once(stream, write_id, lambda: client.run(find()), write, retried=False)
-        cuts = done.record.cuts
-        result = {
-            "stream": str(stream),
-            "write_id": write_id,
-            "generation": generation,
-            "events": done.record.total_events,
-            "bytes": done.record.total_bytes,
-            "cuts": cuts and cuts.to_json(),
-            "written": done.by_this_try,
-            "seconds": round(done.seconds, 3),
-        }
-        self.log.info(
-            "%s to %s %s: %d events, %s bytes, write id %r, generation %d",
-            "Written" if done.by_this_try else "Written already",
-            stream,
-            shown(cuts),
-            done.record.total_events,
-            f"{done.record.total_bytes:,}",
-            write_id,
-            generation,
-        )
-        return result
+                return once.run(client, partial(self._write, hook, context, once), self.log)
 
-    def _write(
-        self,
-        hook: PravegaHook,
-        config: PravegaConfig,
-        stream: StreamName,
-        write_id: str,
-        generation: int,
-        context: Context,
-    ) -> None:
-        ledger = {LEDGER_OPTION: self.commit_ledger} if self.commit_ledger else {}
+    def _write(self, hook: PravegaHook, context: Context, once: OnceWrite) -> None:
         with self.session(hook, context) as spark:
             if self._make_frame is not None:
                 frame = self._make_frame(spark, context)
             else:
                 frame = spark.read.format(self.source_format).load(self.source)
-            save_events(self.transformed(frame), config, stream, write_id, self.options | ledger, generation)
+            once.save(self.transformed(frame))

@@ -65,7 +65,7 @@ class RunRange:
         self.deadline = arguments.deadline
         self.start = StreamCut.unbounded()
         self.waits_for: CutRecord | None = None
-        self._interval = Interval(chain_name(context, arguments.consumer), self.stream, interval_name(context))
+        self.interval = Interval(chain_name(context, arguments.consumer), self.stream, interval_name(context))
 
     async def take(self) -> dict[str, str] | None:
         """The range of this run: the recorded one, or a new one if the stream has moved far enough."""
@@ -91,7 +91,7 @@ class RunRange:
                 try:
                     return to_xcom(
                         await ledger.record(
-                            self._interval,
+                            self.interval,
                             found,
                             after=begins.after,
                             chained=self._arguments.since in CHAINED,
@@ -104,7 +104,7 @@ class RunRange:
 
     async def _recorded(self, client: PravegaClient, ledger: CutLedger) -> CutRecord | None:
         """The range that this run has already, or what is left of it."""
-        record = await ledger.find(self._interval)
+        record = await ledger.find(self.interval)
         if record is None or record.state is IntervalState.GIVEN_BACK or not await self._fits(client, record.range):
             return None
         left = await left_to_process(client, record, self._arguments.on_truncated)
@@ -117,10 +117,10 @@ class RunRange:
         self.waits_for = None
         if self._arguments.since not in CHAINED or self.on_open is OnOpen.SKIP:
             return True
-        while (record := await waited_for(ledger, self._interval)) is not None:
+        while (record := await waited_for(ledger, self.interval)) is not None:
             is_over = datetime.now(UTC) >= self.deadline
             if self.on_open is OnOpen.TAKE_OVER and (is_over or record.state is IntervalState.FAILED):
-                await take_over(ledger, self._interval, record, by=self._by)
+                await take_over(ledger, self.interval, record, by=self._by)
                 continue
             if is_over:
                 raise not_done(record)
@@ -129,13 +129,13 @@ class RunRange:
         return True
 
     async def _begins(self, client: PravegaClient, ledger: CutLedger) -> NextStart:
-        last = await ledger.last(self._interval)
+        last = await ledger.last(self.interval)
         if self._arguments.since not in CHAINED:
             return NextStart(await self._named(client), last)
         if last is None and self._arguments.since == LATEST:
-            await begin_at_tail(client, ledger, self._interval)
+            await begin_at_tail(client, ledger, self.interval)
         head = await client.head(self.stream.scope, self.stream.stream)
-        return await next_start(client, ledger, self._interval, head, self._arguments.on_truncated)
+        return await next_start(client, ledger, self.interval, head, self._arguments.on_truncated)
 
     async def _moved(self, client: PravegaClient) -> StreamCutRange | None:
         if "start" in self._fired:

@@ -6,9 +6,11 @@ and with `since="last"` the next run starts where this one ended, once it is don
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from enum import StrEnum
 from typing import Any, Final
 
 from airflow.sdk import Context, PokeReturnValue, XComArg
+from airflow.sdk.exceptions import AirflowSkipException
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain import OnOpen
@@ -16,14 +18,23 @@ from aiopravega.intervals.losses import OnTruncated
 from aiopravega.loop import LoopThread
 from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.identity import run_order
 from airflow_pravega.sensors.run_range import CHAINED, LAST, RangeArguments, RunRange
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.stream_moved import MoveCondition, StreamWatch
 from airflow_pravega.templated_values import choice_of, whole_number
-from airflow_pravega.triggers.interval import PravegaIntervalTrigger
+from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
+from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 _SIX_HOURS: Final = timedelta(hours=6)
+
+
+class IfEmpty(StrEnum):
+    """What a sensor does if the stream has not moved far enough."""
+
+    WAIT = "wait"
+    SKIP = "skip"
 
 
 class PravegaStreamCutSensor(PravegaWaitingSensor):
@@ -53,6 +64,10 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         on_truncated: what to do if what follows the last range is gone, because of retention, a truncation, or because
             the stream was deleted and made again: `"fail"`, or `"skip"` what is gone, which the cut ledger remembers.
             (templated)
+        if_empty: what to do if the stream has not moved far enough: `"wait"`, or `"skip"` the task and what follows. A
+            run that a `PravegaStreamCutEventTrigger` has started says `"skip"`: there may be nothing left for it, and
+            what is written later starts another run. For an open range of another run, and while the cluster is away,
+            it waits in any case. (templated)
         deferrable: wait on the triggerer, without a worker slot.
         record: whether ranges are recorded. Without, an account that may only read is enough, but a second try of a
             run gets a range that ends at the then tail, and `since` cannot be `"last"` or `"latest"`.
@@ -67,6 +82,7 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         "consumer",
         "on_open",
         "on_truncated",
+        "if_empty",
         "pravega_conn_id",
     )
 
@@ -82,11 +98,13 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         on_open: str = OnOpen.WAIT.value,
         open_timeout: timedelta = _SIX_HOURS,
         on_truncated: str = OnTruncated.FAIL.value,
+        if_empty: str = IfEmpty.WAIT.value,
         **kwargs: Any,
     ) -> None:
         super().__init__(stream=stream, **kwargs)
         check_choice(OnOpen, "on_open", on_open)
         check_choice(OnTruncated, "on_truncated", on_truncated)
+        check_choice(IfEmpty, "if_empty", if_empty)
         self.since = since
         self.min_bytes = min_bytes
         self.quiet_for = quiet_for
@@ -96,9 +114,11 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         self.on_open = on_open
         self.open_timeout = open_timeout
         self.on_truncated = on_truncated
+        self.if_empty = if_empty
 
     def check(self, context: Context) -> PokeReturnValue:
         """See `PravegaWaitingSensor`. An error, too, if another run has left its range for too long."""
+        if_empty = choice_of(IfEmpty, "if_empty", self.if_empty)
         config = PravegaHook(self.pravega_conn_id).get_config()
         condition = self._condition()
         if self._watch is None or self._watch.condition != condition:
@@ -107,36 +127,39 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         taken = LoopThread.shared().run(run_range.take())
         if taken is not None:
             return PokeReturnValue(True, taken)
-        common: dict[str, Any] = {"poll_interval": self.poll_interval, "pravega_conn_id": self.pravega_conn_id}
-        if run_range.waits_for is not None:
-            waits_for = run_range.waits_for
+        waits_for = run_range.waits_for
+        if waits_for is not None:
             until = run_range.deadline.isoformat(timespec="seconds")
             self.log.info("%s is %s: waiting for it until %s", waits_for.identity, waits_for.state.value, until)
-            if self.deferrable:
-                self.wait_with(
-                    PravegaIntervalTrigger(
-                        stream=str(run_range.stream),
-                        consumer=waits_for.consumer,
-                        interval=waits_for.interval,
-                        deadline=run_range.deadline.isoformat(),
-                        take_over=run_range.on_open is OnOpen.TAKE_OVER,
-                        **common,
-                    )
-                )
-            return PokeReturnValue(False)
-        self.log.info("%s since %s: not yet %s", run_range.stream, run_range.start, condition)
+        else:
+            not_yet = f"{run_range.stream} since {run_range.start}: not yet {condition}"
+            if if_empty is IfEmpty.SKIP:
+                raise AirflowSkipException(f"{not_yet}, so there is nothing to do")
+            self.log.info(not_yet)
         if self.deferrable:
-            self.wait_with(
-                PravegaStreamCutTrigger(
-                    stream=str(run_range.stream),
-                    since=run_range.start.to_text(),
-                    min_bytes=condition.min_bytes,
-                    quiet_for=condition.quiet_for,
-                    sealed=condition.sealed,
-                    **common,
-                )
-            )
+            self.wait_with(self._trigger(context, run_range, condition))
         return PokeReturnValue(False)
+
+    def _trigger(self, context: Context, run_range: RunRange, condition: MoveCondition) -> PravegaWaitingTrigger:
+        common: dict[str, Any] = {
+            "stream": str(run_range.stream),
+            "min_bytes": condition.min_bytes,
+            "quiet_for": condition.quiet_for,
+            "sealed": condition.sealed,
+            "poll_interval": self.poll_interval,
+            "pravega_conn_id": self.pravega_conn_id,
+        }
+        if self.since not in CHAINED:
+            return PravegaStreamCutTrigger(since=run_range.start.to_text(), **common)
+        return PravegaNextRangeTrigger(
+            consumer=run_range.interval.consumer,
+            interval=run_range.interval.name,
+            order=run_order(context),
+            on_open=run_range.on_open.value,
+            on_truncated=str(self.on_truncated),
+            deadline=run_range.deadline.isoformat(),
+            **common,
+        )
 
     def _condition(self) -> MoveCondition:
         if self.quiet_for and self.reschedule and not self.deferrable:

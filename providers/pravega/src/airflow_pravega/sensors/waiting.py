@@ -78,7 +78,7 @@ class PravegaWaitingSensor(BaseSensorOperator):
         self._outage = self._outage or Outage(self.stream, self.log)
         self.waits_since(context)
         try:
-            with failing_for_good():
+            with failing_for_good(), self._outage.checking():
                 found = self.check(context)
         except PravegaError as error:
             self._outage.failed(error)

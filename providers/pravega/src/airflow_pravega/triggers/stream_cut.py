@@ -1,10 +1,22 @@
-"""The trigger of the sensor for cuts: waits until a stream has moved far enough."""
+"""Triggers that wait until a stream has moved: the sensor's, for one range, and one for `AssetWatcher`, without end."""
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
-from aiopravega import PravegaClient, StreamCut
+from airflow.triggers.base import BaseEventTrigger, TriggerEvent
+
+from aiopravega import PravegaClient, StreamCut, StreamName
+from aiopravega.errors import ConfigurationError, TableNotFoundError
+from aiopravega.intervals.losses import what_is_left
+from aiopravega.ledger import Interval
+from airflow_pravega.early_checks import check_stream
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.identity import check_consumer, deployed_name
+from airflow_pravega.outage import Outage
 from airflow_pravega.stream_moved import MoveCondition, StreamWatch
-from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
+from airflow_pravega.templated_values import whole_number
+from airflow_pravega.triggers.waiting import PravegaWaitingTrigger, findings
 
 
 class PravegaStreamCutTrigger(PravegaWaitingTrigger):
@@ -53,3 +65,109 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
         start = StreamCut.from_text(self.since)
         end = await self._watch.end_if_moved(client, start, check=False)
         return None if end is None else {"status": "moved", "start": start.to_text(), "end": end.to_text()}
+
+
+class PravegaStreamCutEventTrigger(BaseEventTrigger):
+    """Fires whenever a stream has moved on, for `AssetWatcher`: `{"stream": "scope/stream", "cut": text}`.
+
+    `cut` is the stream's tail. The event only wakes: it says that there is something to read, and not what. A run of
+    the DAG takes its range from the cut ledger, by a `PravegaStreamCutSensor`, so that events that Airflow batches,
+    repeats or loses make no difference to what is read. Give the sensor `if_empty="skip"`, since an earlier run may
+    have read everything by then.
+
+    There is one event for each movement that a check finds, so at most one per `poll_interval`, and none while the
+    stream stands still. A trigger that starts, as in a new triggerer, knows nothing of the events before: it fires if
+    there is something that `consumer` has not taken; without `consumer`, if there is anything in the stream. What is
+    left of a sealed stream is fired whatever its size.
+
+    While the cluster is away it waits, with one line in the triggerer's log for the begin and one for the end. An error
+    that waiting cannot heal, such as a stream that was deleted, is raised: it is in the triggerer's log, and Airflow
+    starts the trigger again, which checks after `poll_interval`.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope.
+        consumer: name of the chain of ranges in the cut ledger, as the sensor has it, of the DAG that is woken. What it
+            has taken is not fired.
+        min_bytes: bytes of a movement, event headers (8 bytes each) included.
+        poll_interval: seconds between two checks.
+        pravega_conn_id: id of the connection.
+    """
+
+    def __init__(
+        self,
+        stream: str,
+        consumer: str | None = None,
+        min_bytes: int = 1,
+        poll_interval: float = 5.0,
+        pravega_conn_id: str = PravegaHook.default_conn_name,
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # Airflow's triggers have no types
+        check_stream(stream)
+        if consumer is not None:
+            check_consumer(consumer)
+        if poll_interval <= 0:
+            raise ConfigurationError(f"poll_interval is {poll_interval:g} s, but must be more than 0")
+        self.stream = stream
+        self.consumer = consumer
+        # Airflow knows a trigger by its class and these: 5 and 5.0 are the same trigger.
+        self.min_bytes = whole_number("min_bytes", min_bytes)
+        self.poll_interval = float(poll_interval)
+        self.pravega_conn_id = pravega_conn_id
+        self._fired: StreamCut | None = None
+        # The tail after which there was nothing to fire.
+        self._still: StreamCut | None = None
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """The class and the arguments, as plain JSON, always in the same order."""
+        return f"{type(self).__module__}.{type(self).__qualname__}", {
+            "stream": self.stream,
+            "consumer": self.consumer,
+            "min_bytes": self.min_bytes,
+            "poll_interval": self.poll_interval,
+            "pravega_conn_id": self.pravega_conn_id,
+        }
+
+    async def run(self) -> AsyncGenerator[TriggerEvent, None]:
+        """Yield an event for each movement, without end.
+
+        Raises:
+            PravegaError: one that waiting cannot heal.
+            AirflowNotFoundException: there is no such connection.
+        """
+        outage = Outage(self.stream, self.log)
+        async with aclosing(findings(self._moved, outage, self.poll_interval, self.pravega_conn_id)) as found:
+            async for event in found:
+                yield TriggerEvent(event)
+
+    async def _moved(self, client: PravegaClient) -> dict[str, Any] | None:
+        stream = StreamName.parse(self.stream, client.config.scope)
+        tail = await client.tail(stream.scope, stream.stream)
+        if tail == self._still:
+            return None
+        starts = [start for start in (self._fired, await self._taken(client, stream)) if start is not None]
+        starts = starts or [await client.head(stream.scope, stream.stream)]
+        moved = min([await self._bytes_after(client, start, tail) for start in starts])
+        if 0 < moved < self.min_bytes and not await client.is_sealed(stream.scope, stream.stream):
+            return None
+        self._still = tail
+        if not moved:
+            return None
+        self._fired = tail
+        return {"stream": str(stream), "cut": tail.to_text()}
+
+    async def _taken(self, client: PravegaClient, stream: StreamName) -> StreamCut | None:
+        """Where the consumer's next range starts; None if it has no range yet."""
+        if self.consumer is None:
+            return None
+        following = Interval(deployed_name(self.consumer), stream, "next")
+        try:
+            last = await client.cut_ledger(stream.scope).last(following)
+        except TableNotFoundError:  # the first sensor makes it
+            return None
+        return None if last is None else last.end
+
+    @staticmethod
+    async def _bytes_after(client: PravegaClient, start: StreamCut, tail: StreamCut) -> int:
+        """Bytes that can be read between a cut and the tail, whatever has become of the stream since that cut."""
+        left = await what_is_left(client, start)
+        return await client.distance(left.range.start, tail)

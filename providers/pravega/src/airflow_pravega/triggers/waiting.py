@@ -3,7 +3,8 @@
 import asyncio
 import random
 from abc import abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -67,21 +68,47 @@ class PravegaWaitingTrigger(BaseTrigger):
         yield TriggerEvent({**event, "carried": self.carried})
 
     async def _wait(self) -> dict[str, Any]:
-        config = await PravegaHook(self.pravega_conn_id).aget_config()
         outage = Outage(self.stream, self.log)
-        # Airflow fails a task whose trigger fires before its scheduler knows that the process which deferred has ended:
-        # "finished with state success, but the task instance's state attribute is queued". So the sensor's own check
-        # is not repeated at once. Triggers that start together, as in a new triggerer, do not continue in step.
-        await asyncio.sleep(self.poll_interval * random.uniform(1.0, 2.0))
-        while True:
-            try:
-                async with shared_client(config) as client:
-                    while True:
-                        event = await self.check(client)
-                        outage.succeeded()
-                        if event is not None:
-                            return event
-                        await asyncio.sleep(self.poll_interval)
-            except PravegaError as error:
-                outage.failed(error)
-            await asyncio.sleep(self.poll_interval)
+        async with aclosing(findings(self.check, outage, self.poll_interval, self.pravega_conn_id)) as found:
+            return await anext(found)
+
+
+async def findings(
+    check: Callable[[PravegaClient], Awaitable[dict[str, Any] | None]],
+    outage: Outage,
+    poll_interval: float,
+    pravega_conn_id: str,
+) -> AsyncGenerator[dict[str, Any], None]:
+    """What `check` finds with the client of a connection, without end; while the cluster is away, it waits.
+
+    Args:
+        check: what is there now, or None.
+        outage: where the begin and the end of an outage are reported.
+        poll_interval: seconds between two checks.
+        pravega_conn_id: id of the connection.
+
+    Raises:
+        PravegaError: one that waiting cannot heal.
+        AirflowNotFoundException: there is no such connection.
+    """
+    # Airflow fails a task whose trigger fires before its scheduler knows that the process which deferred has ended:
+    # "finished with state success, but the task instance's state attribute is queued". So the sensor's own check is not
+    # repeated at once. Triggers that start together, as in a new triggerer, do not continue in step. And Airflow starts
+    # the trigger of a watcher again as soon as it has ended with an error: its checks must not come without a pause.
+    await asyncio.sleep(poll_interval * random.uniform(1.0, 2.0))
+    config = await PravegaHook(pravega_conn_id).aget_config()
+    while True:
+        try:
+            async with AsyncExitStack() as stack:
+                with outage.checking():
+                    client = await stack.enter_async_context(shared_client(config))
+                while True:
+                    with outage.checking():
+                        found = await check(client)
+                    outage.succeeded()
+                    if found is not None:
+                        yield found
+                    await asyncio.sleep(poll_interval)
+        except PravegaError as error:
+            outage.failed(error)
+        await asyncio.sleep(poll_interval)

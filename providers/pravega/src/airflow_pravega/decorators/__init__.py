@@ -1,0 +1,1 @@
+"""Airflow looks for decorators of TaskFlow here."""

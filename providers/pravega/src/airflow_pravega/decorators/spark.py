@@ -1,0 +1,161 @@
+"""`@task.pravega_spark`: a function that gets a range of a stream as a Spark DataFrame, as a task."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk import Context
+from airflow.sdk.bases.decorator import DecoratedOperator, TaskDecorator, determine_kwargs, task_decorator_factory
+from airflow.sdk.definitions.context import context_merge
+
+from aiopravega.blocking import PravegaClient
+from aiopravega.errors import ConfigurationError
+from airflow_pravega.early_checks import check_stream
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.identity import write_name
+from airflow_pravega.intervals import failures_recorded, shown
+from airflow_pravega.spark.range import PravegaSparkRangeOperator
+from airflow_pravega.spark.writing import OnceWrite
+from airflow_pravega.task_failures import failing_for_good
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperator):
+    """The task; `pravega_spark_task` says what the arguments mean."""
+
+    template_fields: Sequence[str] = (
+        *DecoratedOperator.template_fields,
+        "stream",
+        "into",
+        "write_id",
+        "rebuild",
+        "commit_ledger",
+        "master",
+        "spark_conf",
+        "options",
+        "into_options",
+        "pravega_conn_id",
+    )
+    template_fields_renderers: ClassVar[dict[str, str]] = DecoratedOperator.template_fields_renderers
+    custom_operator_name = "@task.pravega_spark"
+
+    def __init__(
+        self,
+        *,
+        python_callable: Callable[..., Any],
+        into: str | None = None,
+        write_id: str | None = None,
+        rebuild: int | str = 1,
+        commit_ledger: str | None = None,
+        into_options: Mapping[str, str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if "transform" in kwargs:
+            raise ConfigurationError("@task.pravega_spark takes no transform: the function itself is what is done")
+        if into is not None:
+            check_stream(into)
+            kwargs["multiple_outputs"] = True  # the result is that of PravegaSparkWriteOperator
+        super().__init__(python_callable=python_callable, **kwargs)
+        self.into = into
+        self.write_id = write_id
+        self.rebuild = rebuild
+        self.commit_ledger = commit_ledger
+        self.into_options = dict(into_options or {})
+        self._range_name()
+
+    def execute(self, context: Context) -> Any:
+        """Call the function with the range, and write what it returns.
+
+        Raises:
+            AirflowFailException: the stream, the range or an option cannot work; the function returns a DataFrame and
+                there is no `into`, or the other way round; or the write is done with other rows.
+            PravegaError: the cluster cannot be reached.
+        """
+        context_merge(context, self.op_kwargs)
+        kwargs = determine_kwargs(self.python_callable, self.op_args, context)
+        arguments = inspect.signature(self.python_callable).bind(*self.op_args, **kwargs)
+        name = self._range_name()
+        given = arguments.arguments[name]
+        hook = PravegaHook(self.pravega_conn_id)
+        with failures_recorded(hook, self.stream, given, context), failing_for_good():
+            once = self._write(hook, context)
+
+        def call(client: PravegaClient, frame: "DataFrame") -> Any:
+            arguments.arguments[name] = frame
+            made = self.python_callable(*arguments.args, **arguments.kwargs)
+            self._check_returned(made, frame)
+            return made if once is None else once.run(client, partial(once.save, made), self.log)
+
+        done = self.process_range(context, given, call)
+        self.log.info("Processed %s %s: %s bytes", done.stream, shown(done.cuts), f"{done.size:,}")
+        return self._handle_output(done.result)
+
+    def _range_name(self) -> str:
+        """The parameter of the function that stands for the range, the first one."""
+        for parameter in inspect.signature(self.python_callable).parameters.values():
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+                return parameter.name
+            break
+        raise ConfigurationError(
+            f"{self.python_callable.__name__} gets the range of a stream as its first argument, but has none: write "
+            "def task(events, …), and call it with a sensor's output"
+        )
+
+    def _write(self, hook: PravegaHook, context: Context) -> OnceWrite | None:
+        if self.into is None:
+            return None
+        return OnceWrite.named(
+            hook.get_config(),
+            self.into,
+            self.write_id or write_name(context),
+            rebuild=self.rebuild,
+            commit_ledger=self.commit_ledger,
+            options=self.into_options,
+        )
+
+    def _check_returned(self, made: Any, frame: "DataFrame") -> None:
+        # Sessions of Spark Connect have a class of their own.
+        is_frame = isinstance(made, type(frame))
+        if is_frame and self.into is None:
+            raise ConfigurationError(
+                f"{self.python_callable.__name__} returns a DataFrame, but nothing says where to: name a stream by "
+                "into=, or write it in the function"
+            )
+        if self.into is not None and not is_frame:
+            raise ConfigurationError(
+                f"{self.python_callable.__name__} returns {type(made).__name__}, but for into={self.into!r} it must "
+                "return a DataFrame with the column event and, if wanted, routing_key"
+            )
+
+
+def pravega_spark_task(
+    python_callable: Callable[..., Any] | None = None, multiple_outputs: bool | None = None, **kwargs: Any
+) -> TaskDecorator:
+    """A function as a task that Spark runs: `@task.pravega_spark(stream="examples/orders")`.
+
+    The task is called with a range as its first argument, such as a sensor's output; the function gets the DataFrame of
+    the range there, with the columns that `PravegaSparkReadOperator` has. Other arguments are its own. If it returns
+    a DataFrame, this is written once to the stream `into`, and the task returns what `PravegaSparkWriteOperator`
+    returns. Otherwise its result is the task's, and what it does with the DataFrame is its own business. After that the
+    interval that the range names is recorded as done.
+
+    Spark does the work when rows are asked for, and a task may be tried again: then the function is called again, also
+    within one try if a segment was split at a wrong offset.
+
+    Args:
+        python_callable: the function.
+        multiple_outputs: whether each key of a dict that it returns is an XCom of its own; with `into`, always.
+        **kwargs: `stream`, `master`, `spark_conf`, `options` (of the read) and `pravega_conn_id`, as
+            `PravegaSparkReadOperator` has them; `into`, a stream, which is made if it is missing; `write_id`,
+            `rebuild`, `commit_ledger` and `into_options` (of the write), as `PravegaSparkWriteOperator` has them; and
+            what all operators have.
+    """
+    return task_decorator_factory(
+        python_callable=python_callable,
+        multiple_outputs=multiple_outputs,
+        decorated_operator_class=_PravegaSparkDecoratedOperator,
+        **kwargs,
+    )

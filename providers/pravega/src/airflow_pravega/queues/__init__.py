@@ -1,0 +1,1 @@
+"""Airflow looks for message queues here."""

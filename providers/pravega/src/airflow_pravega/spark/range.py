@@ -1,0 +1,85 @@
+"""How a Spark operator processes one range of a stream: checked first, read again unsplit if need be, then recorded."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from airflow.sdk import Context
+
+from aiopravega import StreamCutRange, StreamName
+from aiopravega.blocking import PravegaClient
+from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.ranges import fix_range
+from aiopravega.jobs.retries import unsplit_if_need_be
+from aiopravega.jobs.spark_frames import load_range
+from aiopravega.jobs.spark_options import TIME_OPTION, interval_options
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.identity import write_name
+from airflow_pravega.intervals import failures_recorded, finish
+from airflow_pravega.spark.operator import PravegaSparkOperator
+from airflow_pravega.task_failures import failing_for_good
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Processed(Generic[R]):
+    """A range that was processed: its bytes (event headers included), the seconds that it took, and what came of it."""
+
+    stream: StreamName
+    cuts: StreamCutRange
+    size: int
+    seconds: float
+    result: R
+
+
+class PravegaSparkRangeOperator(PravegaSparkOperator):
+    """A Spark operator that reads one range."""
+
+    def process_range(
+        self, context: Context, given: Mapping[str, str], work: "Callable[[PravegaClient, DataFrame], R]"
+    ) -> Processed[R]:
+        """Have a function process a range, and record that the interval which the range names is done, or has failed.
+
+        Args:
+            context: of the task.
+            given: the range, with the names and times that it may have.
+            work: gets a connected client, and the range as a DataFrame. It is called a second time if a segment turns
+                out to be split at a wrong offset.
+
+        Raises:
+            AirflowFailException: the stream, the range or an option cannot work.
+            PravegaError: the cluster cannot be reached.
+        """
+        hook = PravegaHook(self.pravega_conn_id)
+        with failures_recorded(hook, self.stream, given, context), failing_for_good():
+            config = hook.get_config()
+            stream = StreamName.parse(self.stream, config.scope)
+            cuts, times = StreamCutRange.from_json(given), self._times(given)
+            with hook.get_client() as client:
+                found = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
+                began = time.monotonic()
+                with self.session(hook, context) as spark:
+
+                    def read(more: Mapping[str, str]) -> R:
+                        options = {**self.options, **times, **more}
+                        return work(client, load_range(spark, config, stream, found.cuts, options))
+
+                    result = unsplit_if_need_be(read, self.log.warning)
+                finish(client, stream, given, found.cuts, write_name(context))
+        return Processed(stream, found.cuts, found.size, round(time.monotonic() - began, 3), result)
+
+    def _times(self, cuts: Mapping[str, str]) -> dict[str, str]:
+        """Options that leave out the events of other times, if the range is one of event times."""
+        if "since" not in cuts or "until" not in cuts:
+            return {}
+        if TIME_OPTION not in {name.lower() for name in self.options}:
+            raise ConfigurationError(
+                f"stream_cuts is of the event times {cuts['since']} to {cuts['until']}, and its range has events of "
+                f"other times too: name their column by options={{{TIME_OPTION!r}: …}}, and give 'decode' there"
+            )
+        return interval_options(cuts["since"], cuts["until"])

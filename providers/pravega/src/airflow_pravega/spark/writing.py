@@ -1,0 +1,93 @@
+"""A write of a Spark operator that is done once: its names are checked before Spark is started."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+from aiopravega import PravegaConfig, StreamName
+from aiopravega.blocking import PravegaClient
+from aiopravega.jobs.spark_frames import save_events
+from aiopravega.jobs.spark_options import LEDGER_OPTION
+from aiopravega.jobs.writes import finished_write, parse_generation, write_once
+from aiopravega.ledger import ledger_name
+from airflow_pravega.intervals import shown
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class OnceWrite:
+    """A write to a stream under a write id; `options` are more options of the data source."""
+
+    config: PravegaConfig
+    stream: StreamName
+    write_id: str
+    generation: int
+    commit_ledger: str | None
+    options: Mapping[str, str]
+
+    @classmethod
+    def named(
+        cls,
+        config: PravegaConfig,
+        stream: str,
+        write_id: str,
+        *,
+        rebuild: int | str,
+        commit_ledger: str | None,
+        options: Mapping[str, str],
+    ) -> Self:
+        """The write by an operator's arguments, once they are rendered.
+
+        Raises:
+            ConfigurationError: one of them cannot work.
+        """
+        generation = parse_generation(rebuild)
+        name = StreamName.parse(stream, config.scope)
+        ledger_name(commit_ledger, name.scope)
+        return cls(config, name, write_id, generation, commit_ledger, options)
+
+    def save(self, frame: "DataFrame") -> None:
+        """Write the rows of a frame, or compare them with those that are written."""
+        ledger = {LEDGER_OPTION: self.commit_ledger} if self.commit_ledger else {}
+        save_events(frame, self.config, self.stream, self.write_id, {**self.options, **ledger}, self.generation)
+
+    def run(self, client: PravegaClient, write: Callable[[], None], log: Any) -> dict[str, Any]:
+        """Write, and describe what the stream holds of it then; see `PravegaSparkWriteOperator`.
+
+        Args:
+            client: a connected client.
+            write: calls `save`.
+            log: the operator's.
+
+        Raises:
+            PravegaError: the write is done with other rows, or cannot be done.
+        """
+        find = partial(
+            finished_write, client.asynchronous, self.stream, self.write_id, self.commit_ledger, self.generation
+        )
+        # A further try looks like that of a task that was cleared while it ran: both compare.
+        done = write_once(self.stream, self.write_id, lambda: client.run(find()), write, retried=False)
+        cuts = done.record.cuts
+        log.info(
+            "%s to %s %s: %d events, %s bytes, write id %r, generation %d",
+            "Written" if done.by_this_try else "Written already",
+            self.stream,
+            shown(cuts),
+            done.record.total_events,
+            f"{done.record.total_bytes:,}",
+            self.write_id,
+            self.generation,
+        )
+        return {
+            "stream": str(self.stream),
+            "write_id": self.write_id,
+            "generation": self.generation,
+            "events": done.record.total_events,
+            "bytes": done.record.total_bytes,
+            "cuts": cuts and cuts.to_json(),
+            "written": done.by_this_try,
+            "seconds": round(done.seconds, 3),
+        }

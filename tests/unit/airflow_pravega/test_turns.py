@@ -1,0 +1,81 @@
+"""The order of triggers that wait for one chain."""
+
+from contextlib import ExitStack
+
+import pytest
+
+from airflow_pravega.turns import HANDOVER, Turn, turn_in
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def wait(clock):
+    """Has a run wait, in the chain `orders` or another one."""
+    with ExitStack() as stack:
+        yield lambda order, chain="orders": stack.enter_context(turn_in(chain, order, clock))
+
+
+async def test_the_earliest_run_is_next_whenever_it_came(wait):
+    second = wait("2026-01-02")
+    assert second.is_next
+    first, other = wait("2026-01-01"), wait("2026-01-03", "others")
+    assert [turn.is_next for turn in (first, second, other)] == [True, False, True]
+
+
+async def test_when_the_next_one_has_gone_it_is_the_turn_of_the_following(wait):
+    second = wait("2026-01-02")
+    with turn_in("orders", "2026-01-01") as first:
+        assert first.is_next
+        assert not second.is_next
+    assert second.is_next
+
+
+async def test_one_of_two_with_the_same_order_is_next(wait):
+    assert [turn.is_next for turn in (wait("2026-01-01"), wait("2026-01-01"))] == [True, False]
+
+
+async def test_the_others_wait_until_the_one_that_was_woken_has_taken_its_range(wait):
+    first, second = wait("2026-01-01"), wait("2026-01-02")
+    assert first.take(None)
+    assert not second.take(None)
+    assert second.take(1)
+
+
+async def test_one_that_was_woken_and_takes_nothing_is_waited_for_no_longer_than_a_time(wait, clock):
+    first, second = wait("2026-01-01"), wait("2026-01-02")
+    assert first.take(7)
+    clock.now = HANDOVER - 1
+    assert not second.take(7)
+    clock.now = HANDOVER
+    assert second.take(7)
+    assert not first.take(7)
+
+
+async def test_one_that_waits_again_is_woken_again_at_once(wait):
+    def woken(turn: Turn) -> bool:
+        return turn.take(7)
+
+    second = wait("2026-01-02")
+    with turn_in("orders", "2026-01-01") as first:
+        assert woken(first)
+    with turn_in("orders", "2026-01-01") as again:
+        assert woken(again)
+    assert not woken(second)
+
+
+async def test_nothing_is_left_when_nobody_waits():
+    with turn_in("orders", "2026-01-01") as first:
+        assert first.take(7)
+    with turn_in("orders", "2026-01-02") as second:
+        assert second.take(7)
