@@ -3,7 +3,7 @@
 from typing import Any
 
 from aiopravega import PravegaClient, StreamCut
-from airflow_pravega.stream_moved import MoveCondition, StreamWatch
+from aiopravega.intervals.moved import MoveCondition, StreamWatch
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 
