@@ -4,7 +4,9 @@
     python -m benchmarks.commits ../before
 
 Each checkout has a process and a Spark of its own, which stay up for all rounds; who goes first changes from round to
-round. `CPU` is that of the checkout's processes, Spark's workers included, without the server's.
+round. Each writes into a stream of its own, the same in all rounds: the first write, which makes the ledger and marks
+the stream, is one of those that warm up. `CPU` is that of the checkout's processes, Spark's workers included, without
+the server's.
 """
 
 import argparse
@@ -53,20 +55,19 @@ def _rounds(
     if work == "events":
         load = Load(load.name, _SINGLE, load.size)
     found = []
-    full = f"{work}-{load.size}"
+    streams = {name: f"{work}-{load.size}-{name}" for name in peers}
     if work in _READS:
-        client.create_stream(_SCOPE, full, scaling=ScalingPolicy.fixed(_SEGMENTS))
-        write_events(config, StreamName(_SCOPE, full), load)
+        streams = dict.fromkeys(peers, f"{work}-{load.size}")
+    for stream in set(streams.values()):
+        client.create_stream(_SCOPE, stream, scaling=ScalingPolicy.fixed(_SEGMENTS))
+        if work in _READS:
+            write_events(config, StreamName(_SCOPE, stream), load)
     for number in range(rounds + _WARM_UP):
         answers = {}
         for name in list(peers)[:: 1 if number % 2 else -1]:
-            stream = full
+            answers[name] = peers[name].answer_to(f"{work} {_SCOPE} {streams[name]} {load.events} {load.size}")
             if work not in _READS:
-                stream = f"{full}-{name}-{number}"
-                client.create_stream(_SCOPE, stream, scaling=ScalingPolicy.fixed(_SEGMENTS))
-            answers[name] = peers[name].answer_to(f"{work} {_SCOPE} {stream} {load.events} {load.size}")
-            if work not in _READS:
-                client.delete_stream(_SCOPE, stream)
+                client.truncate_stream(client.tail(_SCOPE, streams[name]))
         print(work, load.name, number, answers, file=sys.stderr, flush=True)
         found.append(answers)
     return found[_WARM_UP:]

@@ -28,7 +28,7 @@ from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
 OF_STREAMS = {
     "create": PravegaCreateStreamOperator,
-    "update": PravegaUpdateStreamOperator,
+    "update": partial(PravegaUpdateStreamOperator, tags=["sales"]),
     "scale": partial(PravegaScaleStreamOperator, segments=2),
     "truncate": partial(PravegaTruncateStreamOperator, cut="latest"),
     "seal": PravegaSealStreamOperator,
@@ -89,3 +89,8 @@ def test_the_name_of_a_subscriber_is_checked_too(make):
 def test_a_policy_that_there_is_not_is_refused(make, choice):
     with pytest.raises(AirflowFailException, match=f"{choice} is 'forget', but must be one of"):
         make(task_id="task", stream="scope/orders", **{choice: "forget"})
+
+
+def test_an_update_of_nothing_is_refused():
+    with pytest.raises(AirflowFailException, match="nothing to update: give scaling, retention, tags or"):
+        PravegaUpdateStreamOperator(task_id="task", stream="scope/orders")

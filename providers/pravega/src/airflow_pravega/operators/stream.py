@@ -29,6 +29,7 @@ from airflow_pravega.early_checks import check_choice
 from airflow_pravega.operators.scope import PravegaCreateScopeOperator, PravegaDeleteScopeOperator
 from airflow_pravega.stream_operator import IfNotExists, PravegaStreamChangeOperator, PravegaStreamOperator
 from airflow_pravega.stream_settings import StreamSettings, reconfigure
+from airflow_pravega.task_failures import failing_for_good
 from airflow_pravega.templated_values import LATEST, choice_of, position_of, whole_number
 
 __all__ = [
@@ -158,11 +159,19 @@ class PravegaUpdateStreamOperator(PravegaStreamChangeOperator):
         self.retention = retention
         self.tags = None if tags is None else list(tags)
         self.timestamp_aggregation_timeout = timestamp_aggregation_timeout
+        with failing_for_good():
+            if self._given == StreamSettings():
+                raise ConfigurationError(
+                    "there is nothing to update: give scaling, retention, tags or timestamp_aggregation_timeout"
+                )
+
+    @property
+    def _given(self) -> StreamSettings:
+        return _settings(self.scaling, self.retention, self.tags, self.timestamp_aggregation_timeout)
 
     def change(self, client: PravegaClient, stream: StreamName) -> bool:
         """Update the stream."""
-        settings = _settings(self.scaling, self.retention, self.tags, self.timestamp_aggregation_timeout)
-        changed = reconfigure(client, stream, settings.over)
+        changed = reconfigure(client, stream, self._given.over)
         self.log.info("Stream %s %s", stream, "is updated" if changed else "is configured so already")
         return changed
 

@@ -44,6 +44,10 @@ class Intervals(Scenario):
     faults: int = 1
     chosen: bool = False
 
+    @property
+    def alike(self) -> bool:
+        return len(set(self.runs)) == 1 and not self.chosen
+
     def begin(self, processes: dict[str, Process]) -> None:
         last = list(processes.values())[-1]
         while self.chosen and last.first_question.about != "UpdateTableEntries":

@@ -30,6 +30,7 @@ from aiopravega.ledger.commits import (
     commit_ledger,
     commit_record,
     expiry,
+    finishing,
     inspection,
     job,
     keeper,
@@ -231,6 +232,20 @@ class Clock(datetime):
         return datetime.fromtimestamp(cls.time(), tz)
 
 
+class _NoLimits:
+    """What `finishing` takes from asyncio and random: a time limit is a fault here, and nothing is random."""
+
+    get_running_loop = staticmethod(asyncio.get_running_loop)
+
+    @staticmethod
+    def timeout_at(_: float) -> asyncio.Timeout:
+        return asyncio.timeout(None)
+
+    @staticmethod
+    def sample(found: list[Any], many: int) -> list[Any]:
+        return found[:many]
+
+
 _READ_TIME: Final[list[ModuleType]] = [
     commit_ledger,
     commit_record,
@@ -250,6 +265,8 @@ _READ_TIME: Final[list[ModuleType]] = [
 def set_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the ledgers read the clocks of their processes, and the name of this machine only once."""
     who = myself()
+    monkeypatch.setattr(finishing, "asyncio", _NoLimits)
+    monkeypatch.setattr(finishing, "random", _NoLimits)
     for module in _READ_TIME:
         for name, value in {"datetime": Clock, "time": Clock, "myself": lambda: who}.items():
             if hasattr(module, name):

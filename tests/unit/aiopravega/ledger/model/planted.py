@@ -15,9 +15,10 @@ from tests.unit.aiopravega.ledger.model.writes import Writes
 from aiopravega.control import TransactionState
 from aiopravega.errors import TableConflictError, WriteSupersededError
 from aiopravega.ledger import CommitRecord, CommitState, StoredCommit, WriteJob
-from aiopravega.ledger.commits import completion, expiry, protocol, settling, verdict
+from aiopravega.ledger.commits import completion, expiry, finishing, protocol, settling, verdict
 from aiopravega.ledger.commits.commit_ledger import CommitLedger
 from aiopravega.ledger.commits.commit_record import record_key
+from aiopravega.ledger.commits.inspection import Inspection, Standing
 from aiopravega.ledger.commits.protocol import CommitProtocol
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.tables import KeyValueTable
@@ -147,6 +148,26 @@ def _writes_again_what_is_prepared(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(CommitProtocol, "begin", begin)
 
 
+def _rebuilds_what_is_not_done(patch: pytest.MonkeyPatch) -> None:
+    real = CommitProtocol.begin
+
+    async def begin(self: CommitProtocol, sink: Any, write_id: str, attempt: Any, generation: int) -> Any:
+        found = await self._ledger.lookup(sink, write_id)
+        if found is not None and generation > found.record.generation:
+            found = StoredCommit(found.record.done(datetime.now(UTC)), found.version)
+            return WriteJob(sink, write_id, attempt, found.record.incarnation, replaces=found, generation=generation)
+        return await real(self, sink, write_id, attempt, generation)
+
+    patch.setattr(CommitProtocol, "begin", begin)
+
+
+def _finishes_others_by_their_record_alone(patch: pytest.MonkeyPatch) -> None:
+    async def finish_stored(_: object, protocol: CommitProtocol, stored: StoredCommit) -> Inspection:
+        return Inspection(await protocol._ledger.finish(stored), Standing.DONE, {})
+
+    patch.setattr(finishing, "finish_stored", finish_stored)
+
+
 def _completes_without_comparing_rows(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(completion, "_difference", lambda *_: None)
 
@@ -212,6 +233,18 @@ PLANTED = [
     Planted("done is put before the commits", _is_done_before_it_commits, _TWO, "recovered"),
     Planted("prepared counts as done", _takes_prepared_for_done, _TWO, "recovered"),
     Planted("what is prepared is written again", _writes_again_what_is_prepared, _TWO, "doubled"),
+    Planted(
+        "a generation is followed before it is done",
+        _rebuilds_what_is_not_done,
+        Writes("a driver and a rebuild", rows=1, faults=0, rebuild=True),
+        "recovered|afterwards",
+    ),
+    Planted(
+        "a write that another one finishes is put as done only",
+        _finishes_others_by_their_record_alone,
+        Writes("another write finishes a decided one", drivers=1, rows=1, faults=0, other=True),
+        "recovered",
+    ),
     Planted(
         "a part is completed by other rows",
         _completes_without_comparing_rows,

@@ -57,6 +57,11 @@ class Scenario:
     in_turn: bool = False
     changes_ended: bool = False
 
+    @property
+    def alike(self) -> bool:
+        """Whether the processes differ in their names only."""
+        return False
+
     def server(self) -> Server:
         raise NotImplementedError
 
@@ -120,9 +125,11 @@ class Run:
             yield ("event", event.name), 1
 
     def _who(self) -> list[Process]:
-        """Those that may be heard next. At the beginning they differ in their names only: so the first one begins."""
+        """Those that may be heard next. Of processes that differ in their names only, the first one begins."""
         processes = list(self.processes.values())
-        return processes if any(process.heard for process in processes) else processes[:1]
+        if not self.scenario.alike or any(process.heard for process in processes):
+            return processes
+        return processes[:1]
 
     def _outcomes(self, process: Process, question: Question, may_fail: bool) -> Iterator[tuple[Step, int]]:
         yield ("deliver", process.name, question.name), 0

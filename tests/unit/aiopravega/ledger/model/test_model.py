@@ -20,6 +20,8 @@ QUICK = [
     Writes("two drivers, two tasks", rows=2, faults=0),
     Writes("one driver, three tasks, a fault", drivers=1, rows=3, faults=1),
     Writes("one driver, one task, two faults, the stream is made again", drivers=1, rows=1, faults=2, again=True),
+    Writes("a driver and a rebuild, one task", rows=1, faults=0, rebuild=True),
+    Writes("a driver, and another write that finishes it, two tasks", drivers=1, rows=2, faults=0, other=True),
     Intervals("two claims of an interval, a fault", (("mon", CLAIM), ("mon", CLAIM)), faults=1),
     Intervals("an interval is taken over while its run wakes up", (("mon", FINISH), ("tue", TAKE_OVER)), ("mon",), 0),
 ]
@@ -35,6 +37,9 @@ LARGE = [
     Writes("two drivers, one task, a fault, the stream is made again", rows=1, faults=1, again=True),
     Writes("two drivers, two tasks that deal rows differently, a fault", rows=2, faults=1, dealt=True),
     Writes("two drivers, two tasks, a fault, transactions are forgotten", rows=2, faults=1, forgets=True),
+    Writes("a driver and a rebuild, two tasks, a fault", rows=2, faults=1, rebuild=True),
+    Writes("a driver, and another write that finishes it, two tasks, a fault", drivers=1, rows=2, faults=1, other=True),
+    Writes("two drivers, and another write that finishes them, two tasks", rows=2, faults=0, other=True),
     Intervals("two runs of a chain", (("mon", WAIT), ("tue", TAKE_OVER)), faults=0),
     Intervals("two runs of an interval, a fault", (("mon", WAIT), ("mon", WAIT)), faults=1),
     Intervals("taken over while its run wakes up, a fault", (("mon", FINISH), ("tue", TAKE_OVER)), ("mon",), 1),

@@ -20,6 +20,8 @@ SINK: Final = StreamName("examples", "delays")
 DONE: Final = "done"
 _NAMES: Final = "ABCD"
 _LEASE_MS: Final = 60_000
+# A word, the incarnation of the stream, and the generation.
+Result = tuple[str, int, int]
 
 
 @dataclass
@@ -30,6 +32,9 @@ class Writes(Scenario):
 
     What may go wrong besides messages: `leases` run out; the stream is made `again`; the controller `forgets`
     transactions that have ended. `dealt`: each attempt deals the rows to partitions in another order.
+
+    `rebuild`: the last driver writes the second generation, with rows of its own. `other`: one more driver, which is
+    about to write something else, finishes first what others have left.
     """
 
     name: str = "writes"
@@ -43,6 +48,12 @@ class Writes(Scenario):
     waits: bool = False
     decided: bool = False
     in_turn: bool = False
+    rebuild: bool = False
+    other: bool = False
+
+    @property
+    def alike(self) -> bool:
+        return not (self.dealt or self.decided or self.rebuild or self.other)
 
     @property
     def changes_ended(self) -> bool:  # type: ignore[override]  # it is never set
@@ -52,7 +63,9 @@ class Writes(Scenario):
         return Server(tables={"commit-ledger": KEY_LENGTH})
 
     def start(self, server: Server) -> list[Process]:
-        return [self.driver(server, _NAMES[number], number) for number in range(self.drivers)]
+        # When it reads what is pending makes the difference.
+        others = [Process("other", server, _finish_others, instant=INSTANT - {"ReadTableKeys"})] if self.other else []
+        return [*(self.driver(server, _NAMES[number], number) for number in range(self.drivers)), *others]
 
     def driver(self, server: Server, name: str, number: int) -> Process:
         instant = INSTANT - {"getEpochSegments"} if self.again else INSTANT
@@ -76,24 +89,28 @@ class Writes(Scenario):
         if self.again:
             yield Event("the stream is made again", Server.make_stream_again, tuple(server.transactions))
 
-    async def _write(self, process: Process, number: int) -> tuple[str, int]:
+    def _generation(self, number: int) -> int:
+        return 2 if self.rebuild and number == self.drivers - 1 else 1
+
+    async def _write(self, process: Process, number: int) -> Result:
         """What the driver of a job does, as Spark's batch writer does it."""
+        generation = self._generation(number)
         ledger = process.client.commit_ledger(SINK.scope)
         protocol = ledger.protocol(visible_within=60.0 if self.waits else None)
-        found = await protocol.begin(SINK, "daily", attempt_of(process.name))
+        found = await protocol.begin(SINK, "daily", attempt_of(process.name), generation)
         if isinstance(found, CommitRecord):
-            return DONE, found.incarnation
+            return DONE, found.incarnation, generation
         parts = [await self._task(process, part, number) for part in range(self.rows) if found.needs(part)]
         try:
             record = await protocol.commit(found, parts)
         except PravegaError:
             await protocol.abandon(found, [part.txn_id for part in parts])
             raise
-        return DONE, record.incarnation
+        return DONE, record.incarnation, generation
 
     async def _task(self, process: Process, partition: int, number: int) -> PartitionCommit:
         txn, _ = await process.controller.create_transaction(SINK, _LEASE_MS)
-        row = f"row {(partition + number) % self.rows if self.dealt else partition}"
+        row = _row((partition + number) % self.rows if self.dealt else partition, self._generation(number))
         process.server.write(txn, row)
         return PartitionCommit(partition=partition, txn_id=txn, events=1, bytes=9, checksum=row, hashes=hash_of(row))
 
@@ -104,37 +121,59 @@ class Writes(Scenario):
         assert not doubled, f"doubled: {doubled}"
         for process in processes:
             if process.ended and not isinstance(process.result, PravegaError):
-                _, incarnation = process.result
+                _, incarnation, generation = process.result
                 if incarnation == server.first:
-                    self._check_whole(server, f"{process.name} says that it is done")
+                    self._check_whole(server, generation, f"{process.name} says that it is done")
 
-    def _check_whole(self, server: Server, why: str) -> None:
-        assert server.visible == tuple(f"row {number}" for number in range(self.rows)), f"{why}: {server.visible}"
+    def _check_whole(self, server: Server, generation: int, why: str) -> None:
+        """Check that a generation and the one before it are there as wholes."""
+        for written in range(1, generation + 1):
+            wanted = {_row(number, written) for number in range(self.rows)}
+            assert wanted <= set(server.visible), f"{why}: {server.visible}"
 
     def recover(self, server: Server, late: list[Question]) -> None:
         if not self._completes(server):
             assert self.forgets or self.dealt, "it cannot be completed"
             return
         for again in ("afterwards", "after late messages"):
-            found = run_to_end(server, self.driver(server, f"check {again}", 0))
-            assert isinstance(found, tuple), f"done, but {again}: {found!r}"
-            self._check_whole(server, again)
+            for number in self._one_of_each():
+                found = run_to_end(server, self.driver(server, f"check {again} {number}", number))
+                assert isinstance(found, tuple), f"done, but {again}: {found!r}"
+                self._check_whole(server, self._generation(number), again)
             for question in late:
                 question.ask(server, False)
             self.check(server, [])
-            self._check_whole(server, f"late messages {again}")
+            self._check_whole(server, 1, f"late messages {again}")
+
+    def _one_of_each(self) -> list[int]:
+        """A driver of each generation."""
+        return [0, self.drivers - 1] if self.rebuild else [0]
 
     def _completes(self, server: Server) -> bool:
         """Start the write again until it is done, with the rows of either attempt; False: a person has to decide."""
-        found: Any = None
-        for number in range(2 * self.drivers + 2):
-            found = run_to_end(server, self.driver(server, f"recovery {number}", number % self.drivers))
+        turns = [[number] for number in self._one_of_each()] if self.rebuild else [list(range(self.drivers))]
+        return all(self._completes_by(server, turn) for turn in turns)
+
+    def _completes_by(self, server: Server, drivers: list[int]) -> bool:
+        for turn in range(2 * len(drivers) + 2):
+            number = drivers[turn % len(drivers)]
+            found: Any = run_to_end(server, self.driver(server, f"recovery {turn} by {number}", number))
             self.check(server, [])
             if isinstance(found, tuple):
-                self._check_whole(server, "recovered")
+                self._check_whole(server, self._generation(number), "recovered")
                 return True
             assert isinstance(found, PartialCommitError | TransactionAbortedError), f"{found!r}"
         return False
+
+
+async def _finish_others(process: Process) -> Result:
+    """What each writer to the stream does first."""
+    protocol = process.client.commit_ledger(SINK.scope).protocol(visible_within=None)
+    return f"finished {await protocol.finish_unfinished(SINK)}", -1, 0
+
+
+def _row(number: int, generation: int) -> str:
+    return f"row {number} of generation {generation}"
 
 
 def _end_leases(server: Server, txns: Iterable[UUID]) -> None:
