@@ -50,8 +50,8 @@ def build_stream_cut_sensor(
 
     The conditions are those of Airflow's `PravegaStreamCutSensor`; all of them have to hold. Each range starts where
     the consumer's last one ended, in either scheduler. The interval of a range is done when an asset that the IO
-    manager writes is written, when the asset says `StreamRead.done`, or when the sensor sees that its run has
-    succeeded; a run that failed is recorded as well.
+    manager writes is written, when the asset says `StreamRead.done`, or when the sensor sees that the run it
+    requested, or one that was executed again from it, has succeeded; a run that failed is recorded as well.
 
     While the cluster is away, a tick is skipped after 20 s at most, with the host and the error as the reason.
 
@@ -100,7 +100,9 @@ def build_stream_cut_sensor(
     def stream_cuts(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         resource: PravegaResource = getattr(context.resources, resource_key)
         by = f"dagster sensor {name}{_deployment(context.instance)}"
-        run = None if context.cursor is None else ended_run_of_partition(context.instance, context.cursor)
+        # Not any run of the partition: it may have been of other assets.
+        tags = _tags(partitions_def)
+        run = ended_run_of_partition(context.instance, context.cursor, tags) if context.cursor else None
         tick = _Tick(partitions_def, rules, watch, by, context.cursor, run)
         try:
             found = ask_in_tick(resource, tick.take)
@@ -110,7 +112,7 @@ def build_stream_cut_sensor(
             return found
         records = [record for record in found.records if is_partition(record)]
         gone = [record.interval for record in found.records if record.state is IntervalState.GIVEN_BACK]
-        requests = [_request(record) for record in records if record.is_waiting and record.recorded_by == by]
+        requests = [_request(record, tags) for record in records if record.is_waiting and record.recorded_by == by]
         changes: list[Any] = []
         if records:
             changes.append(partitions_def.build_add_request([record.interval for record in records]))
@@ -186,11 +188,15 @@ def _deployment(instance: dg.DagsterInstance) -> str:
     return f" of {storage.get_run_storage_id()}" if isinstance(storage, SqlRunStorage) else ""
 
 
-def _request(record: CutRecord) -> dg.RunRequest:
+def _tags(partitions: StreamCutPartitions) -> dict[str, str]:
+    return {STREAM_KEY: str(partitions.stream), CONSUMER_KEY: partitions.consumer}
+
+
+def _request(record: CutRecord, tags: Mapping[str, str]) -> dg.RunRequest:
     return dg.RunRequest(
         run_key=f"{record.stream} {record.consumer} {record.interval}",
         partition_key=record.interval,
-        tags={STREAM_KEY: str(record.stream), CONSUMER_KEY: record.consumer},
+        tags=tags,
     )
 
 

@@ -1,6 +1,6 @@
 """How the run of an interval has ended, for the cut ledger: a run that was killed could not record it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus, RunsFilter
@@ -12,9 +12,9 @@ _PARTITION_TAG: Final = "dagster/partition"
 _ROOT_TAG: Final = "dagster/root_run_id"
 
 
-def ended_run_of_partition(instance: DagsterInstance, key: str) -> DagsterRun | None:
-    """The latest run of a partition, if it is over."""
-    return _if_over(instance.get_runs(RunsFilter(tags={_PARTITION_TAG: key}), limit=1))
+def ended_run_of_partition(instance: DagsterInstance, key: str, tags: Mapping[str, str]) -> DagsterRun | None:
+    """The latest run of a partition that has the tags, as runs executed again from it have, if it is over."""
+    return _if_over(instance.get_runs(RunsFilter(tags={_PARTITION_TAG: key, **tags}), limit=1))
 
 
 def ended_run(instance: DagsterInstance, run_id: str) -> DagsterRun | None:

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from aiopravega import UNBOUNDED, StreamCutRange
 from aiopravega.errors import StreamNotFoundError
@@ -60,7 +61,7 @@ class Daemon:
         self.cursor: str | None = None
         self.runs: dict[str, str] = {}
 
-    def tick(self, killed_before: str | None = None) -> dg.SensorExecutionData:
+    def tick(self, killed_before: str | None = None) -> SensorExecutionData:
         """One tick, by a daemon that is killed before it stores one of `KILLS`."""
         with dg.build_sensor_context(
             instance=self.instance,
@@ -68,7 +69,7 @@ class Daemon:
             definitions=self.definitions,
             resources=self.definitions.resources,
         ) as context:
-            found = self.sensor.evaluate_tick(context)
+            found: SensorExecutionData = self.sensor.evaluate_tick(context)
         steps = {
             "the partition": lambda: self._partitions(found),
             "the run": lambda: self._runs(found),
@@ -89,7 +90,7 @@ class Daemon:
                     self.instance.delete_dynamic_partition(request.partitions_def_name, key)
 
     def _runs(self, found) -> None:
-        for request in found.run_requests:
+        for request in found.run_requests or ():
             self.runs.setdefault(request.run_key, request.partition_key)
 
 
@@ -118,11 +119,16 @@ def daemon(partitions, pravega_config, instance):
 
 
 @pytest.fixture
-def run(instance):
-    """Runs a partition of the daemon's asset."""
-    return lambda daemon, key: (
-        dg.materialize([daemon.bills], partition_key=key, instance=instance, raise_on_error=False).success
-    )
+def run(instance, stream):
+    """Runs a partition of the daemon's asset as the sensor has requested it, or as a person does who has no tags."""
+
+    def run(daemon, key, *, by_hand=False) -> bool:
+        tags = {} if by_hand else {"pravega/stream": str(stream), "pravega/consumer": CONSUMER}
+        return dg.materialize(
+            [daemon.bills], partition_key=key, instance=instance, tags=tags, raise_on_error=False
+        ).success
+
+    return run
 
 
 @pytest.mark.parametrize("killed_before", KILLS)
@@ -159,6 +165,8 @@ def test_a_range_waits_for_the_one_before_it_whose_run_says_how_it_ended(daemon,
     assert (record.state, "failure" in record.reason) == (IntervalState.FAILED, True)
 
     billing.failing.clear()
+    assert run(billing, first, by_hand=True)  # of whatever assets
+    assert "which is failed since" in billing.tick().skip_message
     assert run(billing, first)
     [second] = [request.partition_key for request in billing.tick().run_requests]
     before, after = records()
