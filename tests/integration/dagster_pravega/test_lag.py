@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.observe import observe as observe_assets
 
 from aiopravega import StreamCutRange
 from aiopravega.ledger import Interval
@@ -103,7 +104,7 @@ def test_events_are_counted_no_further_than_the_greatest_limit(check):
 def test_what_was_removed_before_it_was_processed_is_an_error(check, record, append, client, stream):
     record("1", done=True)
     append(stream, ["more"])
-    client.truncate_stream(stream.scope, stream.stream, client.tail(stream.scope, stream.stream))
+    client.truncate_stream(client.tail(stream.scope, stream.stream))
     passed, severity, text, _ = check(warn_bytes=10_000)
     assert (passed, severity) == (False, dg.AssetCheckSeverity.ERROR)
     assert "12 bytes were removed before the consumer had processed them" in text
@@ -113,7 +114,7 @@ def test_an_observation_has_a_new_version_only_after_a_write(stream, append, res
     observed = observe_pravega_stream(pravega_stream_spec(str(stream), options={"decode": "json"}))
 
     def observe():
-        result = dg.observe([observed], resources=resources, instance=instance)
+        result = observe_assets([observed], resources=resources, instance=instance)
         [event] = result.get_asset_observation_events()
         observation = event.asset_observation_data.asset_observation
         return observation.tags["dagster/data_version"], {k: v.value for k, v in observation.metadata.items()}
