@@ -31,6 +31,10 @@ class Api:
         assert response.is_success, f"{method} {path}: {response.status_code} {response.text}"
         return response.json()
 
+    def page(self, path: str) -> str:
+        """A page that is not of the REST API."""
+        return self._http.get(f"/{path}").raise_for_status().text
+
     def log_in(self) -> None:
         """Wait until the server answers, and take a token."""
         self.wait(lambda: self._answers("/auth/token"), "the API server answers")

@@ -1,5 +1,7 @@
 """However a run is started, it gets a range of its own, and the ranges follow each other."""
 
+from urllib.parse import quote
+
 import pytest
 
 from aiopravega import StreamName
@@ -29,7 +31,7 @@ def test_runs_by_api_command_line_schedule_and_asset_continue_one_chain(airflow,
         return "rides_by_asset", api.only_run("rides_by_asset")
 
     position = head.to_text()
-    intervals = []
+    intervals, runs = [], []
     for start in (by_api, by_command_line, by_schedule, by_asset):
         events = [f"{start.__name__} {number}" for number in range(5)]
         run = start()
@@ -41,8 +43,15 @@ def test_runs_by_api_command_line_schedule_and_asset_continue_one_chain(airflow,
         assert sorted(api.result(*run, "read")) == events
         position = range_["end"]
         intervals.append(range_["interval"])
+        runs.append(run)
     assert intervals[1:3] == ["typed", "2026-01-01T00:00:00+00:00"]
     assert len(set(intervals)) == 4
     assert position == client.tail("system-ways", "rides").to_text()
     records = client.cut_ledger("system-ways").records("rides", StreamName("system-ways", "rides"))
     assert [record.state.value for record in records] == ["done"] * 4
+
+    page = api.page("pravega/pravega_default/consumer?stream=system-ways/rides&consumer=rides")
+    assert "4 done" in page
+    assert "0 bytes behind" in page
+    for dag_id, run_id in runs:
+        assert f'<a href="/dags/{dag_id}/runs/{quote(run_id, safe="")}">' in page

@@ -6,7 +6,7 @@ import pytest
 from airflow.sdk import Context
 
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.identity import chain_name, consumer_name, interval_name, write_name
+from airflow_pravega.identity import chain_name, consumer_name, dag_of, interval_name, write_name
 
 
 def context(map_index: int | None = -1, try_number: int = 1, **run: Any) -> Context:
@@ -66,3 +66,10 @@ def test_a_deployment_s_name_that_could_be_mistaken_is_refused(monkeypatch, wron
 def test_a_template_that_gives_no_consumer_is_refused(wrong):
     with pytest.raises(ConfigurationError, match="consumer is .* which is no name"):
         chain_name(context(), wrong)
+
+
+def test_a_record_says_which_dag_has_taken_its_interval():
+    assert dag_of("airflow/orders/wait/2026-01-01T00:00:00+00:00", "2026-01-01T00:00:00+00:00") == "orders"
+    assert dag_of("airflow/orders/wait/3/asset/run 7", "asset/run 7") == "orders"
+    assert dag_of("airflow/orders/wait/monday", "tuesday") is None
+    assert dag_of("ada@laptop", "monday") is None

@@ -32,7 +32,7 @@ def draw_text(records: Sequence[CutRecord], now: datetime | None = None) -> str:
     """
     if not records:
         return "no intervals\n"
-    first, last = _span(records, now)
+    first, last = span(records, now)
     size = -(-len(records) // _ROWS)
     groups = [records[start : start + size] for start in range(0, len(records), size)]
     labels = [_label(group) for group in groups]
@@ -62,7 +62,7 @@ def draw_png(records: Sequence[CutRecord], path: Path, now: datetime | None = No
     from matplotlib import pyplot as plt
     from matplotlib.patches import Patch
 
-    first, last = _span(records, now)
+    first, last = span(records, now)
     figure, axes = plt.subplots(figsize=_INCHES)
     keys = []
     for state, colour in (("open", "tab:orange"), ("done", "tab:green")):
@@ -70,7 +70,7 @@ def draw_png(records: Sequence[CutRecord], path: Path, now: datetime | None = No
         axes.hlines(
             [row for row, _ in lines],
             [_days(record.recorded_at) for _, record in lines],
-            [_days(_over_at(record) or last) for _, record in lines],
+            [_days(over_at(record) or last) for _, record in lines],
             colors=colour,
             linewidth=min(max(_LINE_POINTS / len(records), 1.0), _THICKEST_POINTS),
         )
@@ -96,15 +96,16 @@ def _days(time: datetime) -> float:
     return time.timestamp() / timedelta(days=1).total_seconds()
 
 
-def _span(records: Sequence[CutRecord], now: datetime | None) -> tuple[datetime, datetime]:
-    ends = [over for record in records if (over := _over_at(record)) is not None]
+def span(records: Sequence[CutRecord], now: datetime | None) -> tuple[datetime, datetime]:
+    """From when to when a picture of intervals goes: to `now`, by default this moment, if one of them waits."""
+    ends = [over for record in records if (over := over_at(record)) is not None]
     if len(ends) < len(records):
         ends.append(now or datetime.now(UTC))
     first = min(record.recorded_at for record in records)
     return first, max(*ends, first + _MOMENT)
 
 
-def _over_at(record: CutRecord) -> datetime | None:
+def over_at(record: CutRecord) -> datetime | None:
     """When an interval was done, or skipped."""
     return None if record.is_waiting else record.changed_at
 
@@ -125,7 +126,7 @@ def _label(group: Sequence[CutRecord]) -> str:
 
 
 def _cell(group: Sequence[CutRecord], begin: datetime, end: datetime) -> str:
-    there = [each for each in group if each.recorded_at <= end and ((over := _over_at(each)) is None or over >= begin)]
+    there = [each for each in group if each.recorded_at <= end and ((over := over_at(each)) is None or over >= begin)]
     if not there:
         return _NEVER
     return _OPEN if any(record.is_waiting for record in there) else _DONE

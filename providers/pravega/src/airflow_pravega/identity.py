@@ -4,7 +4,7 @@ The try number is never part of a name: a second try has to be recognised as the
 """
 
 import re
-from typing import Final
+from typing import Any, Final
 
 from airflow.sdk import Context
 from airflow.sdk.configuration import conf
@@ -13,6 +13,8 @@ from aiopravega.errors import ConfigurationError
 
 # No slash: it separates the deployment from the consumer.
 _DEPLOYMENT: Final = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_AIRFLOW: Final = "airflow"
+_PARTITION: Final = "partition "
 # What a template gives for a parameter that has no value.
 _NO_NAMES: Final = ("", "None")
 
@@ -51,14 +53,30 @@ def chain_name(context: Context, given: str | None) -> str:
 
 def interval_name(context: Context) -> str:
     """The run, for all its tasks: its partition key, else its logical date, else its id (runs that assets started)."""
-    run = context["dag_run"]
+    return interval_of_run(context["dag_run"])
+
+
+def interval_of_run(run: Any) -> str:
+    """The same of a run, as the Task SDK or Airflow's database has it."""
     if run.partition_key is not None:
-        return f"partition {run.partition_key}"
+        return f"{_PARTITION}{run.partition_key}"
     if run.logical_date is not None:
-        return run.logical_date.isoformat()
-    return run.run_id
+        return str(run.logical_date.isoformat())
+    return str(run.run_id)
 
 
 def write_name(context: Context) -> str:
     """The default write id of a task: what it writes in one run is written once."""
-    return f"airflow/{consumer_name(context)}/{interval_name(context)}"
+    return f"{_AIRFLOW}/{consumer_name(context)}/{interval_name(context)}"
+
+
+def dag_of(author: str, interval: str) -> str | None:
+    """The DAG whose run has recorded an interval, by its `write_name`; None if it was something else."""
+    if not author.startswith(f"{_AIRFLOW}/") or not author.endswith(f"/{interval}"):
+        return None
+    return author.split("/")[1]
+
+
+def partition_of(interval: str) -> str | None:
+    """The partition key of the run that an interval is of; None if that has none."""
+    return interval.removeprefix(_PARTITION) if interval.startswith(_PARTITION) else None

@@ -15,8 +15,8 @@ from airflow_pravega.connection import (
     registry_from_connection,
 )
 
-# A person waits in front of the connection form, in seconds.
-_TEST_LIMIT: Final = 10.0
+# A person waits in front of a form or a page, in seconds.
+_PATIENCE: Final = 10.0
 
 
 class PravegaHook(BaseHook):
@@ -62,6 +62,21 @@ class PravegaHook(BaseHook):
         """
         return PravegaClient(self.get_config())
 
+    def get_impatient_client(self) -> PravegaClient:
+        """The same for what a person waits for: it gives up after 10 seconds, and tries nothing again.
+
+        Raises:
+            AirflowNotFoundException: there is no such connection.
+            ConfigurationError: it cannot work.
+        """
+        config = self.get_config()
+        limits = {
+            "connect_timeout": min(config.connect_timeout, _PATIENCE),
+            "request_timeout": min(config.request_timeout, _PATIENCE),
+            "retry_timeout": 0.0,
+        }
+        return PravegaClient(config.model_copy(update=limits))
+
     def get_conn(self) -> PravegaClient:
         """Airflow's name for `get_client`."""
         return self.get_client()
@@ -83,16 +98,9 @@ class PravegaHook(BaseHook):
     def test_connection(self) -> tuple[bool, str]:
         """Whether the controller answers to these credentials, with a text for the person who asks."""
         try:
-            config = self.get_config()
-            hasty = config.model_copy(
-                update={
-                    "connect_timeout": min(config.connect_timeout, _TEST_LIMIT),
-                    "request_timeout": min(config.request_timeout, _TEST_LIMIT),
-                    "retry_timeout": 0.0,
-                }
-            )
-            with PravegaClient(hasty) as client:
+            with self.get_impatient_client() as client:
                 scopes = client.list_scopes()
+                where = client.config.controller_uri
         except PravegaError as error:
             return False, f"{type(error).__name__}: {error}"
-        return True, f"The controller at {config.controller_uri} shows {len(scopes)} scopes."
+        return True, f"The controller at {where} shows {len(scopes)} scopes."

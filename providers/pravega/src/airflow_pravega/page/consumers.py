@@ -1,0 +1,106 @@
+"""What the page shows of consumers: their intervals, how far behind they are, and what is wrong with them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from aiopravega import PravegaClient, StreamCut, StreamName
+from aiopravega.bounded import each
+from aiopravega.errors import ConfigurationError, InvalidStreamCutError, NotFoundError, TableNotFoundError
+from aiopravega.intervals.verify import Finding, verify
+from aiopravega.ledger import CutRecord, IntervalState
+
+_AT_ONCE: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """A consumer of a stream.
+
+    `behind` is how many bytes are in the stream after its last range; None: that is not known, and `unknown` says why.
+    """
+
+    stream: StreamName
+    name: str
+    records: Sequence[CutRecord]
+    behind: int | None
+    unknown: str | None = None
+
+    @property
+    def states(self) -> dict[IntervalState, int]:
+        """How many intervals are in each state; a state without any is left out."""
+        counted = Counter(record.state for record in self.records)
+        return {state: counted[state] for state in IntervalState if counted[state]}
+
+    @property
+    def last(self) -> CutRecord:
+        """The interval that leads furthest."""
+        return self.records[-1]
+
+    @property
+    def changed_at(self) -> datetime:
+        """When something was last recorded for it."""
+        return max(record.state_since for record in self.records)
+
+
+async def consumers_of(client: PravegaClient, scope: str) -> list[Consumer]:
+    """The consumers that the cut ledger of a scope has, by stream and name; none if there is no ledger.
+
+    Raises:
+        LedgerError: a record is not one that this release reads.
+        PravegaError: the cluster cannot be asked.
+    """
+    try:
+        found = await client.cut_ledger(scope).consumers()
+    except TableNotFoundError:
+        return []
+
+    async def tail(stream: StreamName) -> StreamCut | str:
+        try:
+            return await client.tail(stream.scope, stream.stream)
+        except NotFoundError as error:
+            return str(error)
+
+    streams = list({stream for stream, _ in found})
+    tails = dict(zip(streams, await each(tail, streams, _AT_ONCE), strict=True))
+
+    async def one(key: tuple[StreamName, str]) -> Consumer:
+        stream, name = key
+        return await _consumer(client, stream, name, found[key], tails[stream])
+
+    return await each(one, sorted(found, key=lambda key: (str(key[0]), key[1])), _AT_ONCE)
+
+
+async def consumer_of(client: PravegaClient, stream: StreamName, name: str) -> tuple[Consumer, list[Finding]]:
+    """One consumer, and what is wrong with its intervals, as `pravega cuts verify` finds it.
+
+    Raises:
+        ConfigurationError: it has no intervals of the stream.
+        PravegaError: the cluster cannot be asked.
+    """
+    try:
+        records = await client.cut_ledger(stream.scope).records(name, stream)
+    except TableNotFoundError:
+        records = []
+    if not records:
+        raise ConfigurationError(f"{name!r} has no intervals of {stream}")
+    try:
+        tail: StreamCut | str = await client.tail(stream.scope, stream.stream)
+    except NotFoundError as error:
+        tail = str(error)
+    consumer = await _consumer(client, stream, name, records, tail)
+    # Of a stream that is not there, there is nothing to compare with.
+    return consumer, [] if isinstance(tail, str) else await verify(client, records)
+
+
+async def _consumer(
+    client: PravegaClient, stream: StreamName, name: str, records: Sequence[CutRecord], tail: StreamCut | str
+) -> Consumer:
+    if isinstance(tail, str):
+        return Consumer(stream, name, records, None, tail)
+    try:
+        return Consumer(stream, name, records, await client.distance(records[-1].range.end, tail))
+    except InvalidStreamCutError as error:
+        return Consumer(stream, name, records, None, str(error))

@@ -1,0 +1,46 @@
+"""Which run of Airflow an interval belongs to, by Airflow's database: so that the page can lead to it."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from airflow.models.dagrun import DagRun
+from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy.orm import Session
+
+from aiopravega.ledger import CutRecord
+from airflow_pravega.identity import dag_of, interval_of_run, partition_of
+
+
+def paths_of_runs(session: Session, records: Iterable[CutRecord]) -> dict[str, str]:
+    """The paths of the runs' pages, below Airflow's own, by interval; an interval that is not of a run is left out."""
+    of_dags: defaultdict[str, list[str]] = defaultdict(list)
+    for record in records:
+        dag_id = dag_of(record.recorded_by, record.interval)
+        if dag_id is not None:
+            of_dags[dag_id].append(record.interval)
+    found = {}
+    for dag_id, intervals in of_dags.items():
+        for run in session.scalars(select(DagRun).where(DagRun.dag_id == dag_id, _is_of(intervals))):
+            found[interval_of_run(run)] = f"dags/{quote(dag_id, safe='')}/runs/{quote(run.run_id, safe='')}"
+    return found
+
+
+def _is_of(intervals: Collection[str]) -> ColumnElement[bool]:
+    partitions = [key for interval in intervals if (key := partition_of(interval)) is not None]
+    return or_(
+        DagRun.run_id.in_(intervals),
+        DagRun.logical_date.in_(_dates(intervals)),
+        DagRun.partition_key.in_(partitions),
+    )
+
+
+def _dates(intervals: Collection[str]) -> list[Any]:
+    dates = []
+    for interval in intervals:
+        with suppress(ValueError):
+            dates.append(datetime.fromisoformat(interval))
+    return [date for date in dates if date.tzinfo is not None]

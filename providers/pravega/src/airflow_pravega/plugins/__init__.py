@@ -1,0 +1,1 @@
+"""Airflow looks for plugins here."""

@@ -1,0 +1,119 @@
+"""The page "Pravega" in Airflow's API server: what it shows, and to whom."""
+
+from functools import partial
+from urllib.parse import quote
+
+import pytest
+from airflow.api_fastapi.app import create_app, get_auth_manager
+from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+from fastapi.testclient import TestClient
+
+from aiopravega.ledger import Interval
+from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
+
+
+@pytest.fixture(scope="module")
+def server() -> TestClient:
+    return TestClient(create_app(apps="core"), follow_redirects=False)
+
+
+@pytest.fixture
+def open_page(server):
+    def get(path: str, role: str = "admin"):
+        token = get_auth_manager().generate_jwt(SimpleAuthManagerUser(username=role, role=role))
+        return server.get(path, headers={"Authorization": f"Bearer {token}"})
+
+    return get
+
+
+@pytest.fixture
+def taken(run_task, stream, write) -> Interval:
+    """The interval of a run that has taken all of the stream, before four more bytes were written."""
+    write(b"one")
+    result = run_task(partial(PravegaStreamCutSensor, stream=str(stream), since="last")).result()
+    write(b"more")
+    return Interval(result["consumer"], stream, result["interval"])
+
+
+def consumer_page(taken: Interval) -> str:
+    names = f"stream={quote(str(taken.stream), safe='')}&consumer={quote(taken.consumer, safe='')}"
+    return f"/pravega/pravega_default/consumer?{names}"
+
+
+def test_it_shows_the_consumers_of_a_scope_and_how_far_behind_they_are(open_page, taken):
+    found = open_page(f"/pravega/pravega_default?scope={taken.stream.scope}")
+
+    assert found.status_code == 200
+    assert f">{taken.consumer}</a>" in found.text
+    assert ">1 open</span>" in found.text
+    assert '<td class="number">12</td>' in found.text  # four bytes and their header
+    assert consumer_page(taken).replace("&", "&amp;") in found.text
+
+
+def test_it_shows_the_intervals_of_a_consumer_and_leads_to_their_runs(open_page, taken):
+    found = open_page(consumer_page(taken)).text
+
+    dag_id = taken.consumer.split("/")[0]
+    assert f'<a href="/dags/{dag_id}/runs/' in found
+    assert f">{taken.name}</a>" in found
+    assert "handed out at" in found
+
+
+def test_a_failed_interval_is_shown_with_its_reason_which_is_no_markup(open_page, client, taken):
+    client.cut_ledger(taken.stream.scope).fail(taken, "the disk is <b>full</b>", by="a job")
+
+    found = open_page(consumer_page(taken)).text
+
+    assert "1 failed" in found
+    assert "the disk is &lt;b&gt;full&lt;/b&gt;" in found
+    assert "<b>" not in found
+
+
+def test_a_done_interval_is_no_finding(open_page, client, taken):
+    client.cut_ledger(taken.stream.scope).finish(taken)
+
+    assert "Findings" not in open_page(consumer_page(taken)).text
+
+
+def test_a_consumer_of_a_deleted_stream_is_still_shown(open_page, client, taken):
+    client.delete_stream(taken.stream.scope, taken.stream.stream)
+
+    assert "not known" in open_page(f"/pravega/pravega_default?scope={taken.stream.scope}").text
+    assert "how far behind is not known" in open_page(consumer_page(taken)).text
+
+
+def test_a_scope_without_a_ledger_has_no_consumers(open_page, scope):
+    assert "no cut ledger" in open_page(f"/pravega/pravega_default?scope={scope}").text
+
+
+def test_who_has_not_logged_in_is_sent_to_the_login(server):
+    found = server.get("/pravega/pravega_default?scope=some")
+
+    assert found.status_code == 307
+    assert found.headers["location"].startswith("/api/v2/auth/login?next=http")
+    assert quote("/pravega/pravega_default?scope=some", safe="") in found.headers["location"]
+
+
+def test_who_may_not_read_connections_sees_nothing(open_page, taken):
+    for path in (consumer_page(taken), "/pravega/pravega_default?scope=some"):
+        found = open_page(path, role="viewer")
+        assert found.status_code == 403
+        assert taken.consumer not in found.text
+
+
+def test_what_cannot_be_shown_is_a_page_that_says_why(open_page, nobody):
+    away = open_page(f"/pravega/{nobody}?scope=some")
+    assert (away.status_code, "127.0.0.1" in away.text) == (502, True)
+    missing = open_page("/pravega/missing?scope=some")
+    assert (missing.status_code, "missing" in missing.text) == (404, True)
+    unnamed = open_page("/pravega/pravega_default")
+    assert (unnamed.status_code, "add ?scope=" in unnamed.text) == (400, True)
+    assert open_page("/pravega/pravega_default/consumer?stream=orders&consumer=etl").status_code == 400
+
+
+def test_it_is_in_the_menu_and_lists_the_connections(open_page):
+    plugins = {plugin["name"]: plugin for plugin in open_page("/api/v2/plugins").json()["plugins"]}
+    [view] = plugins["pravega"]["external_views"]
+    assert (view["name"], view["href"], view["destination"]) == ("Pravega", "/pravega/", "nav")
+
+    assert '<a href="/pravega/pravega_default">' in open_page(view["href"]).text
