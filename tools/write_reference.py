@@ -8,12 +8,15 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+import dagster_pravega
 from aiopravega.config import PravegaConfig
 from aiopravega.credentials import ServerConfig
 from aiopravega.errors import PravegaError
 from aiopravega.schema import RegistryConfig, SchemaRegistry
+from dagster_pravega import component
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 BEGIN, END = "<!-- written by make docs -->\n", "<!-- end -->\n"
@@ -36,10 +39,12 @@ def errors() -> Iterator[str]:
     yield from ("| error | retryable | when |", "|---|---|---|", *error_rows(PravegaError))
 
 
-def fields(config: type[ServerConfig]) -> Iterator[str]:
+def fields(config: type[BaseModel]) -> Iterator[str]:
     """The fields of a configuration, its own before those that all have."""
     shared = ServerConfig.model_fields.keys()
     for name, field in sorted(config.model_fields.items(), key=lambda item: item[0] in shared):
+        if not field.description:
+            continue
         default = "" if field.default in (None, PydanticUndefined) else f"`{field.default}`"
         yield f"| `{name}` | {default} | {field.description} |"
 
@@ -61,10 +66,31 @@ def registry() -> Iterator[str]:
             yield f"| `{name}({', '.join(given)})` | {summary(call)} |"
 
 
+def dagster() -> Iterator[str]:
+    """The public names of the library for Dagster."""
+    yield from ("| name | what it is |", "|---|---|")
+    for name in dagster_pravega.__all__:
+        member = getattr(dagster_pravega, name)
+        called = f"{name}({', '.join(inspect.signature(member).parameters)})" if inspect.isfunction(member) else name
+        yield f"| `{called}` | {summary(member)} |"
+    for resource in (dagster_pravega.PravegaResource, dagster_pravega.PravegaSparkIOManager):
+        yield from ("", f"## Fields of {resource.__name__}", "| field | default | meaning |", "|---|---|---|")
+        yield from fields(resource)
+    for model in (
+        component.PravegaStreamComponent,
+        component.StreamModel,
+        component.LagCheckModel,
+        component.CutSensorModel,
+    ):
+        yield from ("", f"## Attributes of {model.__name__}", summary(model), "")
+        yield from ("| attribute | default | meaning |", "|---|---|---|", *fields(model))
+
+
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "errors.md": errors,
     "configuration.md": configuration,
     "schema-registry.md": registry,
+    "dagster.md": dagster,
 }
 
 

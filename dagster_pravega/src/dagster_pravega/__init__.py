@@ -5,10 +5,15 @@ from importlib.metadata import version
 from dagster_shared.libraries import DagsterLibraryRegistry
 
 from dagster_pravega.complete import complete_partitions_sensor
+from dagster_pravega.component import PravegaStreamComponent
+from dagster_pravega.cut_partitions import StreamCutPartitions
+from dagster_pravega.cut_sensor import build_stream_cut_sensor
 from dagster_pravega.external import build_external_assets
 from dagster_pravega.gates import build_data_gate, build_schema_gate
 from dagster_pravega.io_manager import PravegaSparkIOManager
+from dagster_pravega.lag import build_stream_lag_check
 from dagster_pravega.maintenance import build_ledger_maintenance
+from dagster_pravega.observed import observe_pravega_stream
 from dagster_pravega.ranges import RangeConfig
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.schema_registry import SchemaRegistryResource
@@ -19,14 +24,19 @@ from dagster_pravega.stream_read import StreamRead
 __all__ = [
     "PravegaResource",
     "PravegaSparkIOManager",
+    "PravegaStreamComponent",
     "RangeConfig",
     "SchemaRegistryResource",
+    "StreamCutPartitions",
     "StreamRead",
     "build_data_gate",
     "build_external_assets",
     "build_ledger_maintenance",
     "build_schema_gate",
+    "build_stream_cut_sensor",
+    "build_stream_lag_check",
     "complete_partitions_sensor",
+    "observe_pravega_stream",
     "pravega_stream_spec",
     "spark_session",
 ]

@@ -11,11 +11,12 @@ from dagster import InputContext, TimeWindowPartitionsDefinition
 
 from aiopravega import StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.errors import ConfigurationError, TableNotFoundError
+from aiopravega.errors import ConfigurationError, LedgerError, TableNotFoundError
 from aiopravega.intervals.losses import left_to_process
 from aiopravega.jobs.spark_options import TIME_OPTION
-from aiopravega.ledger import CutRecord, Interval
+from aiopravega.ledger import CutRecord, Interval, IntervalState
 from aiopravega.positions import parse_position
+from dagster_pravega.cut_partitions import cut_partitions_of
 from dagster_pravega.ranges import RangeConfig
 from dagster_pravega.windows import consumer_of
 
@@ -32,6 +33,7 @@ class KeyedPartition:
 
     interval: Interval
     kind: str
+    by_ledger: bool = False
 
     @property
     def stream(self) -> StreamName:
@@ -43,10 +45,16 @@ class KeyedPartition:
 
         Raises:
             ConfigurationError: it has nothing.
+            LedgerError: the partition is skipped, or has given its range back.
             StreamTruncatedError: a part of the range is gone.
             StreamMadeAgainError: the range is of a stream of this name that was deleted.
         """
         record = self._find(client)
+        if record is None and self.by_ledger:
+            raise ConfigurationError(
+                f"the cut ledger has no {self.interval}: it was forgotten, or the partition was added by hand. Delete "
+                "the partition; build_stream_cut_sensor adds those that the ledger has"
+            )
         if record is None:
             raise ConfigurationError(
                 f"partition {self.interval.name!r} ({self.kind}) does not say which part of {self.stream} "
@@ -61,7 +69,7 @@ class KeyedPartition:
             ConfigurationError: it has another one than the run config names.
             PravegaError: as `recorded` does.
         """
-        record = self._find(client)
+        record = self.recorded(client) if self.by_ledger else self._find(client)
         if record is None:
             ledger = client.cut_ledger(self.stream.scope)
             ledger.create()
@@ -82,6 +90,10 @@ class KeyedPartition:
             found = client.cut_ledger(self.stream.scope).find(self.interval)
         except TableNotFoundError:
             return None
+        if found is not None and found.state is IntervalState.GIVEN_BACK:
+            raise LedgerError(
+                f"{found.identity} has given its range back ({found.reason}): it belongs to another partition"
+            )
         if found is not None:
             client.run(left_to_process(client.asynchronous, found))
         return found
@@ -99,6 +111,9 @@ def keyed_partition(
         ConfigurationError: there are several, and no range is named for all of them.
     """
     step = context.step_context
+    cuts = cut_partitions_of(context, stream)
+    if cuts is not None and step.has_partition_key:
+        return KeyedPartition(cuts.interval(step.partition_key), type(cuts).__name__, by_ledger=True)
     if not step.has_partitions or context.has_asset_partitions:
         return None
     definition = step.run_partitions_def
@@ -109,7 +124,7 @@ def keyed_partition(
         kind += f", of a stream without the option {TIME_OPTION!r}"
     consumer = consumer_of(context)
     if not step.has_partition_key:
-        if configured is not None:
+        if configured is not None and cuts is None:
             return None
         raise ConfigurationError(
             f"{consumer}: a run of several partitions ({kind}) does not say which part of {stream} they read. {_WAYS}. "

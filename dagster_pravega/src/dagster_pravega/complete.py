@@ -3,17 +3,22 @@
 Its cursor is the last partition that it has asked for, so that each is asked for once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from itertools import islice
 from typing import Any, Final
 
 import dagster as dg
 
-from aiopravega import StreamName, TimeUnit
+from aiopravega import PravegaClient, StreamName, TimeUnit
 from aiopravega.errors import NoWatermarksError
 from aiopravega.event_time import Reach
 from dagster_pravega.resource import PravegaResource
+from dagster_pravega.ticks import ask_in_tick
 
-# In one check; the next check continues.
+# Runs of one check; the next check continues.
 _MOST: Final = 50
 
 
@@ -30,7 +35,11 @@ def complete_partitions_sensor(
 ) -> dg.SensorDefinition:
     """A sensor that asks for a run of each partition, in their order, once its event times are complete.
 
-    Partitions that end before the stream's first watermark are skipped: it is not known whether they are complete.
+    It starts with the last partition that ends before the stream's first watermark, or with it: nobody noted times
+    before, so this one is read from the head, which its materialization says. Partitions before that one are not
+    requested, which the tick's log says; materialize them by hand if the stream has events of their times.
+
+    While the cluster is away, a tick is skipped after 20 s at most, with the host and the error as the reason.
 
     Args:
         name: of the sensor.
@@ -54,38 +63,74 @@ def complete_partitions_sensor(
     )
     def complete_partitions(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         resource: PravegaResource = getattr(context.resources, resource_key)
+        name = resource.stream_name(stream)
+        first = _after(partitions_def, context.cursor)
+        if first is None:
+            return dg.SkipReason(f"{name}: there is no other partition yet")
         try:
-            return _look(context, resource, resource.stream_name(stream), partitions_def, counted)
+            found = ask_in_tick(
+                resource, partial(_due, stream=name, partitions_def=partitions_def, first=first, unit=counted)
+            )
         except NoWatermarksError as error:
             return dg.SkipReason(str(error))
+        if isinstance(found, dg.SkipReason):
+            return found
+        if found.skipped_to is not None:
+            context.log.warning(
+                "Partitions from %s to %s are before the first watermark of %s, and are not requested. If it has "
+                "events of these times, materialize them by hand: they are read from the head",
+                first.start.isoformat(),
+                found.skipped_to.isoformat(),
+                name,
+            )
+        if not found.keys:
+            return dg.SkipReason(f"{name} is not complete up to the end of another partition")
+        requests = [dg.RunRequest(run_key=f"{name} {key}", partition_key=key) for key in found.keys]
+        return dg.SensorResult(requests, cursor=found.keys[-1])
 
     return complete_partitions
 
 
-def _look(
-    context: dg.SensorEvaluationContext,
-    resource: PravegaResource,
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The next partitions that are complete; those that end at `skipped_to` or before are left out."""
+
+    keys: Sequence[str] = ()
+    skipped_to: datetime | None = None
+
+
+async def _due(
+    client: PravegaClient,
+    *,
     stream: StreamName,
     partitions_def: dg.TimeWindowPartitionsDefinition,
+    first: dg.TimeWindow,
     unit: TimeUnit,
-) -> dg.SensorResult | dg.SkipReason:
-    keys = _behind(partitions_def.get_partition_keys(), context.cursor)
-    requests: list[dg.RunRequest] = []
-    cursor = context.cursor
-    for key in keys[:_MOST]:
-        end = partitions_def.time_window_for_partition_key(key).end
-        cut = resource.client.cut_at(stream.scope, stream.stream, end, unit=unit)
-        if cut.reach is Reach.NOT_YET:
-            break
-        cursor = key
-        if cut.reach is Reach.BEFORE_HISTORY:
-            context.log.warning("Partition %s ends before the first watermark of %s: skipped", key, stream)
-            continue
-        requests.append(dg.RunRequest(run_key=f"{stream} {key}", partition_key=key))
-    if cursor == context.cursor:
-        return dg.SkipReason(f"{stream} is not complete up to the end of another partition")
-    return dg.SensorResult(requests, cursor=cursor)
+) -> _Found:
+    """Two questions, however many partitions there are: where the watermarks begin, and how far they reach."""
+    opening = await client.cut_at(stream.scope, stream.stream, first.end, unit=unit)
+    begin = first
+    if opening.reach is Reach.BEFORE_HISTORY and opening.lower is not None:
+        before = partitions_def.get_prev_partition_window(unit.moment(opening.lower))
+        begin = first if before is None or before.start < first.start else before
+    windows = list(islice(_following(partitions_def, begin), _MOST))
+    last = await client.cut_at(stream.scope, stream.stream, windows[-1].end, unit=unit)
+    if last.reach is Reach.NOT_YET:
+        reached = None if last.lower is None else unit.moment(last.lower)
+        windows = [window for window in windows if reached is not None and window.end <= reached]
+    keys = [partitions_def.get_partition_keys_in_time_window(window)[0] for window in windows]
+    return _Found(keys, None if begin is first or not keys else begin.start)
 
 
-def _behind(keys: Sequence[str], cursor: str | None) -> Sequence[str]:
-    return keys[keys.index(cursor) + 1 :] if cursor in keys else keys
+def _after(partitions_def: dg.TimeWindowPartitionsDefinition, cursor: str | None) -> dg.TimeWindow | None:
+    """The partition after the cursor; the first one if the cursor is none of these partitions."""
+    if cursor is None or not partitions_def.has_partition_key(cursor):
+        return partitions_def.get_first_partition_window()
+    return partitions_def.get_next_partition_window(partitions_def.time_window_for_partition_key(cursor).end)
+
+
+def _following(partitions_def: dg.TimeWindowPartitionsDefinition, first: dg.TimeWindow) -> Iterator[dg.TimeWindow]:
+    window: dg.TimeWindow | None = first
+    while window is not None:
+        yield window
+        window = partitions_def.get_next_partition_window(window.end)

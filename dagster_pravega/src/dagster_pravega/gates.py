@@ -81,7 +81,7 @@ def build_schema_gate(
     Raises:
         ConfigurationError: the stream is not `scope/stream`.
     """
-    of, key = StreamName.parse(stream), _key(asset)
+    of, key = StreamName.parse(stream), key_of(asset)
 
     @asset_check(asset=key, name=name, blocking=blocking, description=f"May the schema follow those of {of}?")
     def schema_gate(context: AssetCheckExecutionContext, schema_registry: SchemaRegistryResource) -> AssetCheckResult:
@@ -151,7 +151,7 @@ def build_data_gate(
     Raises:
         ConfigurationError: the stream is not `scope/stream`.
     """
-    of, key = StreamName.parse(stream), _key(asset)
+    of, key = StreamName.parse(stream), key_of(asset)
 
     @asset_check(asset=key, name=name, blocking=blocking, description=f"Do the events of {of} decode?")
     def data_gate(
@@ -190,7 +190,8 @@ def build_data_gate(
     return data_gate
 
 
-def _key(asset: AnAsset) -> AssetKey:
+def key_of(asset: AnAsset) -> AssetKey:
+    """The key of what a check is attached to."""
     if isinstance(asset, AssetsDefinition | AssetSpec):
         return asset.key
     return AssetKey.from_coercible(asset)

@@ -9,17 +9,19 @@ from pydantic import Field, PrivateAttr
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.spark_frames import counted, load_range, save_events
+from aiopravega.jobs.spark_frames import load_counted, load_range, save_events
 from aiopravega.jobs.spark_options import LEDGER_OPTION, TIME_OPTION
 from aiopravega.jobs.spark_session import LOCAL
 from aiopravega.jobs.writes import finished_write, parse_generation, write_once
 from aiopravega.ledger import CutRecord
 from dagster_pravega.claims import keyed_partition
+from dagster_pravega.cut_partitions import cut_partitions_of
 from dagster_pravega.event_frames import as_events
-from dagster_pravega.measures import data_version, measures
+from dagster_pravega.measures import data_version, measures, taken_measures
 from dagster_pravega.ranges import RangeConfig, configured_range, range_of_metadata, written_range
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.sessions import release, spark_session, use
+from dagster_pravega.since_last import range_since_last
 from dagster_pravega.spec import stream_of
 from dagster_pravega.step_failures import failing_for_good
 from dagster_pravega.stream_read import StreamRead
@@ -43,9 +45,14 @@ class PravegaSparkIOManager(ConfigurableIOManager):
     upstream asset, the event times of the run's partition, if these options name the column `event_time`, what the
     upstream asset's latest materialization has written, the whole stream as it is now, which the metadata say. A
     partition that is neither one of event times nor one of the upstream asset keeps the range that a run config named
-    first, in the cut ledger; without one it is refused. The run config needs
+    first, in the cut ledger; without one it is refused. A partition of `StreamCutPartitions` is its recorded range
+    before all others; a run config may only repeat it. The run config needs
     `AssetIn(input_manager_key=…)`. Everything is checked before Spark is started. An input whose type is `StreamRead`
     also gets the cuts, and the numbers for its metadata.
+
+    **Since the last run.** An input of an asset without partitions whose metadata say `pravega/since: last` reads what
+    was written since the range of the last run; with `latest`, the first run starts at the tail. A run that is tried or
+    executed again reads the same range; the next run reads what a failed one was to read, too.
 
     **Event times.** The range of a partition is kept in the cut ledger under the asset's name, and only events of its
     times come. It is done when the asset is written by this IO manager, or when the asset says `StreamRead.done`.
@@ -73,8 +80,8 @@ class PravegaSparkIOManager(ConfigurableIOManager):
         default={}, description="more options of the data source, such as default_num_segments or commit_ledger"
     )
 
-    # Of each step that runs: what records that the partitions of time that it took have been processed.
-    _taken: dict[tuple[str, str], list[Callable[[], None]]] = PrivateAttr(default_factory=dict)
+    # Of each step that runs: the intervals that it took, and what records that they have been processed.
+    _taken: dict[tuple[str, str], list[tuple[CutRecord, Callable[[], None]]]] = PrivateAttr(default_factory=dict)
 
     @classmethod
     def input_config_schema(cls) -> type[RangeConfig]:
@@ -103,20 +110,21 @@ class PravegaSparkIOManager(ConfigurableIOManager):
             Failure: the stream, the range or an option cannot work.
             PravegaError: the cluster cannot be reached.
         """
-        taken, finish, marks = None, None, {}
+        taken, finish, marks, from_head = None, None, {}, None
         with failing_for_good():
             stream = self._upstream(context)
             given = read_options(context)
             options = {**self.options, **given, **split_options(context)}
             configured = configured_range(context)
-            wanted = configured or range_of_metadata(context)
+            by_ledger = cut_partitions_of(context, stream) is not None
+            wanted = configured if configured or by_ledger else range_of_metadata(context)
             # What this manager's own options say about event times is for the streams that it writes.
             of_times = wanted is None and TIME_OPTION in given
             window = wanted_window(context, stream, options) if of_times else None
             if window is not None:
                 taken = window.claim(self.pravega.client, _by(context))
                 options |= window.options
-                marks = self._marks(taken.range, window)
+                marks, from_head = self._marks(taken.range, window), self._from_head(context, window)
             elif wanted is configured:
                 taken = self._of_key(context, stream, configured, TIME_OPTION in given)
             if taken is not None:
@@ -129,20 +137,20 @@ class PravegaSparkIOManager(ConfigurableIOManager):
             cuts = found.cuts
             what = "all of the stream" if whole else "as it was asked for"
             context.log.info("Reading %d bytes of %s, %s: %s to %s", found.size, stream, what, cuts.start, cuts.end)
-            spark = spark_session(self.master, self.spark_conf)
-            frame = load_range(spark, self.pravega.get_config(), stream, cuts, options)
-        if context.dagster_type.typing_type is not StreamRead:
-            return frame
-        frame, observation = counted(frame)
-        return StreamRead(frame, stream, cuts, found.size, observation, taken, marks, finish, whole=whole)
+            spark, config = spark_session(self.master, self.spark_conf), self.pravega.get_config()
+            if context.dagster_type.typing_type is not StreamRead:
+                return load_range(spark, config, stream, cuts, options)
+            frame, count = load_counted(spark, config, stream, cuts, options, found.size)
+        return StreamRead(frame, stream, cuts, count, taken, marks, finish, whole, from_head)
 
     def _of_key(
         self, context: InputContext, stream: StreamName, configured: RangeConfig | None, has_times: bool
     ) -> CutRecord | None:
-        """The range of a partition that is not one of event times; None: the input has none."""
-        partition = keyed_partition(context, stream, configured, has_times=has_times)
+        """The range of a partition that is not one of event times, or of the run; None: the input has none."""
+        taken = None if configured else range_since_last(context, stream, self.pravega, _by(context))
+        partition = None if taken else keyed_partition(context, stream, configured, has_times=has_times)
         if partition is None:
-            return None
+            return taken
         client = self.pravega.client
         if configured is None:
             return partition.recorded(client)
@@ -154,7 +162,7 @@ class PravegaSparkIOManager(ConfigurableIOManager):
         context.log.info("%s is taken", taken.identity)
         # Not the client of now: it may be another one by then.
         finish = partial(_finish, self.pravega, taken, _by(context))
-        self._taken.setdefault(_step_of(context), []).append(finish)
+        self._taken.setdefault(_step_of(context), []).append((taken, finish))
         return finish
 
     def _marks(self, cuts: StreamCutRange, window: Window) -> dict[str, str | None]:
@@ -162,6 +170,15 @@ class PravegaSparkIOManager(ConfigurableIOManager):
         bounds = self.pravega.client.time_bounds(cuts)
         found = {"lower": bounds.lower, "upper": bounds.upper}
         return {name: None if time is None else window.unit.moment(time).isoformat() for name, time in found.items()}
+
+    def _from_head(self, context: InputContext, window: Window) -> str | None:
+        """Why the range of a window starts at the head, if it begins before the first watermark."""
+        first = window.first_mark_after_start(self.pravega.client)
+        if first is None:
+            return None
+        reason = f"it begins before the first watermark of {window.stream}, at {first.isoformat()}: read from the head"
+        context.log.info("Partition %s: %s", window.since.isoformat(), reason)
+        return reason
 
     def _upstream(self, context: InputContext) -> StreamName:
         if not context.has_asset_key:
@@ -197,11 +214,14 @@ class PravegaSparkIOManager(ConfigurableIOManager):
             cuts = done.record.cuts and client.resolve(done.record.cuts, stream)
         if cuts is not None:
             context.step_context.set_data_version(context.asset_key, data_version(cuts))
-        for finish in self._taken.pop(_step_of(context), []):
+        inputs = self._taken.pop(_step_of(context), [])
+        for _, finish in inputs:
             finish()
         seconds = done.seconds if done.by_this_try else None
         numbers = measures(str(stream), cuts, done.record.total_events, done.record.total_bytes, seconds)
-        context.add_output_metadata({**numbers, WRITE_ID_KEY: write_id, GENERATION_KEY: generation})
+        # Of several inputs, none is that of the output.
+        read = taken_measures(inputs[0][0]) if len(inputs) == 1 else {}
+        context.add_output_metadata({**numbers, **read, WRITE_ID_KEY: write_id, GENERATION_KEY: generation})
 
 
 def _said(context: OutputContext) -> WriteConfig:

@@ -26,6 +26,7 @@ def pravega_stream_spec(
     owners: Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
     metadata: Mapping[str, Any] | None = None,
+    **attributes: Any,
 ) -> AssetSpec:
     """A stream that somebody else writes to, as an external asset.
 
@@ -42,6 +43,8 @@ def pravega_stream_spec(
             the column that has the events' times, assets with partitions of time read the times of their partition. No
             secrets: Dagster shows them.
         metadata: more metadata. `pravega/cuts`, as `{"start": text, "end": text}`, bounds what assets read.
+        attributes: other arguments of `AssetSpec`, such as `automation_condition`, `freshness_policy`, `deps`,
+            `code_version`, `partitions_def`; `kinds` are added to the stream's own.
 
     Raises:
         ConfigurationError: the name is not `scope/stream`.
@@ -53,13 +56,14 @@ def pravega_stream_spec(
         description=description or f"Pravega stream {name}",
         tags=tags,
         owners=owners,
-        kinds={KIND},
+        kinds={KIND, *attributes.pop("kinds", ())},
         metadata={
             **(metadata or {}),
             **({OPTIONS_KEY: dict(options)} if options else {}),
             STREAM_KEY: str(name),
             _URI_KEY: f"pravega://{name}",
         },
+        **attributes,
     )
 
 

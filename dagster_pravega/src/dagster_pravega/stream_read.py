@@ -3,71 +3,74 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from dagster import DataVersion, MaterializeResult
 
 from aiopravega import StreamCutRange, StreamName
-from aiopravega.jobs.spark_frames import count_of
+from aiopravega.jobs.spark_frames import RangeCount
 from aiopravega.ledger import CutRecord
 from dagster_pravega.measures import (
-    CONSUMER_KEY,
+    FROM_HEAD_KEY,
     MARKS_KEY,
-    PARTITION_KEY,
-    TIMES_KEY,
     WHOLE_KEY,
     data_version,
     measures,
+    taken_measures,
+    times_of,
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Observation
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
 class StreamRead:
     """What an input gets whose type is this class, instead of a DataFrame alone.
 
-    `size` is in bytes, with the headers of the events. `taken` is what the cut ledger has of the run's partition; if it
-    is one of event times, the frame has the events with `taken.since <= time < taken.until`. `whole` says that no
-    filter has named a range: it is all of the stream as it was.
+    `taken` is what the cut ledger has of the run's partition; if it is one of event times, the frame has the events
+    with `taken.since <= time < taken.until`. `whole` says that no filter has named a range: it is all of the stream as
+    it was. `from_head` says why the range of event times starts at the head, if no watermark is older.
     """
 
     frame: "DataFrame"
     stream: StreamName
     cuts: StreamCutRange
-    size: int
-    observation: "Observation" = field(repr=False)
+    count: RangeCount = field(repr=False)
     taken: CutRecord | None = None
     marks: Mapping[str, str | None] = field(default_factory=dict)
     finish: Callable[[], None] | None = field(default=None, repr=False)
     whole: bool = False
+    from_head: str | None = None
     began: float = field(default_factory=time.monotonic, repr=False)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the range, with the headers of the events."""
+        return self.count.size
 
     @property
     def data_version(self) -> DataVersion:
         """The version of data that depends on nothing but this range."""
-        return data_version(self.cuts, _times_of(self.taken))
+        return data_version(self.cuts, times_of(self.taken))
 
     def metadata(self) -> dict[str, Any]:
         """Cuts, events, bytes and events per second, for a `MaterializeResult`.
 
-        Call it after Spark has read the frame once, to its end: it waits until then. The events are counted while they
-        pass, so nothing is read twice; the time is that since the input was loaded.
+        Call it after Spark has read the frame once, to its end: the events are counted while the first action reads
+        them, so nothing is read twice. If that action has not read all of them (such as `limit`), or Spark does
+        not report it (such as `toLocalIterator` and `rdd`), or there was none, their number is `not known`, after 5
+        seconds at most. The time is that since the input was loaded.
         """
-        events = count_of(self.observation)
-        found = measures(str(self.stream), self.cuts, events, self.size, time.monotonic() - self.began)
-        times = _times_of(self.taken)
+        seconds = time.monotonic() - self.began
+        found = measures(str(self.stream), self.cuts, self.count.events(), self.size, seconds)
+        found |= taken_measures(self.taken)
         if self.whole:
             found[WHOLE_KEY] = True
-        if self.taken is not None:
-            found |= {CONSUMER_KEY: self.taken.consumer, PARTITION_KEY: self.taken.interval}
-        if times is not None:
-            found |= {
-                TIMES_KEY: {"since": times[0].isoformat(), "until": times[1].isoformat()},
-                MARKS_KEY: dict(self.marks),
-            }
+        if times_of(self.taken) is not None:
+            found[MARKS_KEY] = dict(self.marks)
+        if self.from_head is not None:
+            found[FROM_HEAD_KEY] = self.from_head
         return found
 
     def done(self, metadata: Mapping[str, Any] | None = None) -> MaterializeResult[None]:
@@ -81,7 +84,3 @@ class StreamRead:
         if self.finish is not None:
             self.finish()
         return result
-
-
-def _times_of(taken: CutRecord | None) -> tuple[datetime, datetime] | None:
-    return None if taken is None or taken.since is None or taken.until is None else (taken.since, taken.until)

@@ -13,6 +13,7 @@ from dagster import InputContext, TimeWindowPartitionsDefinition
 from aiopravega import StreamName, TimeUnit
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
+from aiopravega.event_time import Reach
 from aiopravega.intervals import OnTruncated, claim_times
 from aiopravega.jobs.spark_options import INTERVAL_OPTIONS, TIME_UNIT_OPTION, interval_options
 from aiopravega.ledger import CutRecord
@@ -51,11 +52,19 @@ class Window:
                 (self.since, self.until),
                 ahead=self.ahead,
                 clip=self.clip,
+                from_head=True,
                 unit=self.unit,
                 by=by,
                 on_truncated=self.on_truncated,
             )
         )
+
+    def first_mark_after_start(self, client: PravegaClient) -> datetime | None:
+        """The time of the stream's first watermark, if the window begins before it: it is read from the head then."""
+        found = client.cut_at(self.stream.scope, self.stream.stream, self.since, unit=self.unit)
+        if found.reach is not Reach.BEFORE_HISTORY or found.lower is None:
+            return None
+        return self.unit.moment(found.lower)
 
     @property
     def options(self) -> dict[str, str]:
@@ -109,7 +118,7 @@ def wanted_window(context: InputContext, stream: StreamName, options: Mapping[st
         TimeUnit.parse(options.get(TIME_UNIT_OPTION) or TimeUnit.MS.name),
         timedelta(milliseconds=int(ahead)) if ahead else None,
         options.get(_CLIP, "").lower() == "true",
-        _on_truncated(context),
+        on_truncated_of(context),
     )
 
 
@@ -128,7 +137,12 @@ def consumer_of(context: InputContext) -> str:
     return "dagster/" + ", ".join(sorted(key.to_user_string() for key in keys))
 
 
-def _on_truncated(context: InputContext) -> OnTruncated:
+def on_truncated_of(context: InputContext) -> OnTruncated:
+    """What an input does if a part of its range is gone: `pravega/on_truncated` of the `AssetIn`.
+
+    Raises:
+        ConfigurationError: it is neither fail nor skip.
+    """
     given: Any = plain(context.definition_metadata.get(_ON_TRUNCATED_KEY, OnTruncated.FAIL.value))
     try:
         return OnTruncated(given)

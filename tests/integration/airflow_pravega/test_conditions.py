@@ -8,9 +8,9 @@ from functools import partial
 import pytest
 
 from aiopravega import PravegaClient
+from aiopravega.intervals.moved import MoveCondition, StreamWatch
 from airflow_pravega import clients
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
-from airflow_pravega.stream_moved import MoveCondition, StreamWatch
 
 SOON = 0.1
 

@@ -121,6 +121,36 @@ def test_partitions_in_parallel_share_no_row_and_miss_none(day_asset, timed, cli
     assert same.tags["dagster/data_version"] == materialization.tags["dagster/data_version"]
 
 
+def test_a_partition_before_the_first_watermark_is_read_from_the_head_and_says_so(
+    client, scope, day_asset, materialize, metadata_of
+):
+    early = StreamName(scope, "early")
+    assert client.create_stream(scope, "early", ScalingPolicy.fixed(2))
+    written = [at(1) - hours * 3_600_000 for hours in (1, 5, 25, 30)]
+    with client.writer(scope, "early") as writer:
+        writer.write_many([json.dumps({"at": time}).encode() for time in written], map(str, written))
+    client.note_time(scope, "early", "writer", at(2))
+    next(iter(client.watermarks(scope, "early", follow=True)))
+    spec = pravega_stream_spec(str(early), options=OPTIONS)
+    found: list[int] = []
+
+    @dg.asset(partitions_def=DAYS, ins={"events": dg.AssetIn(spec.key, input_manager_key="pravega_spark")})
+    def early_day(events: StreamRead) -> dg.MaterializeResult[None]:
+        found.extend(sorted(row.at for row in events.frame.collect()))
+        return events.done()
+
+    result = materialize([spec, early_day], "2012-12-30")
+
+    assert found == sorted(written[2:])
+    [materialization] = result.asset_materializations_for_node("early_day")
+    metadata = metadata_of(materialization)
+    assert "before the first watermark" in metadata["pravega/from_head"]
+    assert metadata["pravega/events"] == 2
+    assets, _ = day_asset
+    [materialization] = materialize(assets, key(2)).asset_materializations_for_node("day")
+    assert "pravega/from_head" not in metadata_of(materialization)
+
+
 def test_a_frame_that_is_written_on_is_done(timed, client, materialize):
     spec = pravega_stream_spec(str(timed))
     given = dg.AssetIn(spec.key, input_manager_key="pravega_spark", metadata={"pravega/options": OPTIONS})
@@ -168,7 +198,6 @@ def test_what_cannot_work_is_reported_and_tried_again_only_if_it_can_pass(timed,
 
     for partition, options, error, tried_again in (
         (key(4), {}, "NotYetError: the stream is not complete up to", True),
-        ("2012-12-30", {}, "BeforeHistoryError: event time", False),
         (key(1), {"event_time": "when"}, "names column 'when'", False),
         (key(1), {"decode": "raw", "schema_text": ""}, "read raw: give option 'decode'", False),
         (key(1), {"event_time_ahead_ms": "soon"}, "must be a whole number of milliseconds", False),
@@ -236,6 +265,18 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
     client.note_time(timed.scope, timed.stream, "writer", at(5))
     next(mark for mark in client.watermarks(timed.scope, timed.stream, follow=True) if mark.lower == at(5))
     assert [request.partition_key for request in check(first.cursor).run_requests] == [key(4)]
+
+    hours = dg.HourlyPartitionsDefinition(start_date="2000-01-01-00:00")
+
+    @dg.asset(partitions_def=hours)
+    def hour() -> None: ...
+
+    hourly = complete_partitions_sensor("hourly", stream=str(timed), partitions_def=hours, target=[hour])
+    of_hours = dg.Definitions([hour], sensors=[hourly])
+    with dg.build_sensor_context(resources={"pravega": pravega}, definitions=of_hours) as context:
+        found = hourly.evaluate_tick(context)
+    hourly_keys = [request.partition_key for request in found.run_requests or ()]
+    assert (hourly_keys[:2], len(hourly_keys)) == (["2012-12-31-23:00", "2013-01-01-00:00"], 50)
 
     assert client.create_stream(scope, "silent", ScalingPolicy.fixed(1))
     silent = complete_partitions_sensor("silent", stream=f"{scope}/silent", partitions_def=DAYS, target=[day])

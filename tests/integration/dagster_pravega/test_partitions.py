@@ -7,7 +7,7 @@ import pytest
 
 from aiopravega import UNBOUNDED, StreamCutRange
 from aiopravega.ledger import Interval
-from dagster_pravega import StreamRead, pravega_stream_spec
+from dagster_pravega import StreamCutPartitions, StreamRead, pravega_stream_spec
 
 EVENTS = [f"event {number:03}" for number in range(10)]
 DAILY = dg.DailyPartitionsDefinition(start_date="2026-01-01")
@@ -132,3 +132,31 @@ def test_a_read_without_partitions_and_range_says_that_it_was_of_the_whole_strea
     assert events == EVENTS
     assert metadata["pravega/whole_stream"] is True
     assert "pravega/whole_stream" not in read(cuts=whole)[1]
+
+
+def test_a_partition_of_cuts_is_its_recorded_range_and_is_done_then(read, client, stream, append, whole, instance):
+    partitions = StreamCutPartitions(str(stream), consumer="billing")
+    ledger = client.cut_ledger(stream.scope)
+    ledger.create()
+    first, second = (Interval("billing", stream, name) for name in ("by Airflow", "by Dagster"))
+    ledger.record(first, StreamCutRange.from_json(whole), None, by="airflow/billing")
+    append(stream, ["late"])
+    tail = client.tail(stream.scope, stream.stream)
+    last = ledger.last(second)
+    ledger.record(second, StreamCutRange(last.end, tail), last, chained=True)
+    instance.add_dynamic_partitions(partitions.name, [first.name, second.name, "unknown"])
+
+    # What the metadata name for all partitions is not meant for these.
+    every = {"pravega/cuts": {"start": "earliest", "end": "latest"}}
+    events, metadata = read(partitions, first.name, metadata=every)
+    assert (events, metadata["pravega/cuts"]) == (EVENTS, whole)
+    assert (metadata["pravega/consumer"], metadata["pravega/interval"]) == ("billing", first.name)
+    assert ledger.find(first).is_done
+    assert read(partitions, second.name)[0] == ["late"]
+    assert read(partitions, first.name, cuts=whole)[0] == EVENTS
+
+    assert "the cut ledger has no interval 'unknown'" in read(partitions, "unknown", fails=True)
+    assert "but the run config names" in read(partitions, first.name, cuts={"end": tail.to_text()}, fails=True)
+    ledger.reopen(second, "once more")
+    ledger.give_back(second, "taken over by 'another'")
+    assert "has given its range back" in read(partitions, second.name, fails=True)

@@ -1,6 +1,7 @@
 """Inputs that are ranges of a stream: exactly the events between two cuts, and numbers about them."""
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import dagster as dg
@@ -9,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from aiopravega import StreamName
 from aiopravega.errors import SplitProofError
+from aiopravega.jobs.spark_frames import load_counted
 from dagster_pravega import PravegaResource, PravegaSparkIOManager, StreamRead, pravega_stream_spec
 
 READ = "flights"
@@ -44,6 +46,20 @@ def read(instance, manager) -> Callable[..., list[str]]:
         return sorted(found)
 
     return read
+
+
+@pytest.fixture
+def read_of(spark, pravega_config) -> Callable[[StreamName], StreamRead]:
+    """What an input of all of a stream gets."""
+
+    def read_of(stream: StreamName) -> StreamRead:
+        pravega = PravegaResource(controller_uri=pravega_config.controller_uri)
+        whole = pravega.fix_range(str(stream))
+        pravega.close()
+        frame, count = load_counted(spark, pravega_config, stream, whole.cuts, {}, whole.size)
+        return StreamRead(frame, stream, whole.cuts, count)
+
+    return read_of
 
 
 def test_the_run_config_of_an_input_says_the_range(read, three_days):
@@ -108,6 +124,32 @@ def test_an_input_that_knows_its_range_gives_metadata_and_a_data_version(three_d
     }
     assert materialization.tags is not None
     assert materialization.tags["dagster/data_version"] == f"{cuts['start']}..{cuts['end']}"
+
+
+@pytest.mark.parametrize(
+    ("use", "events"),
+    [
+        (lambda _: None, "not known"),
+        (lambda frame: frame.limit(5).collect(), "not known"),
+        (lambda frame: (frame.limit(5).collect(), frame.count()), "not known"),
+        (lambda frame: list(islice(frame.toLocalIterator(), 5)), "not known"),
+        (lambda frame: frame.rdd.count(), "not known"),
+        (lambda frame: frame.unionAll(frame).count(), 300),
+        (lambda frame: frame.filter("length(event) < 4").count(), 300),
+        (lambda frame: list(frame.toLocalIterator()), "not known"),
+        (lambda frame: frame.count(), 300),
+    ],
+    ids=["nothing", "limit", "limit and count", "iterator", "rdd", "twice", "filter", "whole iterator", "count"],
+)
+def test_the_number_of_events_is_that_of_the_whole_range_or_not_known(three_days, read_of, use, events):
+    stream, _ = three_days
+    read = read_of(stream)
+
+    use(read.frame)
+
+    metadata = read.metadata()
+    assert metadata["pravega/events"] == events
+    assert ("pravega/events_per_second" in metadata) is (events != "not known")
 
 
 def test_a_try_after_a_wrong_split_reads_unsplit(make_stream, append, pravega_config, instance):

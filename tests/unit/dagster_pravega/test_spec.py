@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from aiopravega.errors import ConfigurationError
-from dagster_pravega import pravega_stream_spec
+from dagster_pravega import observe_pravega_stream, pravega_stream_spec
 from dagster_pravega.spec import stream_of
 
 
@@ -33,6 +33,25 @@ def test_a_spec_says_what_the_user_says():
     assert spec.tags["domain"] == "air"
     assert spec.metadata["retention"] == "30 days"
     assert spec.metadata["pravega/stream"] == "examples/flights"
+
+
+def test_a_spec_has_the_other_attributes_of_assets_too():
+    condition = dg.AutomationCondition.on_cron("@daily")
+    spec = pravega_stream_spec("examples/flights", deps=["planes"], kinds={"json"}, automation_condition=condition)
+
+    assert [each.asset_key for each in spec.deps] == [dg.AssetKey("planes")]
+    assert spec.kinds == {"pravega", "json"}
+    assert spec.automation_condition == condition
+
+
+def test_an_observed_stream_keeps_what_its_spec_says():
+    observed = observe_pravega_stream(pravega_stream_spec("examples/my-flights.2013", options={"decode": "json"}))
+
+    [spec] = observed.specs
+    assert spec.metadata["pravega/options"] == {"decode": "json"}
+    assert observed.op.name == "observe_examples_my_flights_2013"
+    with pytest.raises(ConfigurationError, match="has no scope"):
+        observe_pravega_stream(dg.AssetSpec("flights"))
 
 
 def test_a_spec_makes_an_external_asset():

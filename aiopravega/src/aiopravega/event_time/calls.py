@@ -8,7 +8,7 @@ from typing import Final
 from aiopravega.control import Controller
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, NoWatermarksError, StreamNotFoundError, StreamTruncatedError
-from aiopravega.event_time.answers import CutAt, answer, passed_mark
+from aiopravega.event_time.answers import CutAt, Reach, answer, passed_mark
 from aiopravega.event_time.bounds import TimeBounds, time_bounds
 from aiopravega.event_time.log import MarkLog
 from aiopravega.event_time.marks import Watermark
@@ -103,6 +103,7 @@ class TimeCalls:
         *,
         ahead: int | timedelta | None = None,
         clip: bool = False,
+        from_head: bool = False,
         unit: TimeUnit = TimeUnit.MS,
     ) -> StreamCutRange:
         """The smallest range that surely holds every event of the times `[start, end)`; it may hold other events too.
@@ -116,11 +117,13 @@ class TimeCalls:
             ahead: how much newer an event may be than the time that its writer notes next: 0 if each writer writes in
                 the order of event times. None: this is not known, so the range starts at the head.
             clip: take the events that are left, if retention or a truncation may have removed some of the interval.
+            from_head: if the interval ends before the first watermark, take what lies before that watermark, from the
+                head: no event after it is older.
             unit: what datetimes are counted in.
 
         Raises:
             NotYetError: events of the interval may still be written.
-            BeforeHistoryError: the interval ends before the first watermark.
+            BeforeHistoryError: the interval ends before the first watermark, and `from_head` is false.
             NoWatermarksError: no writer has noted a time.
             StreamTruncatedError: events of the interval may have been removed.
             ConfigurationError: a time has no zone, or the interval ends before it starts.
@@ -131,7 +134,10 @@ class TimeCalls:
             raise ConfigurationError(f"the interval from {start} to {end} is empty: it must start before it ends")
         name = StreamName(scope, stream)
         marks = await self._marks(name)
-        behind = (await self._answer(name, marks, end)).required()
+        known = await self._answer(name, marks, end)
+        if from_head and known.reach is Reach.BEFORE_HISTORY and known.lower is not None:
+            known = await self._answer(name, marks, known.lower)
+        behind = known.required()
         first = None if ahead is None else await passed_mark(marks, start, _margin(ahead, unit))
         wanted = StreamCutRange(first.cut if first else StreamCut.unbounded(), behind)
         left = await self.arithmetic.clip(wanted, name)

@@ -6,6 +6,7 @@ Schedulers ask for one interval at a time, and may repeat it. `planning` plans m
 from datetime import datetime, timedelta
 
 from aiopravega.client import PravegaClient
+from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError, TableNotFoundError
 from aiopravega.intervals.losses import OnTruncated, left_to_process
 from aiopravega.ledger import CutLedger, CutRecord, Interval
@@ -32,6 +33,7 @@ async def claim_times(
     *,
     ahead: int | timedelta | None = None,
     clip: bool = False,
+    from_head: bool = False,
     unit: TimeUnit = TimeUnit.MS,
     ledger: CutLedger | None = None,
     by: str | None = None,
@@ -40,7 +42,7 @@ async def claim_times(
     """The record of an interval of event times in the cut ledger; without a record, its range is searched and recorded.
 
     The range surely holds all events of the interval, and may hold others: a reader keeps those with `since <= time <
-    until`. `ahead`, `clip` and `unit` are those of `PravegaClient.range_for`.
+    until`. `ahead`, `clip`, `from_head` and `unit` are those of `PravegaClient.range_for`.
 
     Args:
         client: a connected client.
@@ -49,6 +51,7 @@ async def claim_times(
         times: the start, which is included, and the end, which is not.
         ahead: how much newer than the time that a writer notes next its events may be.
         clip: take the events that are left, if some of the interval may have been removed.
+        from_head: read an interval that ends before the first watermark from the head to that watermark.
         unit: what the stream's writers count times in.
         ledger: where intervals are recorded; None: the cut ledger in the stream's scope, which is made if need be.
         by: the name of the caller; None: the user and the host of this process.
@@ -67,9 +70,15 @@ async def claim_times(
     if not times[0] < times[1]:
         raise ConfigurationError(f"{interval} is empty: it must start before it ends")
     ledger = ledger or client.cut_ledger(stream.scope)
+
+    async def found() -> StreamCutRange:
+        return await client.range_for(
+            stream.scope, stream.stream, times, ahead=ahead, clip=clip, from_head=from_head, unit=unit
+        )
+
     record = await _recorded(ledger, interval)
     if record is None:
-        range_ = await client.range_for(stream.scope, stream.stream, times, ahead=ahead, clip=clip, unit=unit)
+        range_ = await found()
         await ledger.create()
         record = await ledger.claim(interval, range_, times=times, by=by)
     left = await left_to_process(client, record, on_truncated)
@@ -77,7 +86,7 @@ async def claim_times(
         return record
     range_ = left.range
     if left.made_again is not None:
-        range_ = await client.range_for(stream.scope, stream.stream, times, ahead=ahead, clip=clip, unit=unit)
+        range_ = await found()
     return await ledger.replace(record, range_, left.gone, by=by)
 
 

@@ -37,6 +37,12 @@ WRITE_ID_OPTION: Final = "write_id"
 ON_WRITTEN_OPTION: Final = "on_written"
 # Which generation of a write it is, from 1 on: rows that are written again on purpose.
 REBUILD_OPTION: Final = "rebuild"
+# The metadata columns that a read is asked for.
+METADATA_COLUMNS_OPTION: Final = "metadata_columns"
+# One of them, for jobs that count: null in the events' rows. After the last event of each piece of the range comes one
+# more row, with the bytes of the piece here and nulls elsewhere. Together they have the bytes of the range, but only if
+# each piece was read to its end, once.
+READ_BYTES: Final = "_pravega_read_bytes"
 # Options of a read that splits no segment.
 UNSPLIT: Final[Mapping[str, str]] = {"split_bytes": "0"}
 

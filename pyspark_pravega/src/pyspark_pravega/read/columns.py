@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql.types import BinaryType, DataType, LongType, StringType, StructField, StructType, TimestampType
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.spark_options import READ_BYTES
 from pyspark_pravega.decode.decoder import DecodePlan
 
 EVENT: Final = "event"
@@ -37,6 +38,8 @@ _TYPES: Final[Mapping[str, tuple[DataType, pa.DataType]]] = {
 METADATA_COLUMNS: Final = tuple(_TYPES)
 TIME_COLUMNS: Final = frozenset({"event_time_lower", "event_time_upper"})
 _BYTES: Final = (BinaryType(), pa.binary())
+# Columns whose names nobody chooses, so that no prefix is needed.
+_OUR_NAMES: Final = (CORRUPT, READ_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class Columns:
     """The columns of one read, as Spark's types and as Arrow's.
 
     The fields of decoded events come first, then for each of `kinds` the column that `RowMaker` makes: one of
-    `RAW_COLUMNS`, `METADATA_COLUMNS` or `CORRUPT`.
+    `RAW_COLUMNS`, `METADATA_COLUMNS`, `READ_BYTES` or `CORRUPT`.
     """
 
     schema: StructType
@@ -64,8 +67,10 @@ class Columns:
         Raises:
             ConfigurationError: an unknown name, or one that a decoded field has too.
         """
-        wanted = METADATA_COLUMNS if ALL in metadata else tuple(metadata)
-        unknown = [name for name in wanted if name not in _TYPES]
+        counts = (READ_BYTES,) if READ_BYTES in metadata else ()
+        named = tuple(name for name in metadata if name != READ_BYTES)
+        wanted = (*(METADATA_COLUMNS if ALL in named else named), *counts)
+        unknown = [name for name in named if name not in (*_TYPES, ALL)]
         if unknown:
             raise ConfigurationError(
                 f"option 'metadata_columns' has {', '.join(unknown)}, but must be {ALL} or some of "
@@ -73,10 +78,10 @@ class Columns:
             )
         if decoding is None:
             more = tuple(name for name in wanted if name not in RAW_COLUMNS)
-            names = (*RAW_COLUMNS, *(prefix + name for name in more))
+            names = (*RAW_COLUMNS, *_named_by(prefix, more))
             return cls(*_schemas(names, (*RAW_COLUMNS, *more)), (*RAW_COLUMNS, *more))
         kinds = (*wanted, CORRUPT) if decoding.keeps_corrupt else wanted
-        names = tuple(kind if kind == CORRUPT else prefix + kind for kind in kinds)
+        names = _named_by(prefix, kinds)
         _check_clashes(names, decoding.schema)
         schema, arrow = _schemas(names, kinds)
         return cls(
@@ -123,8 +128,12 @@ class Columns:
         )
 
 
+def _named_by(prefix: str, kinds: Sequence[str]) -> tuple[str, ...]:
+    return tuple(kind if kind in _OUR_NAMES else prefix + kind for kind in kinds)
+
+
 def _schemas(names: Sequence[str], kinds: Sequence[str]) -> tuple[StructType, pa.Schema]:
-    types = [_TYPES.get(kind, _BYTES) for kind in kinds]
+    types = [_LONG if kind == READ_BYTES else _TYPES.get(kind, _BYTES) for kind in kinds]
     fields = [StructField(name, spark) for name, (spark, _) in zip(names, types, strict=True)]
     return StructType(fields), pa.schema([(name, arrow) for name, (_, arrow) in zip(names, types, strict=True)])
 

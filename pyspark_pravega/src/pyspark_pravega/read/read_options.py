@@ -12,6 +12,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.spark_options import (
     CONNECTION_OPTIONS,
     INTERVAL_OPTIONS,
+    METADATA_COLUMNS_OPTION,
     RANGE_OPTIONS,
     STREAM_OPTION,
     TIME_UNIT_OPTION,
@@ -25,7 +26,6 @@ from pyspark_pravega.read.stream_options import STREAMING_OPTIONS, StreamingOpti
 from pyspark_pravega.write.write_options import WRITE_OPTIONS
 
 _STREAMS: Final = "streams"
-_METADATA_COLUMNS: Final = "metadata_columns"
 _METADATA_PREFIX: Final = "metadata_prefix"
 _SPLIT_BYTES: Final = "split_bytes"
 _MIN_PARTITIONS: Final = "min_partitions"
@@ -36,7 +36,7 @@ READ_OPTIONS: Final = (
     _STREAMS,
     *RANGE_OPTIONS,
     METADATA_OPTION,
-    _METADATA_COLUMNS,
+    METADATA_COLUMNS_OPTION,
     _METADATA_PREFIX,
     _SPLIT_BYTES,
     _MIN_PARTITIONS,
@@ -91,7 +91,7 @@ class ReadOptions:
             sources=parse_sources(given, config, cuts, of_times=interval is not None),
             split_bytes=given.number(_SPLIT_BYTES, 0),
             min_partitions=given.number(_MIN_PARTITIONS),
-            metadata_columns=_names(given, _METADATA_COLUMNS),
+            metadata_columns=_names(given, METADATA_COLUMNS_OPTION),
             metadata_prefix=given.text(_METADATA_PREFIX) or "",
             event_time_unit=given.time_unit(),
             interval=interval,

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aiopravega import wire
+from aiopravega.jobs.spark_options import READ_BYTES
 from aiopravega.names import SegmentId
 from aiopravega.read.bulk import EventBlock
 from pyspark_pravega.read.columns import CORRUPT, EVENT, TIME_COLUMNS, Columns
@@ -54,10 +55,16 @@ class RowMaker:
             for first in range(0, len(block.frames), LARGEST_BATCH_ROWS)
         ]
 
-    def finish(self) -> None:
-        """Say that there are no more blocks."""
+    def finish(self, size: int) -> list[pa.RecordBatch]:
+        """Say that there are no more blocks, and that they had `size` bytes: a last row, where it was asked for."""
         if self._decoder is not None:
             self._decoder.finish(self._segment)
+        if READ_BYTES not in self._columns.kinds:
+            return []
+        schema = self._columns.arrow
+        values = [pa.nulls(1, kind) for kind in schema.types]
+        values[schema.get_field_index(READ_BYTES)] = _column(np.full(1, size, np.int64))
+        return [pa.RecordBatch.from_arrays(values, schema=schema)]
 
     def _batch(self, borders: Positions, data: pa.Buffer, base: int) -> pa.RecordBatch:
         count = len(borders) - 1
@@ -96,6 +103,8 @@ class RowMaker:
             "stream": _repeated(name.stream, rows),
             "segment_id": _column(np.full(rows, self._segment.to_int(), np.int64)),
         }
+        if READ_BYTES in self._columns.kinds:
+            made[READ_BYTES] = pa.nulls(rows, _LONG)
         if "segment" in self._columns.kinds:
             made["segment"] = _repeated(str(self._segment), rows)
         if not TIME_COLUMNS.isdisjoint(self._columns.kinds):

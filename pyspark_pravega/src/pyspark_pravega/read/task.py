@@ -41,7 +41,7 @@ def read_partition(options: ReadOptions, columns: Columns, partition: SegmentPar
     )
     # Not by a loop, whose variable would hold a block while its batches are sent.
     yield from chain.from_iterable(map(rows.batches, _proving(partition, blocks)))
-    rows.finish()
+    yield from rows.finish(partition.part.size)
 
 
 def _proving(partition: SegmentPartition, blocks: EventBlocks[Positions]) -> Iterator[EventBlock[Positions]]:

@@ -9,6 +9,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructType
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.spark_options import READ_BYTES
 from pyspark_pravega import PravegaDataSource
 from pyspark_pravega.read.columns import METADATA_COLUMNS, RAW_COLUMNS, Columns
 
@@ -46,6 +47,12 @@ def test_metadata_follows_in_the_order_in_which_it_is_asked_for():
 def test_a_raw_read_repeats_no_column():
     assert Columns.of(["offset", "segment", "stream"]).schema.names == [*RAW_COLUMNS, "segment"]
     assert set(Columns.of(["all"]).schema.names) == {*RAW_COLUMNS, *METADATA_COLUMNS}
+
+
+def test_the_column_that_counts_is_in_no_read_that_does_not_name_it_and_has_no_prefix():
+    assert READ_BYTES not in Columns.of(["all"]).schema.names
+    assert Columns.of([READ_BYTES]).schema.names == [*RAW_COLUMNS, READ_BYTES]
+    assert Columns.of([READ_BYTES, "offset"], Plan(), "p_").schema.names == ["Id", "name", "p_offset", READ_BYTES]
 
 
 def test_decoded_fields_come_first():

@@ -8,6 +8,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StructField, StructType
 
 from aiopravega import SegmentId, StreamName, wire
+from aiopravega.jobs.spark_options import READ_BYTES
 from aiopravega.read.bulk import EventBlock
 from pyspark_pravega.decode.decoder import Decoded
 from pyspark_pravega.read.columns import Columns
@@ -132,3 +133,17 @@ def test_rows_that_a_decoder_drops_are_gone_from_all_columns():
         "stream": ["flüsse", "flüsse"],
         "_corrupt_event": [None, None],
     }
+
+
+def test_the_last_row_of_a_piece_says_how_many_bytes_it_had_where_that_is_asked_for():
+    columns = Columns.of([READ_BYTES])
+    maker = RowMaker(SEGMENT, columns)
+    (batch,) = maker.batches(block_of([b"one", b"two"]))
+    (last,) = maker.finish(22)
+
+    for each in (batch, last):
+        each.validate(full=True)
+        assert each.schema.equals(columns.arrow)
+    assert batch.column(READ_BYTES).to_pylist() == [None, None]
+    assert last.to_pylist() == [dict.fromkeys(RAW.schema.names) | {READ_BYTES: 22}]
+    assert RowMaker(SEGMENT, RAW).finish(22) == []

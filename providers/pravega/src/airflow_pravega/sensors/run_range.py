@@ -19,11 +19,11 @@ from aiopravega.intervals.chain import (
     waited_for,
 )
 from aiopravega.intervals.losses import OnTruncated, left_to_process
+from aiopravega.intervals.moved import StreamWatch
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from aiopravega.read.positions import find_cut
 from airflow_pravega.identity import chain_name, interval_name, write_name
 from airflow_pravega.intervals import to_xcom
-from airflow_pravega.stream_moved import StreamWatch
 from airflow_pravega.templated_values import EARLIEST, LATEST, position_of
 
 LAST: Final = "last"

@@ -15,13 +15,13 @@ from airflow.sdk.exceptions import AirflowSkipException
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain import OnOpen
 from aiopravega.intervals.losses import OnTruncated
+from aiopravega.intervals.moved import MoveCondition, StreamWatch
 from aiopravega.loop import LoopThread
 from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import run_order
 from airflow_pravega.sensors.run_range import CHAINED, LAST, RangeArguments, RunRange
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
-from airflow_pravega.stream_moved import MoveCondition, StreamWatch
 from airflow_pravega.templated_values import choice_of, whole_number
 from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger

@@ -9,8 +9,8 @@ from airflow.triggers.base import TriggerEvent
 from aiopravega import PravegaClient, StreamCut, StreamName
 from aiopravega.intervals.chain import OnOpen, next_start, waited_for
 from aiopravega.intervals.losses import OnTruncated
+from aiopravega.intervals.moved import MoveCondition, StreamWatch
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
-from airflow_pravega.stream_moved import MoveCondition, StreamWatch
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 from airflow_pravega.turns import Turn, turn_in
 

@@ -9,12 +9,12 @@ from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 from aiopravega import PravegaClient, StreamCut, StreamName
 from aiopravega.errors import ConfigurationError, TableNotFoundError
 from aiopravega.intervals.losses import what_is_left
+from aiopravega.intervals.moved import MoveCondition, StreamWatch
 from aiopravega.ledger import Interval
 from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import check_consumer, deployed_name
 from airflow_pravega.outage import Outage
-from airflow_pravega.stream_moved import MoveCondition, StreamWatch
 from airflow_pravega.templated_values import whole_number
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger, findings
 
