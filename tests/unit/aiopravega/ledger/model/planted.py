@@ -70,11 +70,11 @@ def _takes_a_conflict_for_its_own_success(patch: pytest.MonkeyPatch) -> None:
 def _does_not_compare_incarnations(patch: pytest.MonkeyPatch) -> None:
     real = CommitProtocol.begin
 
-    async def begin(self: CommitProtocol, sink: Any, write_id: str, attempt: Any) -> WriteJob | CommitRecord:
+    async def begin(self: CommitProtocol, sink: Any, write_id: str, attempt: Any, generation: int) -> Any:
         found = await self._ledger.lookup(sink, write_id)
         if found is not None and found.record.state is CommitState.DONE:
             return found.record
-        return await real(self, sink, write_id, attempt)
+        return await real(self, sink, write_id, attempt, generation)
 
     patch.setattr(CommitProtocol, "begin", begin)
 
@@ -138,7 +138,7 @@ def _takes_prepared_for_done(patch: pytest.MonkeyPatch) -> None:
 
 
 def _writes_again_what_is_prepared(patch: pytest.MonkeyPatch) -> None:
-    async def begin(self: CommitProtocol, sink: Any, write_id: str, attempt: Any) -> WriteJob | CommitRecord:
+    async def begin(self: CommitProtocol, sink: Any, write_id: str, attempt: Any, _: int) -> WriteJob | CommitRecord:
         current = (await self._controller.first_segment(sink)).number
         found = await self._ledger.lookup(sink, write_id)
         if found is not None and found.record.state is CommitState.DONE:
