@@ -122,9 +122,8 @@ class _Limit:
 
 def _judge(lag: Lag, limits: Sequence[_Limit]) -> tuple[AssetCheckSeverity, list[str]]:
     """The severity, and what is wrong; limits of errors come first."""
-    if lag.lost is not None:
-        what = lag.lost.made_again or f"{lag.lost.text} were removed"
-        return AssetCheckSeverity.ERROR, [f"{what} before the consumer had processed them"]
+    if lag.loss is not None:
+        return AssetCheckSeverity.ERROR, [lag.loss]
     for limit in limits:
         exceeded = limit.exceeded_by(lag)
         if exceeded:

@@ -40,14 +40,25 @@ def consumer_page(taken: Interval) -> str:
     return f"/pravega/pravega_default/consumer?{names}"
 
 
-def test_it_shows_the_consumers_of_a_scope_and_how_far_behind_they_are(open_page, taken):
-    found = open_page(f"/pravega/pravega_default?scope={taken.stream.scope}")
+def test_it_shows_the_consumers_of_a_scope_and_how_far_behind_they_are(open_page, client, taken):
+    overview = f"/pravega/pravega_default?scope={taken.stream.scope}"
+    found = open_page(overview)
 
     assert found.status_code == 200
     assert f">{taken.consumer}</a>" in found.text
     assert ">1 open</span>" in found.text
-    assert '<td class="number">12</td>' in found.text  # four bytes and their header
+    assert '<td class="number">23</td>' in found.text  # three and four bytes, and their headers
     assert consumer_page(taken).replace("&", "&amp;") in found.text
+
+    client.cut_ledger(taken.stream.scope).finish(taken)
+    assert '<td class="number">12</td>' in open_page(overview).text
+
+
+def test_what_was_removed_before_it_was_processed_is_shown(open_page, client, taken):
+    client.truncate_stream(client.tail(taken.stream.scope, taken.stream.stream))
+
+    for path in (f"/pravega/pravega_default?scope={taken.stream.scope}", consumer_page(taken)):
+        assert "were removed before the consumer had processed them" in open_page(path).text
 
 
 def test_it_shows_the_intervals_of_a_consumer_and_leads_to_their_runs(open_page, taken):

@@ -39,6 +39,13 @@ class Lag:
             return timedelta()
         return None if self.since is None else datetime.now(UTC) - self.since
 
+    @property
+    def loss(self) -> str | None:
+        """What was lost, in words."""
+        if self.lost is None:
+            return None
+        return f"{self.lost.made_again or f'{self.lost.text} were removed'} before the consumer had processed them"
+
 
 async def lag_of(
     client: PravegaClient, stream: StreamName, consumer: str, *, count_to: int = 0, ledger: CutLedger | None = None
@@ -59,13 +66,19 @@ async def lag_of(
         StreamNotFoundError: there is no such stream.
         PravegaError: the ledger or the stream cannot be asked.
     """
-    head = await client.head(stream.scope, stream.stream)
     try:
         records = await (ledger or client.cut_ledger(stream.scope)).records(consumer, stream)
     except TableNotFoundError:
         records = []
+    return await lag_after(client, stream, records, count_to=count_to)
+
+
+async def lag_after(
+    client: PravegaClient, stream: StreamName, records: Sequence[CutRecord], *, count_to: int = 0
+) -> Lag:
+    """The same as `lag_of`, by the records of the consumer as the cut ledger gives them."""
     records = [record for record in records if record.state is not IntervalState.GIVEN_BACK]
-    left = await what_is_left(client, _reached(records) or head)
+    left = await what_is_left(client, _reached(records) or await client.head(stream.scope, stream.stream))
     # Read after the ledger: so it is not before what the consumer has got to.
     tail = await client.tail(stream.scope, stream.stream)
     behind = StreamCutRange(left.range.start, tail)

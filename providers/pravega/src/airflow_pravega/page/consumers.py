@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from aiopravega import PravegaClient, StreamCut, StreamName
+from aiopravega import PravegaClient, StreamName
 from aiopravega.bounded import each
 from aiopravega.errors import ConfigurationError, InvalidStreamCutError, NotFoundError, TableNotFoundError
+from aiopravega.intervals.lag import lag_after
 from aiopravega.intervals.verify import Finding, verify
 from aiopravega.ledger import CutRecord, IntervalState
 
@@ -19,7 +20,8 @@ _AT_ONCE: Final = 8
 class Consumer:
     """A consumer of a stream.
 
-    `behind` is how many bytes are in the stream after its last range; None: that is not known, and `unknown` says why.
+    `behind` is how many bytes of the stream it has not processed, by `aiopravega.intervals.lag`; None: that is not
+    known, and `unknown` says why. `loss` is what was removed before it was processed, in words.
     """
 
     stream: StreamName
@@ -27,6 +29,7 @@ class Consumer:
     records: Sequence[CutRecord]
     behind: int | None
     unknown: str | None = None
+    loss: str | None = None
 
     @property
     def states(self) -> dict[IntervalState, int]:
@@ -57,18 +60,8 @@ async def consumers_of(client: PravegaClient, scope: str) -> list[Consumer]:
     except TableNotFoundError:
         return []
 
-    async def tail(stream: StreamName) -> StreamCut | str:
-        try:
-            return await client.tail(stream.scope, stream.stream)
-        except NotFoundError as error:
-            return str(error)
-
-    streams = list({stream for stream, _ in found})
-    tails = dict(zip(streams, await each(tail, streams, _AT_ONCE), strict=True))
-
     async def one(key: tuple[StreamName, str]) -> Consumer:
-        stream, name = key
-        return await _consumer(client, stream, name, found[key], tails[stream])
+        return await _consumer(client, *key, found[key])
 
     return await each(one, sorted(found, key=lambda key: (str(key[0]), key[1])), _AT_ONCE)
 
@@ -87,20 +80,15 @@ async def consumer_of(client: PravegaClient, stream: StreamName, name: str) -> t
     if not records:
         raise ConfigurationError(f"{name!r} has no intervals of {stream}")
     try:
-        tail: StreamCut | str = await client.tail(stream.scope, stream.stream)
-    except NotFoundError as error:
-        tail = str(error)
-    consumer = await _consumer(client, stream, name, records, tail)
-    # Of a stream that is not there, there is nothing to compare with.
-    return consumer, [] if isinstance(tail, str) else await verify(client, records)
+        findings = await verify(client, records)
+    except NotFoundError:  # of a stream that is not there, there is nothing to compare with; `unknown` says so
+        findings = []
+    return await _consumer(client, stream, name, records), findings
 
 
-async def _consumer(
-    client: PravegaClient, stream: StreamName, name: str, records: Sequence[CutRecord], tail: StreamCut | str
-) -> Consumer:
-    if isinstance(tail, str):
-        return Consumer(stream, name, records, None, tail)
+async def _consumer(client: PravegaClient, stream: StreamName, name: str, records: Sequence[CutRecord]) -> Consumer:
     try:
-        return Consumer(stream, name, records, await client.distance(records[-1].range.end, tail))
-    except InvalidStreamCutError as error:
-        return Consumer(stream, name, records, None, str(error))
+        lag = await lag_after(client, stream, records)
+    except (NotFoundError, InvalidStreamCutError) as error:
+        return Consumer(stream, name, records, None, unknown=str(error))
+    return Consumer(stream, name, records, lag.size, loss=lag.loss)
