@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from aiopravega import PravegaConfig, StreamName
@@ -29,10 +30,11 @@ def _cpu_seconds() -> float:
     """CPU seconds so far of this process and all below it."""
     family, ticks = [os.getpid()], 0
     for process in family:
-        for children in Path(f"/proc/{process}/task").glob("*/children"):
-            family += [int(child) for child in children.read_text().split()]
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        ticks += sum(int(field) for field in fields[_TIMES])
+        with suppress(FileNotFoundError, ProcessLookupError):  # it ended meanwhile: its parent has its seconds
+            for children in Path(f"/proc/{process}/task").glob("*/children"):
+                family += [int(child) for child in children.read_text().split()]
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(int(field) for field in fields[_TIMES])
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
