@@ -12,10 +12,9 @@ from aiopravega import StreamName
 from aiopravega.blocking import CutLedger, PravegaClient
 from aiopravega.errors import ConfigurationError, LedgerError
 from aiopravega.intervals.chain import OnOpen
-from aiopravega.intervals.losses import OnTruncated, left_to_process
 from aiopravega.intervals.moved import MoveCondition, StreamWatch
 from aiopravega.intervals.next_range import SINCE, ChainRules, NotNow, take_next
-from aiopravega.ledger import CutRecord, Interval, IntervalState
+from aiopravega.ledger import CutRecord, Interval
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.run_ends import ended_run, settle
 from dagster_pravega.spec import plain
@@ -49,12 +48,8 @@ def range_since_last(context: InputContext, stream: StreamName, pravega: Pravega
     client.head(stream.scope, stream.stream)  # no ledger is made for a stream that is not there
     ledger = client.cut_ledger(stream.scope)
     ledger.create()
-    on_truncated = on_truncated_of(context)
-    found = ledger.find(interval)
-    if found is not None and found.state is not IntervalState.GIVEN_BACK:
-        return _left(client, ledger, found, on_truncated, by)
     _settle_last(client, ledger, interval, context.instance)
-    rules = ChainRules(SINCE[given], OnOpen.TAKE_OVER, on_truncated=on_truncated)
+    rules = ChainRules(SINCE[given], OnOpen.TAKE_OVER, on_truncated=on_truncated_of(context))
     watch = StreamWatch(MoveCondition(min_bytes=0))
     taken = client.run(take_next(client.asynchronous, ledger.asynchronous, interval, rules, watch, by=by))
     if isinstance(taken, NotNow):
@@ -65,14 +60,7 @@ def range_since_last(context: InputContext, stream: StreamName, pravega: Pravega
 def _settle_last(client: PravegaClient, ledger: CutLedger, interval: Interval, instance: DagsterInstance) -> None:
     """Record how the run before has ended, if it did not do so itself."""
     last = ledger.last(interval)
-    if last is not None and last.interval.startswith(_RUN):
+    if last is not None and last.interval != interval.name and last.interval.startswith(_RUN):
         run = ended_run(instance, last.interval.removeprefix(_RUN))
         if run is not None:
             client.run(settle(ledger.asynchronous, last.record, run))
-
-
-def _left(client: PravegaClient, ledger: CutLedger, record: CutRecord, on_truncated: OnTruncated, by: str) -> CutRecord:
-    left = client.run(left_to_process(client.asynchronous, record, on_truncated))
-    if left is None or left.gone is None:
-        return record
-    return ledger.replace(record, left.range, left.gone, by=by)

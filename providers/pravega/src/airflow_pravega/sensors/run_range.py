@@ -1,26 +1,21 @@
 """The range that one run of a sensor can have now, by its stream and by the cut ledger."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from airflow.sdk import Context, XComArg
 
 from aiopravega import PravegaClient, PravegaConfig, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import InvalidStreamCutError, TableConflictError
-from aiopravega.intervals.chain import (
-    NextStart,
-    OnOpen,
-    begin_at_tail,
-    next_start,
-    not_done,
-    take_over,
-    waited_for,
-)
-from aiopravega.intervals.losses import OnTruncated, left_to_process
+from aiopravega.intervals.chain import OnOpen
+from aiopravega.intervals.losses import OnTruncated
 from aiopravega.intervals.moved import StreamWatch
+from aiopravega.intervals.next_range import SINCE, ChainRules, NotNow, take_next, what_remains
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
+from aiopravega.positions import NamedCut
 from aiopravega.read.positions import find_cut
 from airflow_pravega.identity import chain_name, interval_name, write_name
 from airflow_pravega.intervals import to_xcom
@@ -28,7 +23,7 @@ from airflow_pravega.templated_values import EARLIEST, LATEST, position_of
 
 LAST: Final = "last"
 # A range starts where the one before it ended.
-CHAINED: Final = (LAST, LATEST)
+CHAINED: Final = tuple(SINCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +52,8 @@ class RunRange:
     ) -> None:
         self._config = config
         self._arguments = arguments
-        self._fired = fired or {}
+        # The trigger has checked this range already.
+        self._seen = StreamCutRange.from_json(fired) if fired and "start" in fired else None
         self._by = write_name(context)
         self.stream = StreamName.parse(arguments.stream, config.scope)
         self._watch = watch
@@ -65,6 +61,12 @@ class RunRange:
         self.deadline = arguments.deadline
         self.start = StreamCut.unbounded()
         self.waits_for: CutRecord | None = None
+        self._rules = ChainRules(
+            SINCE.get(str(arguments.since), NamedCut.HEAD),
+            arguments.on_open,
+            on_truncated=arguments.on_truncated,
+            deadline=arguments.deadline,
+        )
         self.interval = Interval(chain_name(context, arguments.consumer), self.stream, interval_name(context))
 
     async def take(self) -> dict[str, str] | None:
@@ -77,71 +79,40 @@ class RunRange:
             await client.head(self.stream.scope, self.stream.stream)  # no ledger is made for a stream that is not there
             ledger = client.cut_ledger(self.stream.scope)
             await ledger.create()
-            while True:
-                recorded = await self._recorded(client, ledger)
-                if recorded is not None:
-                    return to_xcom(recorded)
-                if not await self._may_continue(ledger):
-                    return None
-                begins = await self._begins(client, ledger)
-                self.start = begins.cut
-                found = await self._moved(client)
-                if found is None:
-                    return None
-                try:
-                    return to_xcom(
-                        await ledger.record(
-                            self.interval,
-                            found,
-                            after=begins.after,
-                            chained=self._arguments.since in CHAINED,
-                            by=self._by,
-                            skipped=begins.skipped,
-                        )
-                    )
-                except TableConflictError:
-                    continue  # another run has taken a range meanwhile: in a chain ours starts after it
+            if self._arguments.since not in CHAINED:
+                record = await self._from_named(client, ledger)
+                return None if record is None else to_xcom(record)
+            taken = await take_next(
+                client, ledger, self.interval, self._rules, self._watch, by=self._by, seen=self._seen
+            )
+            if isinstance(taken, NotNow):
+                self.waits_for, self.start = taken.waits_for, taken.start
+                return None
+            return to_xcom(taken)
 
-    async def _recorded(self, client: PravegaClient, ledger: CutLedger) -> CutRecord | None:
-        """The range that this run has already, or what is left of it."""
-        record = await ledger.find(self.interval)
-        if record is None or record.state is IntervalState.GIVEN_BACK or not await self._fits(client, record.range):
-            return None
-        left = await left_to_process(client, record, self._arguments.on_truncated)
-        if left is None or left.gone is None:
-            return record
-        return await ledger.replace(record, left.range, left.gone, by=self._by)
+    async def _from_named(self, client: PravegaClient, ledger: CutLedger) -> CutRecord | None:
+        """The recorded range from a position that the arguments name; recorded now if the stream has moved far enough.
 
-    async def _may_continue(self, ledger: CutLedger) -> bool:
-        """Whether no other run is to be waited for. One that was waited for long enough is an error, or taken over."""
-        self.waits_for = None
-        if self._arguments.since not in CHAINED or self.on_open is OnOpen.SKIP:
-            return True
-        while (record := await waited_for(ledger, self.interval)) is not None:
-            is_over = datetime.now(UTC) >= self.deadline
-            if self.on_open is OnOpen.TAKE_OVER and (is_over or record.state is IntervalState.FAILED):
-                await take_over(ledger, self.interval, record, by=self._by)
-                continue
-            if is_over:
-                raise not_done(record)
-            self.waits_for = record
-            return False
-        return True
+        The run may have been given another start meanwhile: then the recorded range is replaced.
+        """
+        self.start = await self._named(client)
+        while True:
+            record = await ledger.find(self.interval)
+            if record is not None and record.state is not IntervalState.GIVEN_BACK and self._fits(record):
+                return await what_remains(client, ledger, record, self._arguments.on_truncated, by=self._by)
+            found = await self._moved(client)
+            if found is None:
+                return None
+            last = await ledger.last(self.interval)
+            with suppress(TableConflictError):  # another run has taken a range meanwhile
+                return await ledger.record(self.interval, found, after=last, chained=False, by=self._by)
 
-    async def _begins(self, client: PravegaClient, ledger: CutLedger) -> NextStart:
-        last = await ledger.last(self.interval)
-        if self._arguments.since not in CHAINED:
-            return NextStart(await self._named(client), last)
-        if last is None and self._arguments.since == LATEST:
-            await begin_at_tail(client, ledger, self.interval)
-        head = await client.head(self.stream.scope, self.stream.stream)
-        return await next_start(client, ledger, self.interval, head, self._arguments.on_truncated)
+    def _fits(self, record: CutRecord) -> bool:
+        return self._arguments.since == EARLIEST or record.range.start == self.start
 
     async def _moved(self, client: PravegaClient) -> StreamCutRange | None:
-        if "start" in self._fired:
-            seen = StreamCutRange.from_json(self._fired)
-            if seen.start == self.start:
-                return seen  # the trigger has checked it already
+        if self._seen is not None and self._seen.start == self.start:
+            return self._seen
         end = await self._watch.end_if_moved(client, self.start, check=True)
         return None if end is None else StreamCutRange(self.start, end)
 
@@ -152,9 +123,3 @@ class RunRange:
                 f"an unbounded StreamCut is not a position in {self.stream}: give {EARLIEST} or {LATEST} instead"
             )
         return cut
-
-    async def _fits(self, client: PravegaClient, recorded: StreamCutRange) -> bool:
-        """Whether a recorded range is the requested one: the run may have been given another start meanwhile."""
-        if self._arguments.since in (*CHAINED, EARLIEST):
-            return True
-        return recorded.start == await self._named(client)
