@@ -15,6 +15,7 @@ def main() -> None:
     arguments = parser.parse_args()
     spark = SparkSession.builder.master(arguments.master).getOrCreate()
     options = {name: getattr(arguments, name) for name in ("controller", "scope", "stream")}
+    options["split_bytes"] = "0"  # small segments would share a task
     events = spark.read.format("pravega").options(**options).load()
     found = events.groupBy("segment_id").agg(
         F.count("*").alias("events"),

@@ -39,7 +39,8 @@ def test_every_event_is_a_row_with_its_offset(read, fill, client, make_stream):
 
     assert frame.columns == COLUMNS
     assert sorted((bytes(row[0]), *row[1:]) for row in frame.collect()) == sorted(expected)
-    assert frame.rdd.getNumPartitions() == 4
+    assert frame.rdd.getNumPartitions() == 1
+    assert read(stream, split_bytes=0).rdd.getNumPartitions() == 4
 
 
 def test_a_column_can_be_read_alone(read, fill, make_stream):
@@ -96,14 +97,15 @@ def test_a_frame_keeps_the_range_of_its_first_job(read, fill, make_stream):
     assert read(stream).count() == 20
 
 
-def test_64_segments_are_read(read, fill, make_stream):
+@pytest.mark.parametrize(("options", "tasks"), [({"min_partitions": 3}, 3), ({"split_bytes": 0}, 64)])
+def test_64_segments_are_read_by_few_tasks_or_by_one_each(read, fill, make_stream, options, tasks):
     stream = make_stream(64)
-    events = fill(stream, 2000)
+    events = fill(stream, 5000)
 
-    frame = read(stream)
+    frame = read(stream, **options)
 
     assert contents(frame) == Counter(events)
-    assert frame.rdd.getNumPartitions() > 32
+    assert frame.rdd.getNumPartitions() == tasks
 
 
 def test_events_of_no_bytes_and_of_8_mib_are_read(read, client, make_stream):

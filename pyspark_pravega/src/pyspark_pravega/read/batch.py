@@ -1,7 +1,7 @@
 """`spark.read.format("pravega")`: the batch reader as Spark calls it.
 
 Spark makes it on the driver, asks it for the partitions, which is when everything is resolved and checked, and sends
-copies to the tasks. A partition is a range of bytes of one segment.
+copies to the tasks. A partition is ranges of bytes of segments.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,8 @@ from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.filters import Pushed, PushFilters
 from pyspark_pravega.read.interval import TimeInterval
-from pyspark_pravega.read.plan import SegmentPartition, SplitPolicy, plan
+from pyspark_pravega.read.packing import PiecesPartition, pack
+from pyspark_pravega.read.plan import SplitPolicy, plan
 from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.sources import Source
 from pyspark_pravega.read.task import read_partition
@@ -49,16 +50,16 @@ class PravegaBatchReader(DataSourceReader):
         try:
             client = cluster(options.config).client
             ranges = [_resolve(client, source, options.interval) for source in options.sources]
-            parts = plan(client, ranges, SplitPolicy(options.split_bytes, options.min_partitions), self._pushed)
-            with_times(client, self._columns, options.event_time_unit, ranges, parts)
-            return list(parts)
+            split = SplitPolicy(options.split_bytes, options.min_partitions)
+            pieces = plan(client, ranges, split, self._pushed)
+            return [*pack(with_times(client, self._columns, options.event_time_unit, ranges, pieces), split)]
         except PravegaError as error:
             # Spark shows the traceback in front of the message, which says all: leave it short.
             raise error.with_traceback(None) from None
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The events of one partition; called in a task."""
-        if isinstance(partition, SegmentPartition):  # Spark makes another one when there are none: nothing to read
+        if isinstance(partition, PiecesPartition):  # Spark makes another one when there are none: nothing to read
             yield from read_partition(self._options, self._columns, partition)
 
 

@@ -1,11 +1,9 @@
-"""From ranges of streams to the pieces that tasks read; batches and micro-batches plan alike."""
+"""From ranges of streams to pieces of their segments; batches and micro-batches plan alike."""
 
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-
-from pyspark.sql.datasource import InputPartition
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import SegmentRange, StreamCutRange
@@ -13,7 +11,7 @@ from pyspark_pravega.read.filters import Pushed
 from pyspark_pravega.read.parallelism import tasks_at_a_time
 
 # A task costs some 20 ms in any case: time in which it could read several of these.
-_LEAST_BYTES: Final = 1024 * 1024
+LEAST_BYTES: Final = 1024 * 1024
 # What is lost when a task fails and is tried again.
 _MOST_BYTES: Final = 1024 * 1024 * 1024
 
@@ -39,7 +37,7 @@ class SplitPolicy:
             counts = [-(-size // self.split_bytes) for size in sizes]
             return self._at_least(self.min_partitions or 1, sizes, counts)
         wanted = self.min_partitions or tasks_at_a_time()
-        share = min(max(sum(sizes) / wanted, _LEAST_BYTES), _MOST_BYTES)
+        share = min(max(sum(sizes) / wanted, LEAST_BYTES), _MOST_BYTES)
         # Rounded, so that segments of nearly the same size are not split for the sake of a few bytes.
         return self._at_least(wanted, sizes, [max(1, round(size / share)) for size in sizes])
 
@@ -50,33 +48,32 @@ class SplitPolicy:
         heapq.heapify(largest)
         for _ in range(wanted - sum(counts)):
             _, index = largest[0]
-            if sizes[index] < (counts[index] + 1) * _LEAST_BYTES:
+            if sizes[index] < (counts[index] + 1) * LEAST_BYTES:
                 break
             counts[index] += 1
             heapq.heapreplace(largest, (-sizes[index] / counts[index], index))
         return counts
 
 
-class SegmentPartition(InputPartition):
-    """A piece of a segment's range; it carries no credentials.
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a segment's range.
 
     Args:
-        part: what the task reads.
+        part: what is read.
         whole: the range that was split, whose start and end lie between events for certain.
+        times: what the watermarks say about the batch, in microseconds; see `pyspark_pravega.read.time_columns`.
     """
 
-    def __init__(self, part: SegmentRange, whole: SegmentRange) -> None:
-        super().__init__(part)
-        self.part = part
-        # What the watermarks say about the batch, in microseconds; see `pyspark_pravega.read.time_columns`.
-        self.times: tuple[int | None, int | None] = (None, None)
-        self.whole = whole
+    part: SegmentRange
+    whole: SegmentRange
+    times: tuple[int | None, int | None] = (None, None)
 
 
 def plan(
     client: PravegaClient, ranges: Sequence[StreamCutRange], split: SplitPolicy, pushed: Pushed | None = None
-) -> list[SegmentPartition]:
-    """What the tasks of a job read: checked against the streams, split, in the order of the ranges.
+) -> list[Piece]:
+    """What a job reads: checked against the streams, split, in the order of the ranges.
 
     Args:
         client: of the cluster.
@@ -96,4 +93,4 @@ def plan(
     counts = dict(zip(parts, split.pieces([part.size for part in parts]), strict=True))
     wholes = {part.segment: part for part in parts}
     pieces = [piece for piece in client.split_segments(counts) if filters.may_have_rows(piece)]
-    return [SegmentPartition(piece, wholes[piece.segment]) for piece in pieces]
+    return [Piece(piece, wholes[piece.segment]) for piece in pieces]

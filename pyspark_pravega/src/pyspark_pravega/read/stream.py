@@ -21,7 +21,8 @@ from aiopravega.read.positions import find_cut
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.offsets import Cuts, Offset
-from pyspark_pravega.read.plan import SegmentPartition, SplitPolicy, plan
+from pyspark_pravega.read.packing import PiecesPartition, pack
+from pyspark_pravega.read.plan import SplitPolicy, plan
 from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.sources import Source
 from pyspark_pravega.read.subscription import Subscription
@@ -163,13 +164,13 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ranges = [StreamCutRange(first[stream], last.cuts[stream]) for stream in self._streams]
         ranges = [each for each in ranges if each.start != each.end]
         options, client = self._options, self._client
-        parts = plan(client, ranges, SplitPolicy(options.split_bytes, options.min_partitions))
-        with_times(client, self._columns, options.event_time_unit, ranges, parts)
-        return list(parts)
+        split = SplitPolicy(options.split_bytes, options.min_partitions)
+        pieces = plan(client, ranges, split)
+        return [*pack(with_times(client, self._columns, options.event_time_unit, ranges, pieces), split)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The events of one partition; called in a task."""
-        if isinstance(partition, SegmentPartition):  # Spark makes another one when there are none: nothing to read
+        if isinstance(partition, PiecesPartition):  # Spark makes another one when there are none: nothing to read
             yield from read_partition(self._options, self._columns, partition)
 
     @property

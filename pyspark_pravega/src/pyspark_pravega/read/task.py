@@ -1,4 +1,4 @@
-"""One task: the events of a piece of a segment as record batches, for batches and micro-batches alike."""
+"""One task: the events of pieces of segments as record batches, for batches and micro-batches alike."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -11,7 +11,8 @@ from aiopravega.read.bulk import EventBlock, EventBlocks
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.frames import Positions, find_frames
-from pyspark_pravega.read.plan import SegmentPartition
+from pyspark_pravega.read.packing import PiecesPartition
+from pyspark_pravega.read.plan import Piece
 from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.rows import RowMaker
 
@@ -23,28 +24,32 @@ _REQUESTS: Final = 4
 _ORDINARY_BYTES: Final = 5 * 1024 * 1024
 
 
-def read_partition(options: ReadOptions, columns: Columns, partition: SegmentPartition) -> Iterator[pa.RecordBatch]:
-    """The events of one partition.
+def read_partition(options: ReadOptions, columns: Columns, partition: PiecesPartition) -> Iterator[pa.RecordBatch]:
+    """The events of one partition, piece by piece.
 
     Raises:
         SplitProofError: the segment was split where no event starts.
         PravegaError: they cannot be read.
     """
-    reader = cluster(options.config).reader
-    rows = RowMaker(partition.part.segment, columns, partition.times)
-    blocks = reader.read(
-        partition.part,
+    for piece in partition.pieces:
+        yield from _read_piece(options, columns, piece)
+
+
+def _read_piece(options: ReadOptions, columns: Columns, piece: Piece) -> Iterator[pa.RecordBatch]:
+    rows = RowMaker(piece.part.segment, columns, piece.times)
+    blocks = cluster(options.config).reader.read(
+        piece.part,
         scan=find_frames,
         allocate=_arrow_buffer,
         block_bytes=_BLOCK_BYTES,
         requests=_REQUESTS,
     )
     # Not by a loop, whose variable would hold a block while its batches are sent.
-    yield from chain.from_iterable(map(rows.batches, _proving(partition, blocks)))
-    yield from rows.finish(partition.part.size)
+    yield from chain.from_iterable(map(rows.batches, _proving(piece, blocks)))
+    yield from rows.finish(piece.part.size)
 
 
-def _proving(partition: SegmentPartition, blocks: EventBlocks[Positions]) -> Iterator[EventBlock[Positions]]:
+def _proving(piece: Piece, blocks: EventBlocks[Positions]) -> Iterator[EventBlock[Positions]]:
     """The blocks of a piece, which prove that it begins and ends between events.
 
     Events that follow one another from the start of the range to the start of the next piece, and from there to the
@@ -55,7 +60,7 @@ def _proving(partition: SegmentPartition, blocks: EventBlocks[Positions]) -> Ite
         SplitProofError: it does not.
         MalformedEventError: it does not, and that is not because of a split.
     """
-    part, whole = partition.part, partition.whole
+    part, whole = piece.part, piece.whole
     try:
         yield from blocks
     except MalformedEventError as error:

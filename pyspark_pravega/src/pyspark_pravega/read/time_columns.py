@@ -5,6 +5,7 @@ found, in `aiopravega.event_time.bounds`.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import StreamCutRange
@@ -12,7 +13,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.spark_options import TIME_UNIT_OPTION
 from aiopravega.times import TimeUnit
 from pyspark_pravega.read.columns import TIME_COLUMNS, Columns
-from pyspark_pravega.read.plan import SegmentPartition
+from pyspark_pravega.read.plan import Piece
 
 # Spark's timestamps are microseconds, and its years have four digits.
 _EARLIEST, _LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999
@@ -41,17 +42,20 @@ def with_times(
     columns: Columns,
     unit: TimeUnit,
     ranges: Sequence[StreamCutRange],
-    partitions: Sequence[SegmentPartition],
-) -> None:
-    """Give to all partitions of each range the bounds of its times, if a column wants them.
+    pieces: list[Piece],
+) -> list[Piece]:
+    """The pieces with the bounds of the times of their ranges, if a column wants them.
 
     Raises:
         ConfigurationError: the times are not in this unit.
         PravegaError: the watermarks cannot be read.
     """
     if TIME_COLUMNS.isdisjoint(columns.kinds):
-        return
+        return pieces
     bounds = {wanted.stream: client.time_bounds(wanted) for wanted in ranges}
-    for partition in partitions:
-        found = bounds[partition.part.segment.stream]
-        partition.times = microseconds(unit, found.lower), microseconds(unit, found.upper)
+
+    def timed(piece: Piece) -> Piece:
+        found = bounds[piece.part.segment.stream]
+        return replace(piece, times=(microseconds(unit, found.lower), microseconds(unit, found.upper)))
+
+    return [timed(piece) for piece in pieces]

@@ -1,8 +1,11 @@
-"""Into how many pieces segments are split."""
+"""Into how many pieces segments are split, and which of them share a task."""
 
 import pytest
 
-from pyspark_pravega.read.plan import SplitPolicy
+from aiopravega.cuts import SegmentRange
+from aiopravega.names import SegmentId, StreamName
+from pyspark_pravega.read.packing import pack
+from pyspark_pravega.read.plan import Piece, SplitPolicy
 
 MB = 1024 * 1024
 
@@ -39,3 +42,35 @@ def test_there_are_at_least_as_many_pieces_as_tasks_if_they_are_worth_it(tasks, 
 )
 def test_the_user_may_say_how_large_pieces_are(policy, expected):
     assert policy.pieces([20 * MB, MB]) == expected
+
+
+def tasks(sizes, split):
+    """The numbers of the pieces of each task."""
+    parts = [
+        SegmentRange(SegmentId(StreamName("shop", "orders"), number, 0), 0, size) for number, size in enumerate(sizes)
+    ]
+    packed = pack([Piece(part, part) for part in parts], split)
+    return [[piece.part.segment.number for piece in task.pieces] for task in packed]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "split", "expected"),
+    [
+        ([60] * 4, SplitPolicy(), [[0, 1, 2, 3]]),
+        ([60] * 4, SplitPolicy(split_bytes=0), [[0], [1], [2], [3]]),
+        ([25 * MB] * 4, SplitPolicy(min_partitions=2), [[0], [1], [2], [3]]),
+        ([60, 60, 25 * MB, 60, 60], SplitPolicy(min_partitions=2), [[0, 1], [2], [3, 4]]),
+        ([2 * MB] * 4, SplitPolicy(min_partitions=2), [[0, 1], [2, 3]]),
+        ([2 * MB] * 4, SplitPolicy(min_partitions=4), [[0], [1], [2], [3]]),
+        ([5 * MB, 5 * MB, MB], SplitPolicy(split_bytes=10 * MB), [[0], [1, 2]]),
+        ([5 * MB, 4 * MB, MB], SplitPolicy(split_bytes=10 * MB), [[0, 1], [2]]),
+        ([5 * MB, 5 * MB, MB], SplitPolicy(split_bytes=10 * MB, min_partitions=3), [[0], [1], [2]]),
+        ([], SplitPolicy(), []),
+    ],
+)
+def test_small_pieces_that_follow_one_another_share_a_task(sizes, split, expected):
+    assert tasks(sizes, split) == expected
+
+
+def test_many_small_segments_make_as_many_tasks_as_run_at_a_time():
+    assert [len(task) for task in tasks([84] * 200, SplitPolicy(min_partitions=2))] == [100, 100]
