@@ -1,12 +1,19 @@
-"""Each distribution as its users get it: a wheel, in an empty environment, with what it asks for and no more."""
+"""Each distribution as its users get it: a wheel, in an empty environment, with what it asks for and no more.
+
+The wheels are built from the archives of the sources, which are checked, too.
+"""
 
 import json
+import re
 import subprocess
 import sys
+import tarfile
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from packaging.metadata import Metadata
 from uv import find_uv_bin
 
 ROOT = Path(__file__).parents[2]
@@ -90,12 +97,17 @@ class Environment:
 
 @pytest.fixture(scope="session")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a wheel of each distribution."""
+    """A folder with the sources of each distribution and the wheel made of them."""
     folder = tmp_path_factory.mktemp("wheels")
     for project in FOLDERS:
-        build = ("build", "--quiet", "--wheel", "--no-build-isolation", "--python", sys.executable, "--out-dir", folder)
-        run(find_uv_bin(), *build, ROOT / project)
+        build(project, folder)
     return folder
+
+
+def build(project: str, folder: Path) -> None:
+    """Make an archive of the sources, and a wheel of that archive."""
+    options = ("--quiet", "--no-build-isolation", "--python", sys.executable, "--out-dir", folder)
+    run(find_uv_bin(), "build", *options, ROOT / project)
 
 
 @pytest.fixture
@@ -103,6 +115,33 @@ def environment(tmp_path: Path, wheels: Path) -> Environment:
     """An empty environment of the Python that runs the tests."""
     run(find_uv_bin(), "venv", "--quiet", "--python", sys.executable, tmp_path / "venv")
     return Environment(tmp_path / "venv", wheels)
+
+
+@pytest.mark.parametrize("project", FOLDERS)
+def test_two_builds_are_the_same_bytes_and_have_what_an_index_shows(wheels: Path, tmp_path: Path, project: str) -> None:
+    build(project, tmp_path)
+    built = sorted(tmp_path.glob("*.whl")) + sorted(tmp_path.glob("*.tar.gz"))
+    assert len(built) == 2
+    for made in built:
+        assert made.read_bytes() == (wheels / made.name).read_bytes(), made.name
+    with zipfile.ZipFile(built[0]) as wheel:
+        names = wheel.namelist()
+        [of_metadata] = [name for name in names if name.endswith(".dist-info/METADATA")]
+        metadata = Metadata.from_email(wheel.read(of_metadata))  # validated
+        for name in ("LICENSE", "NOTICE"):
+            [kept] = [each for each in names if each.endswith(f"/licenses/{name}")]
+            assert wheel.read(kept) == (ROOT / name).read_bytes()
+    with tarfile.open(built[1]) as sources:
+        assert all(entry.isfile() for entry in sources)
+        assert {"LICENSE", "NOTICE", "README.md", "pyproject.toml"} <= {entry.name.split("/")[1] for entry in sources}
+    assert metadata.license_expression == "Apache-2.0"
+    assert metadata.description_content_type == "text/markdown"
+    assert metadata.classifiers
+    assert "Typing :: Typed" in metadata.classifiers
+    assert any(name.endswith("/py.typed") for name in names)
+    # An index shows the page without the repository around it.
+    assert metadata.description is not None
+    assert re.findall(r"\]\((?!https://)[^)]*\)", metadata.description) == []
 
 
 def test_the_client_brings_neither_a_host_nor_arrow_nor_a_server(environment: Environment) -> None:
