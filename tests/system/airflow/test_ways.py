@@ -52,6 +52,6 @@ def test_runs_by_api_command_line_schedule_and_asset_continue_one_chain(airflow,
 
     page = api.page("pravega/pravega_default/consumer?stream=system-ways/rides&consumer=rides")
     assert "4 done" in page
-    assert "0 bytes not processed" in page
+    assert "0 bytes behind the tail" in page
     for dag_id, run_id in runs:
         assert f'<a href="/dags/{dag_id}/runs/{quote(run_id, safe="")}">' in page
