@@ -15,6 +15,16 @@ JARS := $(VENV)/.jars
 # Parallel test processes. Each runs at most one Spark, and all share one server.
 WORKERS ?= 2
 
+# Older Sparks on which pyspark-pravega runs. Each has an environment of its own, beside .venv: as requirements.lock says,
+# but for PySpark, whose version and hash are in tests/sparks.
+SPARKS ?= 4.1.4
+SPARK_BIN = build/spark-$*/bin
+SPARK_TOOLS := pytest pytest-asyncio pytest-timeout pytest-xdist hypothesis psutil
+# Streaming reads, from which the tests of streaming writes read too, need 4.2.
+SPARK_TESTS ?= tests/unit/pyspark_pravega/decode tests/unit/pyspark_pravega/encode tests/unit/pyspark_pravega/write \
+	tests/unit/pyspark_pravega/test_registration.py $(addprefix tests/integration/pyspark_pravega/test_,batch_read.py \
+	batch_write.py encoded_writes.py typed_reads.py)
+
 # Spark starts its Python workers by this name, whatever `python3` is on the path.
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 export PYTHON
@@ -41,6 +51,13 @@ cpu-tests: setup ## Measure the seconds of CPU of each file of tests, and of all
 .PHONY: cpu-demo
 cpu-demo: setup ## Measure the seconds of CPU of each step of the demo
 	@$(BIN)/python tools/cpu_seconds.py --steps 'done in|What went through' -- $(MAKE) --no-print-directory demo
+
+.PHONY: matrix
+matrix: $(SPARKS:%=matrix-%) ## Run the tests of reads and writes on older Sparks (SPARKS=4.1.4)
+
+matrix-%: setup build/spark-%/.installed
+	@echo "Running tests of pyspark-pravega on PySpark $*"
+	@PYSPARK_PYTHON=$(CURDIR)/$(SPARK_BIN)/python $(SPARK_BIN)/python -m pytest $(or $(ARGS),$(SPARK_TESTS))
 
 .PHONY: proofs
 proofs: setup ## Run the tests that wait for minutes, which make test leaves out
@@ -112,6 +129,16 @@ $(INSTALLED): requirements.lock $(PROJECTS:%=%/pyproject.toml) | $(BIN)/uv
 		--build-constraint requirements.lock requirements.lock
 	@echo "Installing the five distributions of this repository, editable"
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation $(PROJECTS:%=--editable %)
+	@touch $@
+
+build/spark-%/.installed: requirements.lock tests/sparks/%.lock pyspark_pravega/pyproject.toml | $(INSTALLED)
+	@echo "Making an environment with PySpark $* in build/spark-$*"
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/spark-$*
+	@sed '/^pyspark==/,/[^\\]$$/d' requirements.lock > build/spark-$*/others.txt
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(SPARK_BIN)/python \
+		--constraint build/spark-$*/others.txt --build-constraint requirements.lock \
+		--requirement tests/sparks/$*.lock $(SPARK_TOOLS) --editable './aiopravega[schema,arrow,avro,json,protobuf]' \
+		--editable ./pravega_emulator --editable ./pyspark_pravega
 	@touch $@
 
 $(JARS): pravega_emulator/src/pravega_emulator/jars.lock tests/java/serializers.lock $(INSTALLED)

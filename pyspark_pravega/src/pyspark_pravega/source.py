@@ -5,15 +5,19 @@ written in Python: so all but Spark itself is imported when it is used.
 """
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
+
+# What streaming reads need of Spark, and older versions do not have.
+_SINCE_4_2: Final = "pyspark.sql.streaming.datasource"
 
 if TYPE_CHECKING:
     from pyspark_pravega.read.batch import PravegaBatchReader
     from pyspark_pravega.read.columns import Columns
     from pyspark_pravega.read.metadata import MetadataTable, PravegaMetadataReader
+    from pyspark_pravega.read.old_spark import OldSparkStreamReader
     from pyspark_pravega.read.read_options import ReadOptions
     from pyspark_pravega.read.stream import PravegaStreamReader
     from pyspark_pravega.write.batch import PravegaBatchWriter
@@ -57,13 +61,20 @@ class PravegaDataSource(DataSource):
             return PravegaMetadataReader(self.options, schema)
         return PravegaBatchReader(self._read_options, self._columns_given(schema).check(schema))
 
-    def streamReader(self, schema: StructType) -> "PravegaStreamReader":  # noqa: N802 - Spark's name
+    def streamReader(self, schema: StructType) -> "PravegaStreamReader | OldSparkStreamReader":  # noqa: N802 - Spark's name
         """The reader of a streaming query.
 
         Raises:
             ConfigurationError: an option or the schema cannot work.
         """
-        from pyspark_pravega.read.stream import PravegaStreamReader
+        try:
+            from pyspark_pravega.read.stream import PravegaStreamReader
+        except ModuleNotFoundError as error:
+            if error.name != _SINCE_4_2:
+                raise
+            from pyspark_pravega.read.old_spark import OldSparkStreamReader
+
+            return OldSparkStreamReader()
 
         self._recall(schema)
         return PravegaStreamReader(self._read_options, self._columns_given(schema).check(schema))

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
+from pyspark_pravega.arrow_types import arrow_schema
 from pyspark_pravega.decode.decode_options import DecodeOptions, Format, RegistryOptions
 from pyspark_pravega.decode.typed import Registered, TypedPlan
 
@@ -45,7 +46,7 @@ def decode_plan(
                 "decode=json needs the columns: give them with .schema(…) on the reader, with option 'schema_text' "
                 "as a JSON Schema, or with option 'schema_registry_uri'"
             )
-        return TypedPlan(JsonTarget(_arrow(_of_user(given))), given, options.on_error)
+        return TypedPlan(JsonTarget(arrow_schema(_of_user(given))), given, options.on_error)
     if options.schema is None or options.registry is not None:
         return _registered(options, config, streams)
     target = _target(options.format, options.schema, options.type)
@@ -71,10 +72,6 @@ def nullable(kind: DataType) -> DataType:
         case MapType():
             return MapType(nullable(kind.keyType), nullable(kind.valueType))
     return kind
-
-
-def _arrow(columns: StructType) -> pa.Schema:
-    return to_arrow_schema(columns, timezone="UTC")
 
 
 def _target(form: Format, schema: bytes, message: str | None) -> Target:
@@ -108,7 +105,7 @@ def _json_columns(text: str) -> pa.Schema:
     except (PySparkException, KeyError, TypeError, ValueError) as error:
         raise ConfigurationError(f"the schema for decode=json is not one of Spark's: {error!r}") from None
     assert isinstance(columns, StructType)
-    return _arrow(columns)
+    return arrow_schema(columns)
 
 
 def _registered(options: DecodeOptions, config: PravegaConfig, streams: Collection[StreamName]) -> TypedPlan:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     BinaryType,
     DataType,
@@ -20,6 +19,7 @@ from pyspark.sql.types import (
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.times import TimeUnit
+from pyspark_pravega.arrow_types import arrow_schema
 from pyspark_pravega.write.write_options import ColumnOptions
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class SinkColumns:
     @property
     def arrow_fields(self) -> pa.Schema:
         """The fields that are encoded, as Arrow's types."""
-        return to_arrow_schema(self.fields, timezone="UTC")
+        return arrow_schema(self.fields)
 
     def encoder(self) -> "BlockSerializer | None":
         """An encoder for one task; None if events are there already."""

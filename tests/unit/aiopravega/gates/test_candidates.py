@@ -8,13 +8,13 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 from pydantic import BaseModel
 from pyspark.sql import types as T  # noqa: N812 - as Spark's own pages have it
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import ConfigurationError, InvalidSchemaError
 from aiopravega.gates.candidates import from_class, from_columns, from_file
 from aiopravega.gates.candidates.classes import object_named
 from aiopravega.schema import SchemaFormat
+from pyspark_pravega.arrow_types import arrow_schema
 
 PROTO = """
 syntax = "proto3";
@@ -118,7 +118,7 @@ def test_a_class_without_a_schema_is_refused() -> None:
 
 def test_columns_of_spark_and_of_arrow_become_the_schema_that_spark_writes_with() -> None:
     by_spark = from_columns(COLUMNS, "shop.orders-eu")
-    by_arrow = from_columns(to_arrow_schema(COLUMNS, timezone="UTC"), "shop.orders-eu")
+    by_arrow = from_columns(arrow_schema(COLUMNS), "shop.orders-eu")
 
     assert by_spark.type == by_arrow.type == "shop.orders_eu"
     assert json.loads(by_spark.text) == json.loads(by_arrow.text)

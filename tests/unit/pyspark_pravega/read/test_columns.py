@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pytest
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StringType, StructType
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.spark_options import READ_BYTES
 from pyspark_pravega import PravegaDataSource
+from pyspark_pravega.arrow_types import arrow_schema
 from pyspark_pravega.read.columns import METADATA_COLUMNS, RAW_COLUMNS, Columns
 
 OPTIONS = {"controller": "tcp://pravega:9090", "scope": "examples", "stream": "orders"}
@@ -59,7 +59,7 @@ def test_decoded_fields_come_first():
     columns = Columns.of(["offset", "segment"], Plan(keeps_corrupt=True))
 
     assert columns.schema.names == ["Id", "name", "offset", "segment", "_corrupt_event"]
-    assert to_arrow_schema(columns.schema, timezone="UTC").equals(columns.arrow)
+    assert arrow_schema(columns.schema).equals(columns.arrow)
     assert Columns.of([], Plan()).schema.names == ["Id", "name"]
 
 

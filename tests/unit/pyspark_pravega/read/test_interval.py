@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     IntegerType,
     LongType,
@@ -28,6 +27,7 @@ from aiopravega.positions import NamedCut
 from aiopravega.schema.arrow.arrays import values_of
 from aiopravega.schema.open.blocks.targets import JsonTarget
 from aiopravega.times import TimeUnit
+from pyspark_pravega.arrow_types import arrow_schema
 from pyspark_pravega.decode.decode_options import OnError
 from pyspark_pravega.decode.typed import TypedPlan
 from pyspark_pravega.read.columns import Columns
@@ -59,7 +59,7 @@ def parse(**more):
 
 
 def plan_of(column: str, since, until, unit=TimeUnit.MS, on_error=OnError.FAIL):
-    target = JsonTarget(to_arrow_schema(COLUMNS, timezone="UTC"))
+    target = JsonTarget(arrow_schema(COLUMNS))
     return within(TypedPlan(target, COLUMNS, on_error), TimeInterval(column, since, until, unit), on_error)
 
 

@@ -4,12 +4,12 @@ from typing import ClassVar
 
 import pyarrow as pa
 import pytest
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import LongType, StructField, StructType
 
 from aiopravega import SegmentId, StreamName, wire
 from aiopravega.jobs.spark_options import READ_BYTES
 from aiopravega.read.bulk import EventBlock
+from pyspark_pravega.arrow_types import arrow_schema
 from pyspark_pravega.decode.decoder import Decoded
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.frames import find_frames
@@ -28,7 +28,7 @@ def block_of(events, offset=0):
 
 
 def test_the_batches_fit_the_schema_that_spark_expects():
-    assert to_arrow_schema(EVERYTHING.schema, timezone="UTC").equals(EVERYTHING.arrow)
+    assert arrow_schema(EVERYTHING.schema).equals(EVERYTHING.arrow)
 
 
 def test_each_row_has_its_event_and_its_place():

@@ -7,9 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from aiopravega.schema.arrow.arrays import values_of
+from pyspark_pravega.arrow_types import arrow_schema
 
 Encode = Callable[[Any, Any], bytes]
 
@@ -87,7 +88,7 @@ def as_spark():
 
     def said(columns: pa.Schema) -> str:
         spark = from_arrow_schema(columns)
-        assert to_arrow_schema(spark, timezone="UTC") == columns
+        assert arrow_schema(spark) == columns
         text: str = spark.simpleString()
         return text
 
