@@ -1,7 +1,7 @@
-"""Spark's types as Arrow's, whatever the version of PySpark.
+"""Types of columns: Spark's as Arrow's, whatever the version of PySpark, and with nulls allowed.
 
-PySpark can do it, but the argument that makes timestamps UTC was `timestamp_utc` (on by default) up to 4.2, and is
-`timezone` since. This is the only module that calls it.
+PySpark makes them Arrow's, but the argument that makes timestamps UTC is `timestamp_utc` (on by default) in 4.1, and
+`timezone` in 4.3. This is the only module that calls it.
 """
 
 import inspect
@@ -9,7 +9,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+
+from aiopravega.errors import ConfigurationError
 
 _TIMEZONE: Final = "timezone"
 
@@ -18,3 +20,28 @@ def arrow_schema(columns: StructType) -> pa.Schema:
     """The columns as Arrow's types, in which Spark takes and gives batches: its timestamps are instants in UTC."""
     zone: dict[str, Any] = {_TIMEZONE: "UTC"} if _TIMEZONE in inspect.signature(to_arrow_schema).parameters else {}
     return to_arrow_schema(columns, **zone)
+
+
+def of_user(given: StructType) -> StructType:
+    """What the user gave to the reader, which Spark will hold the rows against.
+
+    Raises:
+        ConfigurationError: a column may not be null.
+    """
+    if given != nullable(given):
+        raise ConfigurationError(
+            f"the columns {given.simpleString()} may not be NOT NULL: a field that an event lacks is null"
+        )
+    return given
+
+
+def nullable(kind: DataType) -> DataType:
+    """A type of which every part may be null: what an event lacks is."""
+    match kind:
+        case StructType():
+            return StructType([StructField(field.name, nullable(field.dataType)) for field in kind.fields])
+        case ArrayType():
+            return ArrayType(nullable(kind.elementType))
+        case MapType():
+            return MapType(nullable(kind.keyType), nullable(kind.valueType))
+    return kind

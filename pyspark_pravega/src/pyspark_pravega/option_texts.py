@@ -6,13 +6,16 @@ each option means is known to the reader and the writer.
 
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
-from typing import Final
+from enum import StrEnum
+from typing import Final, TypeVar
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.spark_options import CONNECTION_OPTIONS, STREAM_OPTION, TIME_UNIT_OPTION
 from aiopravega.names import StreamName
 from aiopravega.times import TimeUnit
+
+C = TypeVar("C", bound=StrEnum)
 
 METADATA_OPTION: Final = "metadata"
 _TRUE: Final = frozenset({"true", "1", "yes", "on"})
@@ -100,3 +103,16 @@ class Options:
                 hint += ", or make the table without a list of columns: CREATE TABLE … USING pravega OPTIONS (…)"
             raise ConfigurationError(f"option 'stream' is missing: {hint}")
         return StreamName.parse(stream, config.scope)
+
+
+def choice(given: Options, name: str, kinds: type[C], default: C) -> C:
+    """An option that is one of some words.
+
+    Raises:
+        ConfigurationError: it is none of them.
+    """
+    text = (given.text(name) or default).lower()
+    try:
+        return kinds(text)
+    except ValueError:
+        raise ConfigurationError(f"option {name!r} is {text!r}, but must be one of {', '.join(kinds)}") from None

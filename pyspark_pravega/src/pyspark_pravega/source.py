@@ -127,7 +127,8 @@ class PravegaDataSource(DataSource):
         from pyspark_pravega.read.decoded import read_columns
 
         options = self._read_options
-        return read_columns(options, schema) if options.decode.takes_schema_of_reader else self._columns
+        own = "_columns" in vars(self)  # Spark has asked for the columns, so that these are not the user's
+        return self._columns if own or not options.decode.takes_schema_of_reader else read_columns(options, schema)
 
     def _recall(self, schema: StructType) -> None:
         """Take the options of a table, which Spark hands on with its columns only; those of the query come first."""

@@ -6,13 +6,16 @@ Nothing here reads a schema or talks to a registry.
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self
 
 from pydantic import SecretStr
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD
-from pyspark_pravega.option_texts import Options
+from pyspark_pravega.option_texts import Options, choice
+
+if TYPE_CHECKING:
+    from aiopravega.schema.debezium.options import ChangeOptions
 
 
 class Format(StrEnum):
@@ -22,6 +25,7 @@ class Format(StrEnum):
     JSON = "json"
     AVRO = "avro"
     PROTOBUF = "protobuf"
+    DEBEZIUM = "debezium-json"
     AUTO = "auto"
 
 
@@ -32,8 +36,6 @@ class OnError(StrEnum):
     NULL = "null"
     DROP = "drop"
 
-
-C = TypeVar("C", bound=StrEnum)
 
 _DECODE: Final = "decode"
 # The option of writes that says what events are made of.
@@ -54,7 +56,19 @@ _REGISTRY: Final = (_URI, _GROUP, _NAMESPACE, _USERNAME, _PASSWORD, _TOKEN, _CA_
 # What the options of reads and writes have in common about schemas.
 SCHEMA_OPTIONS: Final = (_SCHEMA, _SCHEMA_FILE, _TYPE, _VERSION, *_REGISTRY)
 _LARGEST: Final = "largest_payload"
-DECODE_OPTIONS: Final = (_DECODE, _ON_ERROR, _LARGEST, *SCHEMA_OPTIONS)
+# What the options of decode=debezium-json are called; `change_options` reads them.
+CHANGE_OPTIONS: Final = (
+    "changes",
+    "key",
+    "table",
+    "new_columns",
+    "truncates",
+    "before_image",
+    "time_precision",
+    "decimals",
+    "dedup",
+)
+DECODE_OPTIONS: Final = (_DECODE, _ON_ERROR, _LARGEST, *SCHEMA_OPTIONS, *CHANGE_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +122,14 @@ class SchemaOptions:
 class DecodeOptions(SchemaOptions):
     """How events become columns, and where their schema is.
 
-    `largest_payload` is the limit, in bytes, of what compressed payloads unpack to.
+    `largest_payload` is the limit, in bytes, of what compressed payloads unpack to. `changes` is for change events of
+    Debezium only.
     """
 
     format: Format = Format.RAW
     on_error: OnError = OnError.FAIL
     largest_payload: int = LARGEST_PAYLOAD
+    changes: "ChangeOptions | None" = None
 
     @classmethod
     def parse(cls, given: Options) -> Self:
@@ -137,26 +153,32 @@ class DecodeOptions(SchemaOptions):
         if form is Format.AUTO and found.schema is not None:
             raise ConfigurationError("decode=auto takes format and schema from the registry: say which format it is")
         on_error = choice(given, _ON_ERROR, OnError, OnError.FAIL)
+        if form is Format.DEBEZIUM:
+            return cls(found.schema, format=form, on_error=on_error, changes=_changes(given, on_error))
+        useless = [name for name in CHANGE_OPTIONS if given.text(name)]
+        if useless:
+            raise ConfigurationError(f"option {useless[0]!r} is for decode={Format.DEBEZIUM}, not for decode={form}")
         largest = given.number(_LARGEST) or LARGEST_PAYLOAD
         return cls(found.schema, found.type, found.version, found.registry, form, on_error, largest)
 
     @property
     def takes_schema_of_reader(self) -> bool:
-        """Whether the columns are those that the user gives to Spark's reader, since no option says them."""
+        """Whether the columns are those that the user gives to Spark's reader, or may be."""
+        if self.format is Format.DEBEZIUM:
+            return True
         return self.format is Format.JSON and self.schema is None and self.registry is None
 
 
-def choice(given: Options, name: str, kinds: type[C], default: C) -> C:
-    """An option that is one of some words.
+def _changes(given: Options, on_error: OnError) -> "ChangeOptions":
+    from pyspark_pravega.decode.change_options import change_options
 
-    Raises:
-        ConfigurationError: it is none of them.
-    """
-    text = (given.text(name) or default).lower()
-    try:
-        return kinds(text)
-    except ValueError:
-        raise ConfigurationError(f"option {name!r} is {text!r}, but must be one of {', '.join(kinds)}") from None
+    useless = [name for name in (_TYPE, _VERSION, _LARGEST, *_REGISTRY) if given.text(name)]
+    if useless:
+        raise ConfigurationError(
+            f"option {useless[0]!r} has no use with decode={Format.DEBEZIUM}: the events are JSON, and their schema is "
+            "in them, in .schema(…), or in option schema_file"
+        )
+    return change_options(given, infinity_is_null=on_error is OnError.NULL)
 
 
 def _secret(given: Options, name: str) -> SecretStr | None:

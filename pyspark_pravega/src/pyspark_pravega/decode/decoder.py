@@ -19,13 +19,14 @@ from aiopravega.names import SegmentId
 class Decoded:
     """The events of one batch as columns.
 
-    `columns` are those of the plan's schema, in its order. `kept` says for each event whether it has a row, None that
-    all have one; the columns hold rows only. `corrupt` has the bytes of the events that could not be decoded, and
-    nulls for all others; it is needed only where the plan has `keeps_corrupt`.
+    `columns` are those of the plan's schema, in its order. `taken` has for each row the position of its event, in
+    ascending order; an event may have no row, or several. None says that each event has one. `corrupt` has the bytes of
+    the events that could not be decoded, and null in the rows of others; it is needed only where the plan has
+    `keeps_corrupt`.
     """
 
     columns: list[pa.Array]
-    kept: pa.BooleanArray | None = None
+    taken: npt.NDArray[np.int64] | None = None
     corrupt: pa.BinaryArray | None = None
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
-from pyspark_pravega.arrow_types import arrow_schema
+from pyspark_pravega.arrow_types import arrow_schema, nullable, of_user
 from pyspark_pravega.decode.decode_options import DecodeOptions, Format, RegistryOptions
 from pyspark_pravega.decode.typed import Registered, TypedPlan
 
@@ -46,32 +46,11 @@ def decode_plan(
                 "decode=json needs the columns: give them with .schema(…) on the reader, with option 'schema_text' "
                 "as a JSON Schema, or with option 'schema_registry_uri'"
             )
-        return TypedPlan(JsonTarget(arrow_schema(_of_user(given))), given, options.on_error)
+        return TypedPlan(JsonTarget(arrow_schema(of_user(given))), given, options.on_error)
     if options.schema is None or options.registry is not None:
         return _registered(options, config, streams)
     target = _target(options.format, options.schema, options.type)
     return TypedPlan(target, from_arrow_schema(target.schema), options.on_error)
-
-
-def _of_user(given: StructType) -> StructType:
-    """What the user gave, which Spark will hold the rows against."""
-    if given != nullable(given):
-        raise ConfigurationError(
-            f"the columns {given.simpleString()} may not be NOT NULL: a field that an event lacks is null"
-        )
-    return given
-
-
-def nullable(kind: DataType) -> DataType:
-    """A type of which every part may be null: what an event lacks is."""
-    match kind:
-        case StructType():
-            return StructType([StructField(field.name, nullable(field.dataType)) for field in kind.fields])
-        case ArrayType():
-            return ArrayType(nullable(kind.elementType))
-        case MapType():
-            return MapType(nullable(kind.keyType), nullable(kind.valueType))
-    return kind
 
 
 def _target(form: Format, schema: bytes, message: str | None) -> Target:

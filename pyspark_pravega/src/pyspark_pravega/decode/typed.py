@@ -1,9 +1,8 @@
 """Decoding as a read sees it: a plan from the driver, and decoders that turn batches of events into columns.
 
-The formats' package decodes; this module handles events that cannot be decoded.
+The formats' package decodes; `failures` handles events that cannot be decoded.
 """
 
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,22 +11,17 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from aiopravega.errors import MalformedEventError
 from aiopravega.names import SegmentId, StreamName
-from aiopravega.schema.arrow.arrays import booleans, pick, spread
-from aiopravega.schema.arrow.block import Block, good_rows
+from aiopravega.schema.arrow.block import Block
 from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
 from aiopravega.schema.open.blocks.targets import Target
 from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD
 from pyspark_pravega.decode.decode_options import OnError
 from pyspark_pravega.decode.decoder import Decoded
+from pyspark_pravega.decode.failures import Failures
 
 if TYPE_CHECKING:
     from aiopravega.schema import GroupId, RegistryConfig
-
-logger = logging.getLogger(__name__)
-# Of a reason that is shown; a schema's or a library's can be as long as its input.
-_SHOWN = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +77,7 @@ class TypedDecoder:
     def __init__(self, plan: TypedPlan) -> None:
         self._plan = plan
         self._deserializers: dict[StreamName, BlockDeserializer] = {}
-        self._dropped = 0
+        self._failures = Failures(plan.on_error, plan.target.format)
 
     def decode(self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> Decoded:
         """The columns of some events of a segment, of which each lies at the offset (in bytes) that is given.
@@ -93,36 +87,11 @@ class TypedDecoder:
             PravegaError: the registry cannot be asked.
         """
         block = self._block(events, segment.stream)
-        if not block.bad:
-            corrupt = pa.nulls(len(events), pa.binary()) if self._plan.keeps_corrupt else None
-            return Decoded(block.columns, None, corrupt)
-        first = min(block.bad)
-        reason = f"cannot be decoded as {self._plan.target.format}: {block.bad[first][:_SHOWN]}"
-        if self._plan.on_error is OnError.FAIL:
-            at = int(offsets[first])
-            raise MalformedEventError(
-                f"{segment}: the event at offset {at} {reason}. Option on_error=null keeps such events in a column "
-                "_corrupt_event, on_error=drop leaves them out",
-                at=at,
-            )
-        good = good_rows(len(events), block.bad)
-        if self._plan.on_error is OnError.DROP:
-            if not self._dropped:
-                logger.warning("%s: dropped the event at offset %d, which %s", segment, offsets[first], reason)
-            self._dropped += len(block.bad)
-            kept = np.zeros(len(events), np.bool_)
-            kept[good] = True
-            return Decoded(block.columns, booleans(kept))
-        bad = np.array(sorted(block.bad), np.int64)
-        corrupt = spread(pick(events, bad), bad, len(events))
-        return Decoded([spread(column, good, len(events)) for column in block.columns], None, corrupt)
+        return self._failures.apply(block.columns, None, block.bad, events, offsets, segment)
 
     def finish(self, segment: SegmentId) -> None:
         """Log at the end of a task how many events were dropped."""
-        if self._dropped:
-            logger.warning(
-                "%s: dropped %d events that cannot be decoded as %s", segment, self._dropped, self._plan.target.format
-            )
+        self._failures.finish(segment)
 
     def _block(self, events: pa.BinaryArray, stream: StreamName) -> Block:
         if stream not in self._deserializers:

@@ -5,8 +5,8 @@ from typing import Final, Self
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.registry.codecs import GZIP, NONE, SNAPPY
-from pyspark_pravega.decode.decode_options import ENCODE, SCHEMA_OPTIONS, Format, SchemaOptions, choice
-from pyspark_pravega.option_texts import Options
+from pyspark_pravega.decode.decode_options import ENCODE, SCHEMA_OPTIONS, Format, SchemaOptions
+from pyspark_pravega.option_texts import Options, choice
 
 _REGISTER: Final = "schema_register"
 _NEW_POLICY: Final = "new_policy"
@@ -42,6 +42,10 @@ class EncodeOptions:
         form = choice(given, ENCODE, Format, Format.RAW)
         if form is Format.AUTO:
             raise ConfigurationError(f"option {ENCODE!r} is 'auto', but a write has to say: json, avro or protobuf")
+        if form is Format.DEBEZIUM:
+            raise ConfigurationError(
+                f"option {ENCODE!r} is {form.value!r}, which is for reads: make the event with to_json"
+            )
         if form is Format.RAW:
             idle = [name for name in ENCODE_OPTIONS if name != ENCODE and given.text(name)]
             if idle and not decodes:

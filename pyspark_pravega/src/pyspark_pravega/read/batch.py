@@ -9,18 +9,14 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from aiopravega.blocking import PravegaClient
-from aiopravega.cuts import UNBOUNDED, StreamCutRange
 from aiopravega.errors import PravegaError
-from aiopravega.read.positions import find_range
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.filters import Pushed, PushFilters
-from pyspark_pravega.read.interval import TimeInterval
 from pyspark_pravega.read.packing import PiecesPartition, pack
 from pyspark_pravega.read.plan import SplitPolicy, plan
+from pyspark_pravega.read.ranges import range_of
 from pyspark_pravega.read.read_options import ReadOptions
-from pyspark_pravega.read.sources import Source
 from pyspark_pravega.read.task import read_partition
 from pyspark_pravega.read.time_columns import with_times
 
@@ -49,7 +45,7 @@ class PravegaBatchReader(DataSourceReader):
         options = self._options
         try:
             client = cluster(options.config).client
-            ranges = [_resolve(client, source, options.interval) for source in options.sources]
+            ranges = [range_of(client, source, options.interval) for source in options.sources]
             split = SplitPolicy(options.split_bytes, options.min_partitions)
             pieces = plan(client, ranges, split, self._pushed)
             return [*pack(with_times(client, self._columns, options.event_time_unit, ranges, pieces), split)]
@@ -61,11 +57,3 @@ class PravegaBatchReader(DataSourceReader):
         """The events of one partition; called in a task."""
         if isinstance(partition, PiecesPartition):  # Spark makes another one when there are none: nothing to read
             yield from read_partition(self._options, self._columns, partition)
-
-
-def _resolve(client: PravegaClient, source: Source, interval: TimeInterval | None) -> StreamCutRange:
-    """The range of a source with both ends fixed: all of the stream, if neither cuts nor event times say it."""
-    if interval is not None and source.start is None:
-        return interval.range_in(client, source.stream)
-    start, end = source.start or UNBOUNDED, source.end or UNBOUNDED
-    return client.run(find_range(client.asynchronous, source.stream, start, end))

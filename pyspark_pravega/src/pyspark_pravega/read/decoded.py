@@ -3,12 +3,16 @@
 Raw reads import nothing of schemas: the processes that Spark starts for them are ready sooner.
 """
 
+from collections.abc import Sequence
+
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import PravegaError
+from pyspark_pravega.connections import cluster
 from pyspark_pravega.decode.decode_options import Format
 from pyspark_pravega.decode.decoder import DecodePlan
 from pyspark_pravega.read.columns import ALL, CORRUPT, METADATA_COLUMNS, Columns
+from pyspark_pravega.read.ranges import range_of
 from pyspark_pravega.read.read_options import ReadOptions
 
 
@@ -26,22 +30,42 @@ def read_columns(options: ReadOptions, given: StructType | None = None) -> Colum
     streams = [source.stream for source in options.sources]
     try:
         decoding: DecodePlan | None = None
-        if options.decode.format is not Format.RAW:
+        asked = options.metadata_columns
+        if options.decode.format is Format.DEBEZIUM:
+            decoding, asked = _changes(options, given)
+        elif options.decode.format is not Format.RAW:
             from pyspark_pravega.decode.planning import decode_plan
 
-            decoding = decode_plan(options.decode, options.config, streams, given and _events_of(options, given))
+            decoding = decode_plan(options.decode, options.config, streams, given and _events_of(options, given, asked))
         if options.interval is not None:
             from pyspark_pravega.read.within import within
 
             decoding = within(decoding, options.interval, options.decode.on_error)
-        return Columns.of(options.metadata_columns, decoding, options.metadata_prefix)
+        return Columns.of(asked, decoding, options.metadata_prefix)
     except PravegaError as error:
         # Spark shows the traceback in front of the message, which says all: leave it short.
         raise error.with_traceback(None) from None
 
 
-def _events_of(options: ReadOptions, given: StructType) -> StructType:
+def _changes(options: ReadOptions, given: StructType | None) -> tuple[DecodePlan, tuple[str, ...]]:
+    """How change events become rows, and the columns of option `metadata_columns` that are not about changes."""
+    from pyspark_pravega.decode.change_planning import about_changes, change_plan
+    from pyspark_pravega.decode.newest_schema import newest_schema
+
+    about, others = about_changes(options.metadata_columns)
+
+    def newest() -> str:
+        client = cluster(options.config).client
+        changes = options.decode.changes
+        ranges = [range_of(client, source, options.interval) for source in options.sources]
+        return newest_schema(client, ranges, changes.table if changes else None)
+
+    own = given and _events_of(options, given, others)
+    return change_plan(options.decode, about, own, newest), others
+
+
+def _events_of(options: ReadOptions, given: StructType, asked: Sequence[str]) -> StructType:
     """The columns of a given schema that are the events' own."""
-    asked = METADATA_COLUMNS if ALL in options.metadata_columns else options.metadata_columns
-    others = {options.metadata_prefix + name for name in asked} | {CORRUPT}
+    names = METADATA_COLUMNS if ALL in asked else asked
+    others = {options.metadata_prefix + name for name in names} | {CORRUPT}
     return StructType([field for field in given.fields if field.name.lower() not in others])

@@ -15,6 +15,7 @@ from aiopravega import wire
 from aiopravega.jobs.spark_options import READ_BYTES
 from aiopravega.names import SegmentId
 from aiopravega.read.bulk import EventBlock
+from aiopravega.schema.arrow.arrays import pick
 from pyspark_pravega.read.columns import CORRUPT, EVENT, TIME_COLUMNS, Columns
 from pyspark_pravega.read.frames import Positions
 
@@ -74,15 +75,15 @@ class RowMaker:
         offsets += base
         made: dict[str, pa.Array] = {EVENT: events}
         fields: list[pa.Array] = []
-        kept = None
+        taken = None
         if self._decoder is not None:
             decoded = self._decoder.decode(events, offsets, self._segment)
-            fields, kept, made[CORRUPT] = decoded.columns, decoded.kept, decoded.corrupt
+            fields, taken, made[CORRUPT] = decoded.columns, decoded.taken, decoded.corrupt
         made["offset"] = _column(offsets)
         if "event_pointer" in self._columns.kinds:
             made["event_pointer"] = self._pointers(made["offset"], borders)
-        if kept is not None:
-            made |= {kind: made[kind].filter(kept) for kind in ("offset", "event_pointer") if kind in made}
+        if taken is not None:
+            made |= {kind: pick(made[kind], taken) for kind in ("offset", "event_pointer") if kind in made}
         rows = len(made["offset"])
         if rows > self._constant_rows:
             self._constants, self._constant_rows = self._make_constants(rows), rows

@@ -166,18 +166,15 @@ class WithinDecoder:
             wanted &= known
         if wanted.all():
             return found
-        kept = wanted
-        if found.kept is not None:
-            kept = mask_of(found.kept)
-            kept[np.flatnonzero(kept)] = wanted
         rows = booleans(wanted)
-        return Decoded([column.filter(rows) for column in found.columns], booleans(kept))
+        taken = np.flatnonzero(wanted) if found.taken is None else found.taken[wanted]
+        return Decoded([column.filter(rows) for column in found.columns], taken)
 
     def _note_missing(
         self, known: npt.NDArray[np.bool_], found: Decoded, offsets: npt.NDArray[np.int64], segment: SegmentId
     ) -> None:
-        if found.kept is not None:
-            offsets = offsets[mask_of(found.kept)]
+        if found.taken is not None:
+            offsets = offsets[found.taken]
         at = int(offsets[np.flatnonzero(~known)[0]])
         reason = f"has no time in column {self._plan.name!r}, so that it is in no interval"
         if not self._plan.drops:

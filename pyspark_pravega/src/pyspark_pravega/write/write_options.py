@@ -28,9 +28,9 @@ from aiopravega.jobs.spark_options import (
 from aiopravega.ledger import ledger_name
 from aiopravega.names import StreamName
 from aiopravega.times import TimeUnit
-from pyspark_pravega.decode.decode_options import DECODE_OPTIONS, Format, choice
+from pyspark_pravega.decode.decode_options import DECODE_OPTIONS, Format
 from pyspark_pravega.encode.encode_options import ENCODE_OPTIONS, EncodeOptions
-from pyspark_pravega.option_texts import Options
+from pyspark_pravega.option_texts import Options, choice
 
 _MILLISECONDS: Final = 1000
 _SECONDS_PER_DAY: Final = 24 * 3600

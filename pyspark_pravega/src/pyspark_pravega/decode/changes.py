@@ -1,0 +1,89 @@
+"""Change events of Debezium as a read sees them: a plan from the driver, and decoders that account for every event."""
+
+import logging
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from aiopravega.names import SegmentId
+from aiopravega.schema.debezium.decoder import ChangeDecoder
+from aiopravega.schema.debezium.plan import ChangePlan
+from pyspark_pravega.decode.decode_options import OnError
+from pyspark_pravega.decode.decoder import Decoded
+from pyspark_pravega.decode.failures import Failures
+
+logger = logging.getLogger(__name__)
+_FORM: Final = "a change event of Debezium"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesPlan:
+    """How change events become rows; `schema` has the columns as Spark's types.
+
+    `found` is the schema that was found in the events, as JSON; None if the user gave one, or the columns.
+    """
+
+    plan: ChangePlan
+    schema: StructType
+    on_error: OnError
+    found: str | None = None
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        """The columns as Arrow's types."""
+        return self.plan.schema
+
+    @property
+    def keeps_corrupt(self) -> bool:
+        """Whether events that cannot be decoded become rows of nulls, with their bytes."""
+        return self.on_error is OnError.NULL
+
+    @property
+    def pinned(self) -> dict[str, str]:
+        """Options by which a later read has the same columns, whatever the table has become since."""
+        return {} if self.found is None else {"schema_text": self.found}
+
+    def decoder(self) -> "ChangesDecoder":
+        """A decoder for one task."""
+        return ChangesDecoder(self)
+
+
+class ChangesDecoder:
+    """Decodes the change events of one task."""
+
+    def __init__(self, plan: ChangesPlan) -> None:
+        self._inner = ChangeDecoder(plan.plan)
+        self._failures = Failures(plan.on_error, _FORM)
+        self._left_out: Counter[str] = Counter()
+        self._said: set[str] = set()
+
+    def decode(self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> Decoded:
+        """The rows of some events of a segment, of which each lies at the offset (in bytes) that is given.
+
+        Raises:
+            MalformedEventError: an event cannot be decoded, and `on_error` is `fail`.
+            ConfigurationError: the events need an option; the message says which.
+        """
+        block = self._inner.decode(events, offsets, segment.epoch)
+        self._left_out.update(block.left_out)
+        new = self._inner.new_columns - self._said
+        if new:
+            self._said |= new
+            logger.warning(
+                "%s: the table has columns that the read does not have: %s; see option new_columns",
+                segment,
+                ", ".join(sorted(new)),
+            )
+        return self._failures.apply(block.columns, block.taken, block.bad, events, offsets, segment)
+
+    def finish(self, segment: SegmentId) -> None:
+        """Log at the end of a task how many events had no row, by their kind, and how many were dropped."""
+        if self._left_out:
+            counts = ", ".join(f"{count} {kind}" for kind, count in sorted(self._left_out.items()))
+            logger.warning("%s: left out %d events without a row: %s", segment, self._left_out.total(), counts)
+        self._failures.finish(segment)

@@ -1,0 +1,95 @@
+"""What a task does with events that cannot be decoded: the rule of `on_error`, for all formats."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from aiopravega.errors import MalformedEventError
+from aiopravega.names import SegmentId
+from aiopravega.schema.arrow.arrays import pick
+from pyspark_pravega.decode.decode_options import OnError
+from pyspark_pravega.decode.decoder import Decoded
+
+logger = logging.getLogger(__name__)
+# Of a reason that is shown; a schema's or a library's can be as long as its input.
+_SHOWN: Final = 500
+
+
+class Failures:
+    """Fails, keeps or drops events that cannot be decoded, and counts those that it drops.
+
+    Args:
+        on_error: what to do.
+        form: the format's name, for messages.
+    """
+
+    def __init__(self, on_error: OnError, form: str) -> None:
+        self._on_error = on_error
+        self._form = form
+        self._dropped = 0
+
+    def apply(
+        self,
+        columns: Sequence[pa.Array],
+        taken: npt.NDArray[np.int64] | None,
+        bad: Mapping[int, str],
+        events: pa.BinaryArray,
+        offsets: npt.NDArray[np.int64],
+        segment: SegmentId,
+    ) -> Decoded:
+        """The rows of a batch.
+
+        Args:
+            columns: of the events that could be decoded.
+            taken: the event of each row; None stands for all that are not bad.
+            bad: the others, with the reason.
+            events: all events.
+            offsets: where each event is, in bytes.
+            segment: that they are of.
+
+        Raises:
+            MalformedEventError: an event cannot be decoded, and `on_error` is `fail`.
+        """
+        keeps = self._on_error is OnError.NULL
+        if not bad:
+            rows = len(events) if taken is None else len(taken)
+            return Decoded(list(columns), taken, pa.nulls(rows, pa.binary()) if keeps else None)
+        first = min(bad)
+        reason = f"cannot be decoded as {self._form}: {bad[first][:_SHOWN]}"
+        if self._on_error is OnError.FAIL:
+            at = int(offsets[first])
+            raise MalformedEventError(
+                f"{segment}: the event at offset {at} {reason}. Option on_error=null keeps such events in a column "
+                "_corrupt_event, on_error=drop leaves them out",
+                at=at,
+            )
+        if taken is None:
+            good = np.ones(len(events), np.bool_)
+            good[list(bad)] = False
+            taken = np.flatnonzero(good)
+        if keeps:
+            return _with_nulls(columns, taken, np.array(sorted(bad), np.int64), events)
+        if not self._dropped:
+            logger.warning("%s: dropped the event at offset %d, which %s", segment, offsets[first], reason)
+        self._dropped += len(bad)
+        return Decoded(list(columns), taken)
+
+    def finish(self, segment: SegmentId) -> None:
+        """Log at the end of a task how many events were dropped."""
+        if self._dropped:
+            logger.warning("%s: dropped %d events that cannot be decoded as %s", segment, self._dropped, self._form)
+
+
+def _with_nulls(
+    columns: Sequence[pa.Array], taken: npt.NDArray[np.int64], bad: npt.NDArray[np.int64], events: pa.BinaryArray
+) -> Decoded:
+    """The rows, and between them one of nulls for each event that is bad, all in the order of the events."""
+    both = np.concatenate([taken, bad])
+    order = np.argsort(both, kind="stable")
+    rows = np.where(order < len(taken), order, -1)
+    corrupt = pick(events, np.where(order < len(taken), -1, both[order]))
+    return Decoded([pick(column, rows) for column in columns], both[order], corrupt)
