@@ -22,7 +22,7 @@ from benchmarks.tables import COLD_CACHE_MEGABYTES, tables
 from pravega_emulator import PravegaEmulator
 
 RESULTS = Path(__file__).parent / "results"
-KINDS = ("read", "write", "typed", "one-segment", "cold", "serializers")
+KINDS = ("read", "write", "typed", "changes", "one-segment", "cold", "serializers")
 _CACHE_MEGABYTES = 2048
 
 

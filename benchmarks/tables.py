@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final
 
 from aiopravega import StreamName
+from benchmarks import changes
 from benchmarks.bench import CORES, SEGMENTS, Bench
 from benchmarks.measure import Load, Measured
 from benchmarks.rounds import Contender, Contenders, Rounds, into_new_streams, of_one_stream
@@ -18,6 +19,7 @@ _PYTHON_WRITE_SHARE = 200
 _MICRO_BATCH_BYTES: Final = 256_000_000
 _ONE_COLUMN: Final = "event binary"
 _TYPED_EVENTS: Final = 1_000_000
+_CHANGE_EVENTS: Final = 1_000_000
 # A range four times as large as the cache: each read pushes out what the next one needs first.
 COLD_CACHE_MEGABYTES: Final = 256
 _DEPTHS: Final = (1, 2, 4, 8, 16, 32)
@@ -46,6 +48,15 @@ def tables(kind: str, share: float) -> list[Table]:
                     f"typed read, {events:,} flights as {name}, {SEGMENTS} segments", partial(rounds_of, kind, events)
                 )
                 for kind, name in (("json", "JSON"), ("avro", "Avro"))
+            ]
+        case "changes":
+            events = int(_CHANGE_EVENTS * share)
+            return [
+                Table(
+                    f"change events of Debezium, {events:,} {kind}, {SEGMENTS} segments",
+                    partial(changes.rounds_of, kind, events),
+                )
+                for kind in ("plain", "with schemas")
             ]
         case "one-segment":
             return [_one_segment(load) for load in loads]

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from pyspark.errors import PySparkException
 
+from pyspark_pravega.cdc import current, last_changes
+
 EVENTS = [
     json.loads(line)
     for line in gzip.decompress(
@@ -183,3 +185,66 @@ def test_what_is_not_understood_is_refused_by_name(changes, write, make_stream):
     assert "tells a deleted row" in refused(lambda: changes(flat, "id int", key="id"))
     assert "no change event with a schema" in refused(lambda: changes(flat, key="id"))
     assert "dropDuplicates" in refused(lambda: changes(flat, telling, key="id", dedup="true"))
+
+
+@pytest.mark.parametrize(("settings", "table"), [("plain", "order_items"), ("schema", "customers")])
+def test_the_current_table_is_what_the_events_imply(changes, write, make_stream, settings, table):
+    stream = make_stream(3)
+    events = texts(settings, table)
+    write(stream, events)
+    key = {"order_items": ["order_id", "line"], "customers": ["id"]}[table]
+    given = {"order_items": COLUMNS, "customers": "id int, first_name string, last_name string"}[table]
+
+    frame = changes(stream, f"{given}, _change_type string, _sequence binary", key=",".join(key))
+    last: dict[tuple[int, ...], tuple[int, str]] = {}
+    for text, _ in events:
+        event = json.loads(text) if text else {"op": ""}
+        event = event.get("payload", event)
+        row = event.get("after") or event.get("before")
+        if row:
+            found = tuple(row[name] for name in key)
+            last[found] = max(last.get(found, (0, "")), (event["source"]["lsn"], event["op"]))
+
+    rows = current(frame, key).collect()
+    assert sorted(tuple(row[name] for name in key) for row in rows) == sorted(
+        found for found, (_, op) in last.items() if op != "d"
+    )
+    assert last_changes(frame, key).count() == len(last)
+
+
+def made(op, lsn, **after):
+    source = {"connector": "postgresql", "lsn": lsn, "table": "t"}
+    images = {"before": after, "after": None} if op == "d" else {"before": None, "after": after or None}
+    return json.dumps(images | {"source": source, "op": op, "ts_ms": 1}).encode(), "key"
+
+
+def test_a_value_that_was_not_sent_stays_and_a_truncate_empties_the_table(changes, write, make_stream):
+    unsent = "__debezium_unavailable_value"
+    events = [
+        made("c", 1, id=0, n=0, big="gone"),
+        made("t", 2),
+        made("c", 3, id=1, n=1, big="large"),
+        made("u", 5, id=1, n=3, big=unsent),
+        made("u", 4, id=1, n=2, big=unsent),
+        made("u", 6, id=2, n=7, big=unsent),
+        made("c", 7, id=3, n=8, big="x"),
+        made("d", 8, id=3, n=None, big=None),
+        made("u", 5, id=1, n=3, big=unsent),
+    ]
+    stream = make_stream(1)
+    write(stream, events)
+    columns = "id int, n int, big string, _change_type string, _sequence binary, _unchanged array<string>"
+
+    frame = changes(stream, columns, key="id")
+
+    table = {row.id: (row.n, row.big, row._unchanged) for row in current(frame, ["id"]).collect()}
+    assert table == {1: (3, "large", []), 2: (7, None, ["big"])}
+    with pytest.raises(PySparkException, match="the range has a truncate"):
+        last_changes(frame, ["id"]).collect()
+    merged = last_changes(frame.where("_change_type <> 'truncate'"), ["id"])
+    assert {row.id: (row.big, row._change_type) for row in merged.collect()} == {
+        0: ("gone", "insert"),
+        1: ("large", "update_postimage"),
+        2: (None, "update_postimage"),
+        3: (None, "delete"),
+    }

@@ -69,6 +69,8 @@ class Converter:
             return bytes_of(_text_of(array))
         if pa.types.is_floating(kind) and pa.types.is_string(array.type):
             return _reals(array, kind)
+        if pa.types.is_integer(kind) and meaning.name in (*DATES, *TIMESTAMPS):
+            return times.finite(array, meaning, infinity_is_null=self.options.infinity_is_null).cast(kind)
         return array.cast(kind)
 
     def _struct(self, array: pa.Array, kind: pa.DataType, meaning: Meaning, column: str) -> pa.Array:

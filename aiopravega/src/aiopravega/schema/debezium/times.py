@@ -15,7 +15,7 @@ from aiopravega.schema.arrow.arrays import Mask, booleans, numbers, strings
 from aiopravega.schema.arrow.block import BlockError
 from aiopravega.schema.arrow.byte_columns import missing, without_nulls
 from aiopravega.schema.debezium.connect import Meaning
-from aiopravega.schema.debezium.meanings import TIMES, TIMESTAMPS
+from aiopravega.schema.debezium.meanings import DATES, TIMES, TIMESTAMPS
 from aiopravega.schema.debezium.options import ChangeOptions, TimePrecision
 
 # The first day of PostgreSQL, in days since 1970.
@@ -55,6 +55,17 @@ def timestamps(
     infinite = (values < -limit) | (values > limit)
     micros = np.where(infinite, 0, values) * factor if factor else values // (_US // unit)
     return _numbers(micros, array, infinite, pa.timestamp("us"), infinity_is_null=infinity_is_null, to=kind)
+
+
+def finite(array: pa.Array, meaning: Meaning, *, infinity_is_null: bool) -> pa.Array:
+    """Dates and times as the numbers that they are, but for infinite ones."""
+    values = without_nulls(array, 0)
+    if meaning.name in DATES:
+        infinite = values < _FIRST_DAY
+    else:
+        limit = _LAST_MICRO // max(1, TIMESTAMPS[meaning.name] // _US)
+        infinite = (values < -limit) | (values > limit)
+    return _numbers(values, array, infinite, pa.int64(), infinity_is_null=infinity_is_null)
 
 
 def times_of_day(array: pa.Array, meaning: Meaning, options: ChangeOptions) -> pa.Array:

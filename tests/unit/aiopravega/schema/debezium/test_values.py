@@ -85,6 +85,17 @@ def test_an_infinite_time_is_no_time(upserts, kind, value):
     assert [row["at"] for row in rows] == [None, None]
 
 
+def test_an_infinite_time_is_no_number_either(upserts):
+    fields = {"id": {"type": "int32"}, "at": {"type": "int64", "name": "io.debezium.time.MicroTimestamp"}}
+    numbers = columns(id=pa.int32(), at=pa.int64())
+    events = [enclosed(fields, change(after={"id": 1, "at": at})) for at in (-9223372036832400000, 7)]
+
+    block, rows = upserts(numbers, events)
+
+    assert [row["at"] for row in rows] == [7]
+    assert "infinite" in block.bad[0]
+
+
 def test_an_unsigned_number_is_never_minus_one(upserts):
     wide = columns(id=pa.int32(), n=pa.decimal128(20, 0))
     event = change(after={"id": 1, "n": -1}, source=MARIA)
