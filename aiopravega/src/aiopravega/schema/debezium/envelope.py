@@ -89,7 +89,7 @@ class Envelopes:
         try:
             text = event.decode()
             schema, end = json.JSONDecoder().raw_decode(text, len(_BEGIN))
-        except (UnicodeDecodeError, ValueError):
+        except (UnicodeDecodeError, ValueError, RecursionError):
             return _MALFORMED
         if not text.startswith(_BETWEEN, end):
             return _MALFORMED

@@ -107,7 +107,7 @@ def refusal(event: bytes, why: str) -> str:
     """Why an event is refused that could not be read: it may be of another format, which then is the better reason."""
     try:
         found = json.loads(event)
-    except ValueError:
+    except (ValueError, RecursionError):
         return why
     if not isinstance(found, dict):
         return why

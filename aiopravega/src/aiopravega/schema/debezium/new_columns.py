@@ -43,7 +43,10 @@ def unknown_of(payloads: pa.BinaryArray, rows: Numbers, plan: ChangePlan) -> Res
         return {}
     found: Rest = {}
     for row, text in zip(rows.tolist(), texts, strict=True):
-        event = json.loads(text)
+        try:
+            event = json.loads(text)
+        except (ValueError, RecursionError):  # Arrow has read it, so that its known columns are there
+            continue
         for name in (BEFORE, AFTER):
             image = event.get(name) or {}
             others = {column: value for column, value in image.items() if column not in known}

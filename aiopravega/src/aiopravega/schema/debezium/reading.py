@@ -120,7 +120,7 @@ class EventReader:
 def _loaded(event: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(event)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

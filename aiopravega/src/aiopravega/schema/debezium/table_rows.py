@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from aiopravega.errors import ConfigurationError
 from aiopravega.schema.arrow.arrays import Mask, Numbers, numbers, pick, strings
 from aiopravega.schema.arrow.block import BlockError
 from aiopravega.schema.arrow.byte_columns import missing, without_nulls
@@ -65,7 +66,14 @@ class RowMaker:
         """
         if not len(positions):
             return [positions, *(pa.nulls(0, kind) for kind in self._plan.schema.types)]
-        chosen = without_nulls(positions, 0)
+        try:
+            return self._rows(without_nulls(positions, 0))
+        except ConfigurationError:  # which is a ValueError too
+            raise
+        except (pa.ArrowException, ValueError) as error:  # a number of its source is none, a text is not Unicode, …
+            raise BlockError(f"its envelope cannot be read: {error}") from None
+
+    def _rows(self, chosen: Numbers) -> list[pa.Array]:
         context = self._context.take(chosen)
         images = images_of(context.event, context.source, self._plan.options)
         if self._plan.options.changes is Changes.ENVELOPE:

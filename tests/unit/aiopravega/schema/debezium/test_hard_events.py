@@ -19,17 +19,20 @@ from aiopravega.schema.debezium.plan import ChangePlan, columns_for
 def test_damaged_events_are_counted_and_do_not_hurt_others(upserts):
     good = [change(after={"id": number}) for number in range(5)]
     events = [good[0], "{", good[1], '{"schema":{"type":', good[2], "[]", change(op="x", after={"id": 1}), good[3]]
+    events += [change(op="c", after={"id": 9}, source=MARIA | {"file": "bin.1e4"}), "[" * 100_000]
     events += [change(op="u"), change(op="d"), change(after={"id": "one"}), b"\xff", "null", good[4]]
 
-    block, rows = upserts(ID, events)
+    about = ("_op", "_sequence", "_source_table")
+    block, rows = upserts(ID, events, about=about)
 
     assert [row["id"] for row in rows] == [0, 1, 2, 3, 4]
-    assert block.taken.tolist() == [0, 2, 4, 7, 13]
-    assert sorted(block.bad) == [1, 3, 5, 6, 8, 9, 10, 11, 12]
+    assert block.taken.tolist() == [0, 2, 4, 7, 15]
+    assert sorted(block.bad) == [1, 3, 5, 6, *range(8, 15)]
     assert "op is 'x'" in block.bad[6]
-    assert "no after" in block.bad[8]
-    assert "without before" in block.bad[9]
-    assert "string" in block.bad[10]
+    assert "envelope" in block.bad[8]
+    assert "no after" in block.bad[10]
+    assert "without before" in block.bad[11]
+    assert "string" in block.bad[12]
 
 
 def test_what_is_no_change_of_a_row_is_left_out_by_kind(upserts):
