@@ -8,7 +8,7 @@ import inspect
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from aiopravega.errors import ConfigurationError
@@ -20,6 +20,22 @@ def arrow_schema(columns: StructType) -> pa.Schema:
     """The columns as Arrow's types, in which Spark takes and gives batches: its timestamps are instants in UTC."""
     zone: dict[str, Any] = {_TIMEZONE: "UTC"} if _TIMEZONE in inspect.signature(to_arrow_schema).parameters else {}
     return to_arrow_schema(columns, **zone)
+
+
+def spark_schema(columns: pa.Schema, *, ntz: bool = False) -> StructType:
+    """Arrow's columns as Spark's types; with `ntz`, times without a zone stay so."""
+    described = pa.schema([_described(field) for field in columns])
+    return from_arrow_schema(described, prefer_timestamp_ntz=ntz)
+
+
+def _described(field: pa.Field) -> pa.Field:
+    """A field with some metadata everywhere: without any, PySpark 4.1 fails on a field `wkb` of a struct."""
+    kind = field.type
+    if pa.types.is_struct(kind):
+        kind = pa.struct([_described(part) for part in kind])
+    elif pa.types.is_list(kind):
+        kind = pa.list_(_described(kind.value_field))
+    return field.with_type(kind).with_metadata(field.metadata or {b"-": b""})
 
 
 def of_user(given: StructType) -> StructType:

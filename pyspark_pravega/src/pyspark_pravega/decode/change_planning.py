@@ -6,7 +6,6 @@ The columns come from the user's `.schema(…)`, from a schema in the options, o
 from collections.abc import Callable
 from typing import Final
 
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import ConfigurationError
@@ -15,7 +14,7 @@ from aiopravega.schema.debezium.connect import schema_in
 from aiopravega.schema.debezium.meanings import columns_of
 from aiopravega.schema.debezium.options import NewColumns
 from aiopravega.schema.debezium.plan import ChangePlan, columns_for
-from pyspark_pravega.arrow_types import arrow_schema, of_user
+from pyspark_pravega.arrow_types import arrow_schema, of_user, spark_schema
 from pyspark_pravega.decode.changes import ChangesPlan
 from pyspark_pravega.decode.decode_options import DecodeOptions
 
@@ -69,4 +68,4 @@ def change_plan(
     if changes.new_columns is NewColumns.REST and metadata.REST not in about:
         about = (*about, metadata.REST)
     plan = ChangePlan(columns_for(columns_of(meanings), changes, about), changes, None if found else meanings)
-    return ChangesPlan(plan, from_arrow_schema(plan.schema, prefer_timestamp_ntz=True), options.on_error, found)
+    return ChangesPlan(plan, spark_schema(plan.schema, ntz=True), options.on_error, found)

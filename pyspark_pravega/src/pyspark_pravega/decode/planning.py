@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
-from pyspark_pravega.arrow_types import arrow_schema, nullable, of_user
+from pyspark_pravega.arrow_types import arrow_schema, nullable, of_user, spark_schema
 from pyspark_pravega.decode.decode_options import DecodeOptions, Format, RegistryOptions
 from pyspark_pravega.decode.typed import Registered, TypedPlan
 
@@ -50,7 +49,7 @@ def decode_plan(
     if options.schema is None or options.registry is not None:
         return _registered(options, config, streams)
     target = _target(options.format, options.schema, options.type)
-    return TypedPlan(target, from_arrow_schema(target.schema), options.on_error)
+    return TypedPlan(target, spark_schema(target.schema), options.on_error)
 
 
 def _target(form: Format, schema: bytes, message: str | None) -> Target:
@@ -110,7 +109,7 @@ def _registered(options: DecodeOptions, config: PravegaConfig, streams: Collecti
         raise ConfigurationError("a read needs a stream")
     kind, version = found.schema_info.type, found.version_info.version
     registered = Registered(address, groups, kind, version, options.largest_payload)
-    return TypedPlan(target, from_arrow_schema(target.schema), options.on_error, registered)
+    return TypedPlan(target, spark_schema(target.schema), options.on_error, registered)
 
 
 def registry_config(asked: RegistryOptions, config: PravegaConfig) -> "RegistryConfig":

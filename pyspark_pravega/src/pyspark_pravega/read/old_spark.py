@@ -4,7 +4,7 @@ Spark 4.1 hides what goes wrong while a reader is made, but shows what the reade
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
@@ -12,9 +12,9 @@ from aiopravega.errors import ConfigurationError
 
 
 class OldSparkStreamReader(DataSourceStreamReader):
-    """Says which Spark is needed."""
+    """Says which Spark is needed, whatever it is asked first."""
 
-    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+    def initialOffset(self) -> NoReturn:  # noqa: N802 - Spark's name
         """Refuse.
 
         Raises:
@@ -24,6 +24,14 @@ class OldSparkStreamReader(DataSourceStreamReader):
             "streaming reads need PySpark 4.2 or newer: older ones do not say where a batch begins, and know no "
             "limit for it. Batch reads work since 4.1"
         )
+
+    def latestOffset(self, *_: Any) -> NoReturn:  # noqa: N802 - Spark's name
+        """Refuse.
+
+        Raises:
+            ConfigurationError: always.
+        """
+        self.initialOffset()
 
     def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
         """Nothing: it is not called."""

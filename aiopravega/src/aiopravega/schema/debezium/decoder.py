@@ -3,7 +3,7 @@
 Events without a row are counted by kind, events that cannot be read come with a reason: each event is accounted for.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +15,14 @@ from aiopravega.schema.arrow.byte_columns import without_nulls
 from aiopravega.schema.debezium.connect import Meaning
 from aiopravega.schema.debezium.conversions import Converter
 from aiopravega.schema.debezium.envelope import Envelopes, Group
-from aiopravega.schema.debezium.kinds import kinds_of, refusal, tables_in
+from aiopravega.schema.debezium.kinds import kinds_of, refusal
 from aiopravega.schema.debezium.metadata import source_fields
 from aiopravega.schema.debezium.new_columns import check_new, unknown_of
 from aiopravega.schema.debezium.options import NewColumns
 from aiopravega.schema.debezium.plan import ChangePlan
 from aiopravega.schema.debezium.reading import EventReader, Piece
 from aiopravega.schema.debezium.table_rows import Context, RowMaker
+from aiopravega.schema.debezium.tables import TableFilter, tables_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,8 @@ class ChangeDecoder:
         self._envelopes = Envelopes()
         self._converter = Converter(plan.options)
         self._one_table = plan.options.table is None and "_source_table" not in plan.metadata
-        source = source_fields(plan.metadata, tables=self._one_table or plan.options.table is not None)
+        self._filter = None if plan.options.table is None else TableFilter(plan.options.table)
+        source = source_fields(plan.metadata, tables=self._one_table)
         self._reader = EventReader(plan.table, plan.before, source)
         self._tables: set[str] = set()
         self.new_columns: set[str] = set()
@@ -73,9 +75,9 @@ class ChangeDecoder:
         groups, unopened = self._envelopes.open(present) if len(present) else ([], {})
         bad = {int(filled[row]): why for row, why in unopened.items()}
         made: list[tuple[list[pa.Array], Numbers]] = []
-        for group in groups:
+        for whole in groups:
+            group = self._of_table(whole, left_out)
             positions = filled[group.rows]
-            self._note_new(group)
             pieces, unread = self._reader.read(group.payloads)
             bad |= {int(positions[row]): refusal(group.payloads[row].as_py(), why) for row, why in unread.items()}
             for piece in pieces:
@@ -93,10 +95,12 @@ class ChangeDecoder:
         source_names = [one.name for one in self._reader.source]
         source = dict(zip(source_names, piece.columns["source"].flatten(), strict=True))
         payloads = group.payloads if len(piece.rows) == len(group.payloads) else pick(group.payloads, piece.rows)
-        kinds = kinds_of(piece.columns, source, payloads, self._plan.options)
+        kinds = kinds_of(piece.columns, payloads, self._plan.options)
         for kind, count in kinds.left_out.items():
             left_out[kind] = left_out.get(kind, 0) + count
         bad = {int(piece.rows[row]): why for row, why in kinds.bad.items()}
+        if len(kinds.rows):
+            self._note_new(group)
         if self._one_table:
             self._check_table(source, kinds.rows)
         rest = (
@@ -122,6 +126,16 @@ class ChangeDecoder:
 
     def _meanings(self, group: Group) -> dict[str, Meaning] | None:
         return group.columns if group.has_schema and group.columns is not None else self._plan.meanings
+
+    def _of_table(self, group: Group, left_out: dict[str, int]) -> Group:
+        if self._filter is None:
+            return group
+        rows = self._filter.rows(group.payloads)
+        others = len(group.rows) - len(rows)
+        if not others:
+            return group
+        left_out["other table"] = left_out.get("other table", 0) + others
+        return replace(group, rows=group.rows[rows], payloads=pick(group.payloads, rows))
 
     def _note_new(self, group: Group) -> None:
         if group.columns is not None:

@@ -38,14 +38,11 @@ class Kinds:
     bad: dict[int, str]
 
 
-def kinds_of(
-    event: dict[str, pa.Array], source: dict[str, pa.Array], payloads: pa.BinaryArray, options: ChangeOptions
-) -> Kinds:
+def kinds_of(event: dict[str, pa.Array], payloads: pa.BinaryArray, options: ChangeOptions) -> Kinds:
     """What the events of a piece are, by their position in it.
 
     Args:
         event: the columns of the envelope.
-        source: the columns of `source`.
         payloads: the texts of the events.
         options: of the read.
     """
@@ -78,10 +75,6 @@ def kinds_of(
     message = _is(op, "m")
     leave("message", message)
     has_op &= ~message
-    if options.table is not None:
-        others = has_op & ~_of_table(source, options.table)
-        leave("other table", others)
-        has_op &= ~others
     truncated = has_op & _is(op, "t")
     changed = has_op & mask_of(pc.is_in(op, value_set=strings(list(_ROW_OPS))))
     unknown = has_op & ~truncated & ~changed
@@ -127,31 +120,3 @@ def _matches(payloads: pa.BinaryArray, some: Mask, pattern: str) -> Mask:
     rows = np.flatnonzero(some)
     found[rows] = mask_of(pc.match_substring_regex(pick(payloads, rows), pattern))
     return found
-
-
-def _of_table(source: dict[str, pa.Array], table: str) -> Mask:
-    """By the name alone, or with the schema, or the database, or both in front."""
-    parts = table.split(".")
-    fits = _equals(source["table"], parts[-1])
-    if len(parts) == 1:
-        return fits
-    if len(parts) == 2:  # noqa: PLR2004 - a schema, or a database where there are no schemas
-        return fits & (
-            _equals(source["schema"], parts[0]) | (missing(source["schema"]) & _equals(source["db"], parts[0]))
-        )
-    return fits & _equals(source["schema"], parts[-2]) & _equals(source["db"], parts[-3])
-
-
-def _equals(texts: pa.Array, value: str) -> Mask:
-    return mask_of(pc.is_in(texts, value_set=strings([value])))
-
-
-def tables_in(source: dict[str, pa.Array], rows: Numbers) -> set[str]:
-    """The names of the tables that some events are of."""
-    chosen = [pick(source[name], rows) for name in ("db", "schema", "table")]
-    joined = pc.binary_join_element_wise(*chosen, _dot(), null_handling="skip")
-    return set(pc.unique(joined).to_pylist())
-
-
-def _dot() -> pa.Scalar:
-    return strings(["."])[0]

@@ -43,10 +43,10 @@ def test_what_is_no_change_of_a_row_is_left_out_by_kind(upserts):
         change(op="m", message={"prefix": "note", "content": "aGVsbG8="}),
         '{"source":{"db":"shop"},"ts_ms":1,"databaseName":"shop","ddl":"DROP TABLE t","tableChanges":[]}',
         change(after={"id": 1}),
-        change(after={"id": 2}, source=POSTGRES | {"table": "other"}),
+        change(after={"id": "a text", "more": 1}, source=POSTGRES | {"table": "other"}),
     ]
 
-    block, rows = upserts(ID, events, table="public.t")
+    block, rows = upserts(ID, events, table="public.t", new_columns="fail")
 
     assert [row["id"] for row in rows] == [1]
     assert block.left_out == {"empty": 1, "transaction": 1, "heartbeat": 1, "message": 1, "ddl": 1, "other table": 1}
