@@ -248,3 +248,30 @@ def test_a_value_that_was_not_sent_stays_and_a_truncate_empties_the_table(change
         2: (None, "update_postimage"),
         3: (None, "delete"),
     }
+
+
+def test_a_table_of_sql_keeps_the_columns_it_was_made_with(spark, pravega_config, write, make_stream):
+    stream = make_stream(1)
+    events = texts("schema", "order_items")
+    write(stream, events)
+    options = {
+        "controller": pravega_config.controller_uri,
+        "scope": stream.scope,
+        "stream": stream.stream,
+        "decode": "debezium-json",
+        "key": "order_id,line",
+        "metadata_columns": "_change_type,_sequence",
+    }
+    named = ", ".join(f"`{name}` '{text}'" for name, text in options.items())
+
+    spark.sql(f"CREATE TABLE order_changes USING pravega OPTIONS ({named})")
+    try:
+        write(stream, texts("plain", "order_items"))
+        table = spark.table("order_changes")
+        assert dict(table.dtypes)["price"] == "decimal(10,2)"
+        rows = current(table, ["order_id", "line"]).collect()
+    finally:
+        spark.sql("DROP TABLE order_changes")
+
+    every = state_of(events + texts("plain", "order_items"))
+    assert {(row.order_id, row.line): row.qty for row in rows} == every

@@ -25,6 +25,8 @@ _MS, _US, _NS = 1_000_000, 1_000, 1
 _UNITS: Final = {TimePrecision.MS: _MS, TimePrecision.US: _US}
 # Numbers with 12 to 14 digits are taken for milliseconds, and with 15 to 17 for microseconds: 1973 to 5138 in both.
 _LEAST_MS, _LEAST_US, _MOST_US = 10**11, 10**14, 10**17
+# The year 9999 in milliseconds, which stands for "no end" in many tables, and would be 1978 in microseconds.
+_NO_END: Final = (253_370_764_800_000, 253_402_300_799_999)
 _DAY: Final = 86_400_000_000
 _INFINITIES: Final = ("infinity", "-infinity")
 _INFINITE: Final = "it is infinite, which no column can hold. With on_error=null such a value is null"
@@ -103,11 +105,12 @@ def _unit(values: "np.typing.NDArray[np.int64]", options: ChangeOptions, seen: d
     found = set()
     if ((sizes >= _LEAST_MS) & (sizes < _LEAST_US)).any():
         found.add("ms")
-    if ((sizes >= _LEAST_US) & (sizes < _MOST_US)).any():
+    no_end = (values >= _NO_END[0]) & (values <= _NO_END[1])
+    if ((sizes >= _LEAST_US) & (sizes < _MOST_US) & ~no_end).any():
         found.add("us")
     if column in seen:
         found.add(seen[column])
-    unclear = bool(((sizes > 0) & (sizes < _LEAST_MS)).any() or (sizes >= _MOST_US).any())
+    unclear = bool(((sizes > 0) & (sizes < _LEAST_MS)).any() or (sizes >= _MOST_US).any() or no_end.any())
     if len(found) > 1 or (unclear and not found):
         raise ConfigurationError(
             f"the numbers of column {column!r} may count milliseconds or microseconds: say it with option "

@@ -26,6 +26,11 @@ def test_the_precision_of_times_is_not_guessed(upserts):
     assert second - first == timedelta(microseconds=456)
     assert upserts(at, [micros], time_precision="us")[1][0]["at"] == second
 
+    no_end = change(after={"id": 3, "at": 253402300799999})
+    with pytest.raises(ConfigurationError, match="time_precision"):
+        upserts(at, [no_end])
+    assert [row["at"].year for row in upserts(at, [millis, no_end])[1]] == [2013, 9999]
+
 
 def test_digits_and_base64_are_not_confused(upserts):
     price = columns(id=pa.int32(), price=pa.decimal128(10, 2))

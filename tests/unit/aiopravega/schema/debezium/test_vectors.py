@@ -14,7 +14,7 @@ from tests.unit.aiopravega.schema.debezium.conftest import KEYS
 
 from aiopravega.schema.debezium import metadata
 from aiopravega.schema.debezium.connect import Meaning, schema_in
-from aiopravega.schema.debezium.meanings import columns_of
+from aiopravega.schema.debezium.meanings import INSTANT, TIMESTAMP, columns_of
 from aiopravega.schema.debezium.options import BeforeImage, Changes
 
 PAGE = Path(__file__).parents[5] / "docs" / "reference" / "debezium.md"
@@ -239,3 +239,33 @@ def test_the_page_has_the_counts_of_all_settings(vectors, written_schema, decode
 
     assert len(vectors) == 983
     assert "\n".join(lines) in PAGE.read_text()
+
+
+def test_mariadb_without_schemas_has_the_values_that_the_columns_ask_for(vectors, decode):
+    columns = pa.schema(
+        [
+            *[("id", pa.int32()), ("name", pa.string()), ("balance", pa.decimal128(10, 2)), ("created", TIMESTAMP)],
+            *[("d0", TIMESTAMP), ("seen", INSTANT), ("bl", pa.binary()), ("en", pa.string()), ("yr", pa.int32())],
+            *[("bt", pa.binary()), ("b1", pa.bool_()), ("dt", pa.date32()), ("fl", pa.float32()), ("tm", pa.int64())],
+        ]
+    )
+    events = [
+        one["event"]
+        for one in vectors
+        if one["settings"] == "mariadb-plain" and one["table"] == "customers" and one["op"] in ("c", "r", "u", "d")
+    ]
+
+    block, rows = decode(columns, events, key=("id",), changes="rows")
+
+    assert not block.bad
+    assert all(row["id"] is not None for row in rows)
+    update = next(number for number, row in enumerate(rows) if row["_change_type"] == metadata.PREIMAGE)
+    before, after = rows[update : update + 2]
+    assert (before["balance"], after["balance"]) == (Decimal("12.34"), Decimal("99.90"))
+    assert after["_file"] == "bin.000001"
+    assert before["_sequence"] == after["_sequence"]
+    seconds = EPOCH + timedelta(seconds=1359676799)
+    assert (after["created"], after["d0"]) == (seconds + timedelta(microseconds=123456), seconds)
+    assert after["seen"] == datetime.fromisoformat("2013-01-31T23:59:59.123+00:00")
+    assert (after["bl"], after["bt"], after["b1"]) == (b"\x00\xff", b"\x81", True)
+    assert (after["en"], after["yr"], after["dt"], after["tm"]) == ("b", 2013, date(2013, 1, 31), 86399500000)
