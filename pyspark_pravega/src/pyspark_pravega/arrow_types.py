@@ -55,7 +55,9 @@ def nullable(kind: DataType) -> DataType:
     """A type of which every part may be null: what an event lacks is."""
     match kind:
         case StructType():
-            return StructType([StructField(field.name, nullable(field.dataType)) for field in kind.fields])
+            return StructType(
+                [StructField(field.name, nullable(field.dataType), metadata=field.metadata) for field in kind.fields]
+            )
         case ArrayType():
             return ArrayType(nullable(kind.elementType))
         case MapType():

@@ -3,6 +3,7 @@
 import json
 import logging
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from pyspark_pravega.decode.change_planning import about_changes, change_plan
 from pyspark_pravega.decode.decode_options import DECODE_OPTIONS, DecodeOptions
 from pyspark_pravega.option_texts import Options
 from pyspark_pravega.read.columns import Columns
+from pyspark_pravega.source import PravegaDataSource
 
 SEGMENT = SegmentId(StreamName("shop", "orders"), 3, 0)
 FIELDS = [
@@ -112,3 +114,15 @@ def test_options_that_cannot_work_are_refused(texts, said):
 def test_options_of_change_events_have_no_use_for_others():
     with pytest.raises(ConfigurationError, match="'key' is for decode=debezium-json"):
         DecodeOptions.parse(Options({"decode": "json", "key": "id"}, DECODE_OPTIONS, "a read"))
+
+
+def test_columns_that_a_catalog_kept_are_read_again():
+    options = {"controller": "tcp://h:1", "scope": "shop", "stream": "orders", "decode": "debezium-json", "key": "id"}
+    options |= {"schema_text": SCHEMA, "metadata_columns": "_op,_sequence,offset"}
+    statement = {"provider": "pravega", **options, **{f"option.{name}": text for name, text in options.items()}}
+
+    made = PravegaDataSource(statement).schema()
+    again: Any = PravegaDataSource({}).reader(made)
+
+    assert made.names == ["id", "at", "_op", "_sequence", "offset"]
+    assert again._columns.schema.simpleString() == made.simpleString()
