@@ -15,8 +15,8 @@ from aiopravega import wire
 from aiopravega.jobs.spark_options import READ_BYTES
 from aiopravega.names import SegmentId
 from aiopravega.read.bulk import EventBlock
+from aiopravega.schema.arrow.frames import Positions
 from pyspark_pravega.read.columns import CORRUPT, EVENT, TIME_COLUMNS, Columns
-from pyspark_pravega.read.frames import Positions
 
 # Bounds the memory of a batch of very short events: a row is some 50 bytes apart from its event.
 LARGEST_BATCH_ROWS: Final = 100_000
