@@ -40,7 +40,8 @@ class Components:
     """
 
     def __init__(self, folder: Path, locations: Mapping[str, Path], environment: Mapping[str, str]) -> None:
-        self.logs, home = folder / "logs", folder / "home"
+        self.logs, self.home = folder / "logs", folder / "home"
+        home = self.home
         self.logs.mkdir()
         home.mkdir()
         (home / "dagster.yaml").write_text(_INSTANCE)

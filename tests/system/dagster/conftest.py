@@ -8,6 +8,8 @@ from tests.system.dagster.components import Components
 
 from aiopravega import UNBOUNDED, PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.errors import TableNotFoundError
+from aiopravega.ledger import CutRecord
 
 DEFINITIONS = Path(__file__).with_name("definitions")
 
@@ -25,6 +27,19 @@ def dagster(pravega_config: PravegaConfig, tmp_path_factory: pytest.TempPathFact
 def client(pravega_config: PravegaConfig) -> Iterator[PravegaClient]:
     with PravegaClient(pravega_config) as opened:
         yield opened
+
+
+@pytest.fixture
+def records(client: PravegaClient) -> Callable[[StreamName], list[CutRecord]]:
+    """What the cut ledger has of the consumer `copies` of a stream."""
+
+    def records(stream: StreamName) -> list[CutRecord]:
+        try:
+            return client.cut_ledger(stream.scope).records("copies", stream)
+        except TableNotFoundError:
+            return []
+
+    return records
 
 
 @pytest.fixture

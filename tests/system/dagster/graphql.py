@@ -30,6 +30,9 @@ _AGAIN: Final = """mutation($wanted: ReexecutionParams!) { launchRunReexecution(
   __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
 _LOGS: Final = """query($id: ID!) { logsForRun(runId: $id, limit: 1000) { __typename ... on EventConnection {
   events { __typename ... on MessageEvent { message } ... on ExecutionStepFailureEvent { error { message } } } } } }"""
+_ADD: Final = """mutation($repository: RepositorySelector!, $definition: String!, $key: String!) {
+  addDynamicPartition(repositorySelector: $repository, partitionsDefName: $definition, partitionKey: $key) {
+    __typename } }"""
 _HEALTH: Final = "{ instance { daemonHealth { allDaemonStatuses { daemonType lastHeartbeatTime required } } } }"
 _LOCATIONS: Final = """{ workspaceOrError { ... on Workspace { locationEntries { name locationOrLoadError {
   __typename ... on PythonError { message } } } } } }"""
@@ -119,6 +122,12 @@ class GraphQL:
         for each in found:
             each["metadata"] = {entry["label"]: _value(entry) for entry in each["metadataEntries"]}
         return found
+
+    def add_partition(self, location: str, definition: str, key: str) -> None:
+        """Add a dynamic partition."""
+        repository = {"repositoryLocationName": location, "repositoryName": _REPOSITORY}
+        found = self.ask(_ADD, repository=repository, definition=definition, key=key)["addDynamicPartition"]
+        assert found["__typename"] == "AddDynamicPartitionSuccess", found
 
     def backfill(self, keys: Collection[str], *asset: str, tags: Mapping[str, str] | None = None) -> str:
         """Launch a backfill of some partitions of an asset, as its page does; its id."""
