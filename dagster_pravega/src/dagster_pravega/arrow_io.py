@@ -47,7 +47,6 @@ class PravegaArrowIOManager(StreamIOManager):
     the registry. The stream must exist. All is one transaction, of one batch at a time.
     """
 
-    # Not a resource dependency: there may be none, and Dagster would ask for it.
     schema_registry: SchemaRegistryResource | None = Field(
         default=None, description="where the schemas of events are; without it they are read as they are"
     )
@@ -96,9 +95,10 @@ class PravegaArrowIOManager(StreamIOManager):
         write_event_batches(client, stream, write_id, maker.batches(rows), ledger, generation)
 
     def schema_metadata(self, obj: Any) -> dict[str, Any]:
-        """The columns of the table, if it has them before it is computed."""
-        schema = getattr(obj, "schema", None)
-        return arrow_schema(schema)
+        """The columns of the table; those of a LazyFrame are not known before it is computed."""
+        from dagster_pravega.arrow_tables import schema_of
+
+        return arrow_schema(schema_of(obj))
 
     @property
     def _registry(self) -> "SchemaRegistry | None":

@@ -80,6 +80,19 @@ def batches_of(value: Any) -> pa.RecordBatchReader:
     )
 
 
+def schema_of(value: Any) -> pa.Schema | None:
+    """The columns of what an asset returns; None: they are not known before it is computed, or it is no table."""
+    package, name = type(value).__module__.partition(".")[0], type(value).__name__
+    match package, name:
+        case "pyarrow", "RecordBatchReader" | "RecordBatch" | "Table":
+            return value.schema
+        case "pandas", "DataFrame":
+            return pa.Schema.from_pandas(value, preserve_index=False)
+        case "polars", "DataFrame":
+            return value.head(0).to_arrow().schema
+    return None
+
+
 def _of_pandas(frame: Any) -> pa.Table:
     if frame.index.names != [None] or type(frame.index).__name__ != "RangeIndex":
         raise ConfigurationError(

@@ -9,6 +9,7 @@ from aiopravega.errors import ConfigurationError
 from dagster_pravega.spec import plain
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 SCHEMA_KEY: Final = "dagster/column_schema"
@@ -45,8 +46,6 @@ def spark_schema(frame: "DataFrame") -> dict[str, Any]:
     return table_schema([(field.name, field.dataType.simpleString(), field.nullable) for field in frame.schema.fields])
 
 
-def arrow_schema(schema: Any) -> dict[str, Any]:
-    """Metadata of the columns of an Arrow table, if it is one."""
-    if not type(schema).__module__.startswith("pyarrow"):
-        return {}
-    return table_schema([(field.name, str(field.type), field.nullable) for field in schema])
+def arrow_schema(schema: "pa.Schema | None") -> dict[str, Any]:
+    """Metadata of the columns of an Arrow table, if they are known."""
+    return {} if schema is None else table_schema([(each.name, str(each.type), each.nullable) for each in schema])
