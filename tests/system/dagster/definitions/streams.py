@@ -1,6 +1,7 @@
 """Assets that copy ranges of streams into other streams, exactly once; each test has a scope of its own."""
 
 import os
+import threading
 from pathlib import Path
 
 import dagster as dg
@@ -20,6 +21,7 @@ from dagster_pravega import (
 SCOPES = ("dagster-sensor", "dagster-backfill", "dagster-outage", "dagster-again")
 # A run waits here until the test has removed the file.
 GATE = Path(os.environ["DAGSTER_HOME"]) / "gate"
+_POLL_SECONDS = 0.1
 
 
 def copying(scope: str) -> dg.Definitions:
@@ -41,6 +43,7 @@ def copying(scope: str) -> dg.Definitions:
     def copies(rides: pa.Table) -> pa.Table:
         while GATE.exists():
             GATE.with_name("waiting").touch()
+            threading.Event().wait(_POLL_SECONDS)
         return rides.select(["event"])
 
     @dg.asset(
