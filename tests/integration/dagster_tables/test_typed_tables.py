@@ -22,7 +22,8 @@ from dagster_pravega import (
 def schema_of(*names: str) -> SchemaInfo:
     """A record of numbers, of which all but the first have a default."""
     fields = [{"name": name, "type": "long", **({"default": 0} if at else {})} for at, name in enumerate(names)]
-    return SchemaInfo.of(SchemaFormat.AVRO, "", json.dumps({"type": "record", "name": "Ride", "fields": fields}))
+    record = {"type": "record", "namespace": "rides", "name": "Ride", "fields": fields}
+    return SchemaInfo.of(SchemaFormat.AVRO, "rides.Ride", json.dumps(record))
 
 
 @pytest.fixture
