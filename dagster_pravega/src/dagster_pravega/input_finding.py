@@ -10,7 +10,7 @@ from typing import Final
 from dagster import InputContext
 
 from aiopravega import StreamCutRange, StreamName
-from aiopravega.errors import ConfigurationError
+from aiopravega.errors import ConfigurationError, SecurityError
 from aiopravega.jobs.ranges import FixedRange
 from aiopravega.jobs.spark_options import TIME_OPTION
 from aiopravega.ledger import CutRecord
@@ -162,7 +162,11 @@ class _Finder:
         if not pieces:
             return {}
         client, unit = self._pravega.client, unit_of(options)
-        first, last = client.time_bounds(pieces[0].cuts), client.time_bounds(pieces[-1].cuts)
+        try:
+            first, last = client.time_bounds(pieces[0].cuts), client.time_bounds(pieces[-1].cuts)
+        except SecurityError as error:  # they are in a stream of their own, which the account may not read
+            self._context.log.debug("The watermarks of %s are not known: %s", self._stream, error)
+            return {}
         found = {"lower": first.lower, "upper": last.upper}
         return {name: unit.moment(time).isoformat() for name, time in found.items() if time is not None}
 

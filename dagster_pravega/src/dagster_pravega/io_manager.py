@@ -71,7 +71,7 @@ class PravegaSparkIOManager(StreamIOManager):
 
     def teardown_after_execution(self, context: InitResourceContext) -> None:
         """The end of the run, or of its step in this process."""
-        del context
+        super().teardown_after_execution(context)
         release(self.master, self.spark_conf)
 
     def load_range(self, context: InputContext, found: InputRange) -> "DataFrame | StreamRead":

@@ -4,8 +4,15 @@ from abc import abstractmethod
 from functools import partial
 from typing import Any, Final
 
-from dagster import ConfigurableIOManager, InputContext, MetadataValue, OutputContext, ResourceDependency
-from pydantic import Field, PrivateAttr
+from dagster import (
+    ConfigurableIOManager,
+    InitResourceContext,
+    InputContext,
+    MetadataValue,
+    OutputContext,
+    ResourceDependency,
+)
+from pydantic import Field
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.jobs.spark_options import LEDGER_OPTION
@@ -30,6 +37,7 @@ from dagster_pravega.ranges import RangeConfig
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.spec import stream_of, table_metadata
 from dagster_pravega.step_failures import failing_for_good
+from dagster_pravega.step_inputs import forget_run, note_input, take_inputs
 from dagster_pravega.wills import generation_of
 from dagster_pravega.written import GENERATION_KEY, WRITE_ID_KEY, WriteConfig, write_name
 
@@ -53,8 +61,9 @@ class StreamIOManager(ConfigurableIOManager):
         "see them",
     )
 
-    # Of each step that runs: what its inputs read.
-    _inputs: dict[tuple[str, str], dict[str, InputRange]] = PrivateAttr(default_factory=dict)
+    def teardown_after_execution(self, context: InitResourceContext) -> None:
+        """The end of the run, or of its step in this process; called by Dagster."""
+        forget_run(context.run_id)
 
     @classmethod
     def input_config_schema(cls) -> type[RangeConfig]:
@@ -88,7 +97,7 @@ class StreamIOManager(ConfigurableIOManager):
         """
         with failing_for_good():
             found = find_input(context, self.pravega, self.options)
-            self._inputs.setdefault(_step_of(context), {})[context.name] = found
+            note_input(context, found)
             return self.load_range(context, found)
 
     def handle_output(self, context: OutputContext, obj: Any) -> None:
@@ -110,7 +119,8 @@ class StreamIOManager(ConfigurableIOManager):
             done = self._write(context, obj, stream, write_id, generation)
             cuts = done.record.cuts and self.pravega.client.resolve(done.record.cuts, stream)
             found = self._described(stream, done, cuts)
-        for read in (inputs := self._inputs.pop(_step_of(context), {})).values():
+        inputs = take_inputs(context)
+        for read in inputs.values():
             read.finish()
         rows = _ROWS_OF_PARTITION_KEY if context.has_asset_partitions else _ROWS_KEY
         context.add_output_metadata(
@@ -172,7 +182,3 @@ def _of_inputs(inputs: dict[str, InputRange]) -> dict[str, Any]:
         for name, found in described.items()
     }
     return {_INPUTS_KEY: MetadataValue.json(plain)}
-
-
-def _step_of(context: InputContext | OutputContext) -> tuple[str, str]:
-    return context.step_context.run_id, context.step_context.step.key

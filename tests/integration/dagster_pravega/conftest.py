@@ -1,14 +1,12 @@
 """Streams and their contents, an instance of Dagster, and the IO manager for the plain server."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator
-from datetime import timedelta
 from typing import Any
 
 import dagster as dg
 import pytest
 from pyspark.sql import SparkSession
-from tests.integration.dagster_pravega.days import HOURS, at
+from tests.integration.dagster_pravega.days import write_days
 
 from aiopravega import UNBOUNDED, PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -46,17 +44,7 @@ def append(client: PravegaClient) -> Callable[[StreamName, Iterable[str]], None]
 @pytest.fixture
 def timed(client: PravegaClient, scope: str) -> StreamName:
     """A stream of four events a day, complete up to January 4."""
-    assert client.create_stream(
-        scope, "timed", ScalingPolicy.fixed(2), timestamp_aggregation_timeout=timedelta(minutes=5)
-    )
-    client.note_time(scope, "timed", "writer", at(1))
-    next(iter(client.watermarks(scope, "timed", follow=True)))
-    times = sorted((at(day, hour) for hour in HOURS for day in (1, 2, 3)), key=lambda time: time % 7)
-    with client.writer(scope, "timed") as writer:
-        writer.write_many([json.dumps({"at": time}).encode() for time in times], map(str, times))
-    client.note_time(scope, "timed", "writer", at(4))
-    next(mark for mark in client.watermarks(scope, "timed", follow=True) if mark.lower == at(4))
-    return StreamName(scope, "timed")
+    return write_days(client, scope)
 
 
 @pytest.fixture
