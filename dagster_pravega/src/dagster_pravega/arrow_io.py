@@ -1,6 +1,7 @@
 """Assets from and to streams without Spark: as tables of Arrow, pandas and Polars, or as record batches."""
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from dagster import InputContext, OutputContext
@@ -57,12 +58,13 @@ class PravegaArrowIOManager(StreamIOManager):
 
     def load_range(self, context: InputContext, found: InputRange) -> Any:
         """The ranges in the type of the input."""
+        _check_arrow()
         import pyarrow as pa
 
-        from dagster_pravega.arrow_decoding import decoding_of
-        from dagster_pravega.arrow_options import ArrowOptions
-        from dagster_pravega.arrow_reads import read_batches
-        from dagster_pravega.arrow_tables import TYPES, table_type
+        from dagster_pravega.tables.decoding import decoding_of
+        from dagster_pravega.tables.options import ArrowOptions
+        from dagster_pravega.tables.reads import read_batches
+        from dagster_pravega.tables.types import TYPES, table_type
 
         kind = context.dagster_type.typing_type
         as_table = table_type(kind)
@@ -84,9 +86,10 @@ class PravegaArrowIOManager(StreamIOManager):
 
     def save(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> None:
         """Write a table in one transaction."""
-        from dagster_pravega.arrow_events import event_maker
-        from dagster_pravega.arrow_options import ArrowOptions
-        from dagster_pravega.arrow_tables import batches_of
+        _check_arrow()
+        from dagster_pravega.tables.events import event_maker
+        from dagster_pravega.tables.options import ArrowOptions
+        from dagster_pravega.tables.types import batches_of
 
         rows = batches_of(obj)
         options = {**self.options, **_options_of(context)}
@@ -96,13 +99,22 @@ class PravegaArrowIOManager(StreamIOManager):
 
     def schema_metadata(self, obj: Any) -> dict[str, Any]:
         """The columns of the table; those of a LazyFrame are not known before it is computed."""
-        from dagster_pravega.arrow_tables import schema_of
+        _check_arrow()
+        from dagster_pravega.tables.types import schema_of
 
         return arrow_schema(schema_of(obj))
 
     @property
     def _registry(self) -> "SchemaRegistry | None":
         return None if self.schema_registry is None else self.schema_registry.registry
+
+
+def _check_arrow() -> None:
+    missing = [module for module in ("pyarrow", "numpy", "httpx") if find_spec(module) is None]
+    if missing:
+        raise ConfigurationError(
+            f"tables need {', '.join(missing)}, which this environment lacks: pip install 'dagster-pravega[arrow]'"
+        )
 
 
 def _options_of(context: OutputContext) -> Mapping[str, str]:

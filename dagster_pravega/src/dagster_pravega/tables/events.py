@@ -14,7 +14,7 @@ from aiopravega.jobs.event_batches import EventBatch
 from aiopravega.schema.json.columns.encoder import JsonEncoder
 from aiopravega.schema.open import GroupAddress, need_group
 from aiopravega.schema.open.blocks.serializer import BlockSerializer
-from dagster_pravega.arrow_options import ArrowOptions
+from dagster_pravega.tables.options import ArrowOptions
 
 _EVENT: Final = "event"
 _KEY: Final = "routing_key"

@@ -5,8 +5,8 @@ import pytest
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
-from dagster_pravega.arrow_events import event_maker
-from dagster_pravega.arrow_options import ArrowOptions
+from dagster_pravega.tables.events import event_maker
+from dagster_pravega.tables.options import ArrowOptions
 
 STREAM = StreamName("examples", "rides")
 
