@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_gro
 
 STREAM = StreamName("dagster-outage", "rides")
 SENSOR = ("streams", "dagster_outage_ranges")
-OUTAGE_SECONDS = 120.0
+OUTAGE_SECONDS = 90.0
 
 
 def test_ticks_are_skipped_while_the_server_is_stopped_and_nothing_is_lost_or_doubled(tmp_path):
