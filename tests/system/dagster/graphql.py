@@ -17,7 +17,8 @@ _RUNS: Final = """query($filter: RunsFilter) { runsOrError(filter: $filter) {
 _START: Final = """mutation($sensor: SensorSelector!) { startSensor(sensorSelector: $sensor) {
   __typename ... on Sensor { id } ... on PythonError { message } } }"""
 _TICKS: Final = """query($sensor: SensorSelector!) { sensorOrError(sensorSelector: $sensor) { __typename
-  ... on Sensor { sensorState { ticks(limit: 50) { status skipReason error { message } runKeys timestamp } } } } }"""
+  ... on Sensor { sensorState { ticks(limit: 50) {
+    status skipReason error { message causes { message } } runKeys timestamp } } } } }"""
 _EVENTS: Final = """query($key: AssetKeyInput!) { assetOrError(assetKey: $key) { ... on Asset {
   assetMaterializations { partition runId metadataEntries { __typename label
     ... on IntMetadataEntry { intValue } ... on TextMetadataEntry { text } ... on JsonMetadataEntry { jsonString }
