@@ -22,11 +22,11 @@ import pyarrow as pa
 
 from aiopravega import UNBOUNDED, SegmentRange, StreamCutRange
 from aiopravega.read.bulk import BulkReader
+from aiopravega.schema.arrow.frames import find_frames
 from benchmarks.bench import Bench
 from benchmarks.measure import Load
 from benchmarks.tables import LOADS
 from pyspark_pravega.read.columns import Columns
-from pyspark_pravega.read.frames import find_frames
 from pyspark_pravega.read.rows import RowMaker
 
 _CACHE_MEGABYTES: Final = 2048

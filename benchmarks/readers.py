@@ -13,8 +13,8 @@ from aiopravega import UNBOUNDED, PravegaConfig, SegmentRange, StreamCutRange, S
 from aiopravega.blocking import PravegaClient
 from aiopravega.read.ahead import REQUESTS
 from aiopravega.read.bulk import BulkReader
+from aiopravega.schema.arrow.frames import find_frames
 from benchmarks.measure import Measured, stopwatch
-from pyspark_pravega.read.frames import find_frames
 
 
 @cache

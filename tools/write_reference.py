@@ -73,7 +73,11 @@ def dagster() -> Iterator[str]:
         member = getattr(dagster_pravega, name)
         called = f"{name}({', '.join(inspect.signature(member).parameters)})" if inspect.isfunction(member) else name
         yield f"| `{called}` | {summary(member)} |"
-    for resource in (dagster_pravega.PravegaResource, dagster_pravega.PravegaSparkIOManager):
+    for resource in (
+        dagster_pravega.PravegaResource,
+        dagster_pravega.PravegaSparkIOManager,
+        dagster_pravega.PravegaArrowIOManager,
+    ):
         yield from ("", f"## Fields of {resource.__name__}", "| field | default | meaning |", "|---|---|---|")
         yield from fields(resource)
     for model in (

@@ -103,7 +103,11 @@ def test_the_example_materializes_exactly_one_range(example, scope, pravega_conf
         assert metadata["pravega/bytes"] == client.distance(second_day.start, second_day.end)
         assert metadata["pravega/events_per_second"] > 0
 
-        [written] = first.asset_materializations_for_node("delays")
+        [written] = [
+            event.materialization
+            for event in first.get_asset_materialization_events()
+            if event.asset_key == dg.AssetKey([scope, "delays"])
+        ]
         found = StreamCutRange.from_json(plain(written)["pravega/cuts"])
         delays = [json.loads(event.data) for event in client.read(found)]
         assert sorted(delays, key=lambda delay: CARRIERS.index(delay["carrier"])) == [

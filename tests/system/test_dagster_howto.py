@@ -28,6 +28,7 @@ def test_the_page_reads_a_range_and_writes_a_stream(pravega_config, tmp_path):
         client.create_scope(SCOPE)
         client.create_stream(SCOPE, "visits", ScalingPolicy.fixed(2))
         client.create_stream(SCOPE, "squares")
+        client.create_stream(SCOPE, "pages")
         with client.writer(SCOPE, "visits") as writer:
             writer.write_many([b"a visit"] * 10)
         total = len(list(client.read(StreamCutRange(StreamCut.unbounded(), StreamCut.unbounded()), visits)))

@@ -199,5 +199,7 @@ def test_dagster_needs_neither_spark_nor_airflow(environment: Environment) -> No
     assert {"aiopravega", "dagster-pravega", "dagster"} <= installed
     assert installed & HOSTS == {"dagster"}
     assert not installed & {"pyspark-pravega", "pyarrow", "airflow-provider-pravega"}
+    environment.python_runs("-c", IMPORT_ALL, "dagster_pravega", "dagster_pravega.tables")
+    assert "pyarrow" in environment.install("dagster-pravega[arrow]")
     environment.python_runs("-c", IMPORT_ALL, "dagster_pravega")
     assert {"pyspark", "pyspark-pravega"} <= environment.install("dagster-pravega[spark]")

@@ -1,9 +1,10 @@
-"""Pravega for Dagster: resources, stream assets and an IO manager over Spark."""
+"""Pravega for Dagster: resources, stream assets, IO managers over Spark and over Arrow."""
 
 from importlib.metadata import version
 
 from dagster_shared.libraries import DagsterLibraryRegistry
 
+from dagster_pravega.arrow_io import PravegaArrowIOManager
 from dagster_pravega.complete import complete_partitions_sensor
 from dagster_pravega.component import PravegaStreamComponent
 from dagster_pravega.cut_partitions import StreamCutPartitions
@@ -19,14 +20,17 @@ from dagster_pravega.resource import PravegaResource
 from dagster_pravega.schema_registry import SchemaRegistryResource
 from dagster_pravega.sessions import spark_session
 from dagster_pravega.spec import pravega_stream_spec
+from dagster_pravega.stream_batches import StreamBatches
 from dagster_pravega.stream_read import StreamRead
 
 __all__ = [
+    "PravegaArrowIOManager",
     "PravegaResource",
     "PravegaSparkIOManager",
     "PravegaStreamComponent",
     "RangeConfig",
     "SchemaRegistryResource",
+    "StreamBatches",
     "StreamCutPartitions",
     "StreamRead",
     "build_data_gate",

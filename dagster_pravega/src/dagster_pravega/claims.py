@@ -12,13 +12,14 @@ from dagster import InputContext, TimeWindowPartitionsDefinition
 from aiopravega import StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, LedgerError, TableNotFoundError
+from aiopravega.intervals.claimed_again import claimed_again
 from aiopravega.intervals.losses import left_to_process
 from aiopravega.jobs.spark_options import TIME_OPTION
 from aiopravega.ledger import CutRecord, Interval, IntervalState
 from aiopravega.positions import parse_position
 from dagster_pravega.cut_partitions import cut_partitions_of
 from dagster_pravega.ranges import RangeConfig
-from dagster_pravega.windows import consumer_of
+from dagster_pravega.windows import consumer_of, run_keys
 
 _WAYS: Final = (
     "Name the range in the run config of the input (start, end), as a sensor does: the partition keeps it. Or give the "
@@ -99,35 +100,43 @@ class KeyedPartition:
         return found
 
 
-def keyed_partition(
-    context: InputContext, stream: StreamName, configured: RangeConfig | None, *, has_times: bool
-) -> KeyedPartition | None:
-    """The partition of the run that reads a stream without partitions of its own; None: there is none.
+def keyed_partitions(
+    context: InputContext, stream: StreamName, configured: RangeConfig | None, *, has_times: bool, claim: int
+) -> list[KeyedPartition]:
+    """The partitions of the run that reads a stream without partitions of its own; none: there are none.
 
-    Nor is it one if the stream's events have times, and the partition is one of time: the run config has named a range
-    instead.
+    Nor are there any if the stream's events have times, and the partitions are of time: the run config has named a
+    range instead. So it has for all partitions of a run of several, which then are none of the ledger's.
 
     Raises:
-        ConfigurationError: there are several, and no range is named for all of them.
+        ConfigurationError: they are ranges of the ledger, and the run config names one for several of them, or wants
+            one of them to be claimed again.
     """
     step = context.step_context
     cuts = cut_partitions_of(context, stream)
-    if cuts is not None and step.has_partition_key:
-        return KeyedPartition(cuts.interval(step.partition_key), type(cuts).__name__, by_ledger=True)
+    if cuts is not None:
+        keys = run_keys(context)
+        if configured is not None and len(keys) > 1:
+            raise ConfigurationError(
+                f"the run config names one range for {len(keys)} partitions of {stream}, but each has its own in the "
+                "cut ledger: leave it out"
+            )
+        if claim > 1:
+            raise ConfigurationError(
+                f"a partition of {stream} is a range that does not change, so that claim {claim} of it has nothing "
+                "more: what came later is in the partitions after it"
+            )
+        return [KeyedPartition(cuts.interval(key), type(cuts).__name__, by_ledger=True) for key in keys]
     if not step.has_partitions or context.has_asset_partitions:
-        return None
+        return []
     definition = step.run_partitions_def
     kind = type(definition).__name__
     if isinstance(definition, TimeWindowPartitionsDefinition):
         if has_times:
-            return None
+            return []
         kind += f", of a stream without the option {TIME_OPTION!r}"
+    keys = run_keys(context)
+    if configured is not None and len(keys) > 1:
+        return []
     consumer = consumer_of(context)
-    if not step.has_partition_key:
-        if configured is not None and cuts is None:
-            return None
-        raise ConfigurationError(
-            f"{consumer}: a run of several partitions ({kind}) does not say which part of {stream} they read. {_WAYS}. "
-            "Each partition in a run of its own: BackfillPolicy.multi_run(1)"
-        )
-    return KeyedPartition(Interval(consumer, stream, step.partition_key), kind)
+    return [KeyedPartition(claimed_again(Interval(consumer, stream, key), claim), kind) for key in keys]

@@ -9,11 +9,11 @@ from dagster import AssetKey, AssetSpec, TableColumn, TableColumnConstraints, Ta
 
 from aiopravega.blocking.catalog import PravegaCatalog
 from aiopravega.catalog import StreamTable
+from dagster_pravega.columns import SCHEMA_KEY
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.schema_registry import SchemaRegistryResource
 from dagster_pravega.spec import pravega_stream_spec
 
-_COLUMNS_KEY: Final = "dagster/column_schema"
 # What Dagster takes as the second part of a tag's key.
 _AS_TAG: Final = re.compile(r"[A-Za-z0-9_.-]{1,63}")
 
@@ -64,7 +64,7 @@ def _spec(table: StreamTable, key_prefix: Sequence[str], group_name: str | None)
         metadata["pravega/policy"] = table.group.policy
         metadata["pravega/schemas"] = [f"{version.type} v{version.version}" for version in versions]
     if table.columns:
-        metadata[_COLUMNS_KEY] = TableSchema(
+        metadata[SCHEMA_KEY] = TableSchema(
             columns=[
                 TableColumn(
                     one.name, one.type, one.description, constraints=TableColumnConstraints(nullable=one.nullable)

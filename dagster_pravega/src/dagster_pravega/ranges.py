@@ -22,12 +22,22 @@ class RangeConfig(Config):
     end: str | None = Field(
         default=None, description="text of the second StreamCut, or earliest or latest; default the stream's tail"
     )
+    claim: int | None = Field(
+        default=None,
+        description="2 claims the partition a second time, with what came late; default the run's tag pravega/claim, "
+        "or 1: what the partition had from the first",
+    )
 
 
 def configured_range(context: InputContext) -> RangeConfig | None:
     """The range that the run config of an input names."""
-    configured = RangeConfig(**(context.config or {}))
+    configured = configuration(context)
     return None if configured.start is None and configured.end is None else configured
+
+
+def configuration(context: InputContext) -> RangeConfig:
+    """What the run config of an input says."""
+    return RangeConfig(**(context.config or {}))
 
 
 def range_of_metadata(context: InputContext) -> RangeConfig | None:
@@ -43,22 +53,21 @@ def range_of_metadata(context: InputContext) -> RangeConfig | None:
     return None
 
 
-def written_range(context: InputContext) -> RangeConfig:
-    """The range that the upstream asset's latest materialization has written; all of the stream if there is none.
+def written_ranges(context: InputContext) -> list[RangeConfig]:
+    """The ranges that the upstream asset's latest materializations have written; all of the stream if there is none.
+
+    Of several partitions, each has its own.
 
     Raises:
         ConfigurationError: the partitions do not say which range.
         InvalidStreamCutError: the range of the latest materialization is not known.
     """
-    partition = None
-    if context.has_asset_partitions:
-        partitions = context.asset_partition_keys
-        if len(partitions) != 1:
-            raise ConfigurationError(
-                f"{context.asset_key.to_user_string()}: {len(partitions)} partitions are to be read, but one range is "
-                f"read at a time: map each partition to one, or {_WAY_OUT}"
-            )
-        partition = partitions[0]
+    if not context.has_asset_partitions:
+        return [_written_range(context, None)]
+    return [_written_range(context, partition) for partition in context.asset_partition_keys]
+
+
+def _written_range(context: InputContext, partition: str | None) -> RangeConfig:
     latest = latest_materialization(context.instance, context.asset_key, partition)
     if latest is not None and CUTS_KEY in latest.metadata:
         return _from_metadata(latest.metadata)

@@ -14,6 +14,8 @@ CUTS_KEY: Final = "pravega/cuts"
 OPTIONS_KEY: Final = "pravega/options"
 _SCOPE_AND_STREAM: Final = 2  # parts of a key
 _URI_KEY: Final = "dagster/uri"  # Dagster shows it as the address of an asset
+_TABLE_KEY: Final = "dagster/table_name"
+_STORAGE_KEY: Final = "dagster/storage_kind"
 
 
 def pravega_stream_spec(
@@ -62,9 +64,15 @@ def pravega_stream_spec(
             **({OPTIONS_KEY: dict(options)} if options else {}),
             STREAM_KEY: str(name),
             _URI_KEY: f"pravega://{name}",
+            **table_metadata(name),
         },
         **attributes,
     )
+
+
+def table_metadata(stream: StreamName) -> dict[str, str]:
+    """How Dagster's catalog names a stream."""
+    return {_TABLE_KEY: f"{stream.scope}.{stream.stream}", _STORAGE_KEY: KIND}
 
 
 def stream_of(key: AssetKey, metadata: Mapping[str, Any]) -> str:

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from dagster import InputContext, TimeWindowPartitionsDefinition
+from dagster import InputContext, TimeWindowPartitionsDefinition, partition_loading_context
 
 from aiopravega import StreamName, TimeUnit
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.event_time import Reach
 from aiopravega.intervals import OnTruncated, claim_times
-from aiopravega.jobs.spark_options import INTERVAL_OPTIONS, TIME_UNIT_OPTION, interval_options
+from aiopravega.intervals.claimed_again import claim_times_again
+from aiopravega.jobs.spark_options import INTERVAL_OPTIONS, TIME_UNIT_OPTION
 from aiopravega.ledger import CutRecord
 from dagster_pravega.measures import CONSUMER_KEY
 from dagster_pravega.spec import OPTIONS_KEY, plain
@@ -37,13 +38,31 @@ class Window:
     clip: bool
     on_truncated: OnTruncated
 
-    def claim(self, client: PravegaClient, by: str) -> CutRecord:
+    def claim(self, client: PravegaClient, by: str, number: int = 1) -> CutRecord:
         """The range of the window: the one that the cut ledger has, or a new one.
+
+        Args:
+            client: a connected client.
+            by: who takes it.
+            number: of the claim; a later one has what came late, too.
 
         Raises:
             NotYetError: events of these times may still be written.
+            LedgerError: it is to be claimed again, but never was.
             PravegaError: no range is known that has them all.
         """
+        if number > 1:
+            times = (self.since, self.until)
+            again = claim_times_again(
+                client.asynchronous,
+                self.stream,
+                self.consumer,
+                times,
+                number,
+                by=by,
+                on_truncated=self.on_truncated,
+            )
+            return client.run(again)
         return client.run(
             claim_times(
                 client.asynchronous,
@@ -66,11 +85,6 @@ class Window:
             return None
         return self.unit.moment(found.lower)
 
-    @property
-    def options(self) -> dict[str, str]:
-        """Options of Spark's data source, for the rows of these times only."""
-        return interval_options(self.since.isoformat(), self.until.isoformat())
-
 
 def read_options(context: InputContext) -> dict[str, str]:
     """Options of Spark's data source by the metadata `pravega/options` of the upstream stream and of the `AssetIn`.
@@ -90,36 +104,51 @@ def read_options(context: InputContext) -> dict[str, str]:
     return found
 
 
-def wanted_window(context: InputContext, stream: StreamName, options: Mapping[str, str]) -> Window | None:
-    """The event times of the run's partition; None: it is not a partition of time.
+def wanted_windows(context: InputContext, stream: StreamName, options: Mapping[str, str]) -> list[Window]:
+    """The event times of the run's partitions, in their order; none: they are not partitions of time.
 
     Raises:
-        ConfigurationError: the run is of several partitions, or an option cannot work.
+        ConfigurationError: an option cannot work.
     """
     step = context.step_context
     partitions = step.run_partitions_def if step.has_partitions else None
     if not isinstance(partitions, TimeWindowPartitionsDefinition):
-        return None
-    consumer = consumer_of(context)
-    if not step.has_partition_key:
-        raise ConfigurationError(
-            f"{consumer}: the cut ledger cannot separate several partitions of one run: give the asset "
-            "BackfillPolicy.multi_run(1)"
-        )
-    window = partitions.time_window_for_partition_key(step.partition_key)
+        return []
+    consumer, on_truncated = consumer_of(context), on_truncated_of(context)
     ahead = options.get(_AHEAD, "")
     if ahead and not ahead.isdecimal():
         raise ConfigurationError(f"option {_AHEAD!r} is {ahead!r}, but must be a whole number of milliseconds")
-    return Window(
-        stream,
-        consumer,
-        window.start,
-        window.end,
-        TimeUnit.parse(options.get(TIME_UNIT_OPTION) or TimeUnit.MS.name),
-        timedelta(milliseconds=int(ahead)) if ahead else None,
-        options.get(_CLIP, "").lower() == "true",
-        on_truncated_of(context),
-    )
+    windows = map(partitions.time_window_for_partition_key, run_keys(context))
+    return [
+        Window(
+            stream,
+            consumer,
+            window.start,
+            window.end,
+            unit_of(options),
+            timedelta(milliseconds=int(ahead)) if ahead else None,
+            options.get(_CLIP, "").lower() == "true",
+            on_truncated,
+        )
+        for window in windows
+    ]
+
+
+def unit_of(options: Mapping[str, str]) -> TimeUnit:
+    """What the writers of a stream count times in, by the options of its readers."""
+    return TimeUnit.parse(options.get(TIME_UNIT_OPTION) or TimeUnit.MS.name)
+
+
+def run_keys(context: InputContext) -> list[str]:
+    """The partitions of a run that has some: one, or all of a backfill that is one run."""
+    step = context.step_context
+    if step.has_partition_key:
+        return [step.partition_key]
+    definition = step.run_partitions_def
+    if definition is None:
+        return []
+    with partition_loading_context(dynamic_partitions_store=context.instance):
+        return list(definition.get_partition_keys_in_range(step.partition_key_range))
 
 
 def consumer_of(context: InputContext) -> str:

@@ -14,9 +14,10 @@ GENERATION_KEY: Final = "pravega/generation"
 class WriteConfig(Config):
     """What a run says about the write of an output."""
 
-    rebuild: int = Field(
-        default=1,
-        description="generation of the write, for rows that are written again on purpose: 2 after 1 is done, and so on",
+    rebuild: int | None = Field(
+        default=None,
+        description="generation of the write, for rows that are written again on purpose: 2 after 1 is done, and so "
+        "on; default the run's tag pravega/rebuild, or 1",
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import dagster as dg
 import pytest
 from pyspark.sql import SparkSession
+from tests.integration.dagster_pravega.days import write_days
 
 from aiopravega import UNBOUNDED, PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -38,6 +39,12 @@ def append(client: PravegaClient) -> Callable[[StreamName, Iterable[str]], None]
             writer.write_many([text.encode() for text in texts], texts)
 
     return append
+
+
+@pytest.fixture
+def timed(client: PravegaClient, scope: str) -> StreamName:
+    """A stream of four events a day, complete up to January 4."""
+    return write_days(client, scope)
 
 
 @pytest.fixture

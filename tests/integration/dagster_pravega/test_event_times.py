@@ -2,15 +2,14 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import dagster as dg
 import pytest
 from pyspark.sql import DataFrame
+from tests.integration.dagster_pravega.days import DAYS, HOURS, OPTIONS, at, interval_of, key
 
 from aiopravega import ScalingPolicy, StreamName
-from aiopravega.intervals import interval_name
 from aiopravega.ledger import CUT_TABLE, Interval
 from dagster_pravega import (
     PravegaResource,
@@ -19,39 +18,6 @@ from dagster_pravega import (
     complete_partitions_sensor,
     pravega_stream_spec,
 )
-
-DAYS = dg.DailyPartitionsDefinition(start_date="2012-12-30", end_date="2013-01-06")
-SCHEMA = {"type": "object", "properties": {"at": {"type": "integer"}}}
-OPTIONS = {"decode": "json", "schema_text": json.dumps(SCHEMA), "event_time": "at"}
-HOURS = (0, 6, 12, 23)
-
-
-def key(day: int) -> str:
-    return f"2013-01-0{day}"
-
-
-def at(day: int, hour: int = 0) -> int:
-    return int((datetime(2013, 1, day, tzinfo=UTC) + timedelta(hours=hour)).timestamp() * 1000)
-
-
-def interval_of(day: int) -> str:
-    return interval_name(*(datetime(2013, 1, number, tzinfo=UTC) for number in (day, day + 1)))
-
-
-@pytest.fixture
-def timed(client, scope):
-    """A stream of four events a day, complete up to January 4."""
-    assert client.create_stream(
-        scope, "timed", ScalingPolicy.fixed(2), timestamp_aggregation_timeout=timedelta(minutes=5)
-    )
-    client.note_time(scope, "timed", "writer", at(1))
-    next(iter(client.watermarks(scope, "timed", follow=True)))
-    times = sorted((at(day, hour) for hour in HOURS for day in (1, 2, 3)), key=lambda time: time % 7)
-    with client.writer(scope, "timed") as writer:
-        writer.write_many([json.dumps({"at": time}).encode() for time in times], map(str, times))
-    client.note_time(scope, "timed", "writer", at(4))
-    next(mark for mark in client.watermarks(scope, "timed", follow=True) if mark.lower == at(4))
-    return StreamName(scope, "timed")
 
 
 @pytest.fixture
@@ -225,22 +191,6 @@ def test_a_record_of_a_deleted_stream_or_of_another_release_is_reported(timed, d
     assert f"; the range of interval '{interval_of(2)}' of 'dagster/day'" in text
     client.table(timed.scope, CUT_TABLE).put(Interval("dagster/day", timed, interval_of(2)).key, b'{"version": 5}')
     assert "LedgerError: a record of version 5 of a cut ledger" in failure()
-
-
-def test_several_partitions_in_one_run_are_refused(manager):
-    spec = pravega_stream_spec("examples/orders", options=OPTIONS)
-    tags = {"dagster/asset_partition_range_start": key(1), "dagster/asset_partition_range_end": key(2)}
-
-    @dg.asset(partitions_def=DAYS, ins={"events": dg.AssetIn(spec.key, input_manager_key="pravega_spark")})
-    def day(events: DataFrame) -> None:
-        events.count()
-
-    result = dg.materialize(
-        [spec, day], selection=[day], resources={"pravega_spark": manager}, tags=tags, raise_on_error=False
-    )
-
-    [failure] = [event for event in result.all_events if event.is_step_failure]
-    assert "BackfillPolicy.multi_run(1)" in str(failure.step_failure_data.error)
 
 
 def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, client, scope, pravega_config):

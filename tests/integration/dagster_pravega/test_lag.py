@@ -121,7 +121,7 @@ def test_an_observation_has_a_new_version_only_after_a_write(stream, append, res
 
     first, metadata = observe()
     assert first == client.tail(stream.scope, stream.stream).to_text()
-    assert metadata["pravega/bytes"] == BYTES
+    assert metadata["pravega/readable_bytes"] == BYTES
     assert observe()[0] == first
     append(stream, ["more"])
     assert observe()[0] != first

@@ -12,6 +12,7 @@ from aiopravega import StreamName
 from aiopravega.errors import SplitProofError
 from aiopravega.jobs.spark_frames import load_counted
 from dagster_pravega import PravegaResource, PravegaSparkIOManager, StreamRead, pravega_stream_spec
+from dagster_pravega.input_range import InputRange, Piece
 
 READ = "flights"
 
@@ -57,7 +58,7 @@ def read_of(spark, pravega_config) -> Callable[[StreamName], StreamRead]:
         whole = pravega.fix_range(str(stream))
         pravega.close()
         frame, count = load_counted(spark, pravega_config, stream, whole.cuts, {}, whole.size)
-        return StreamRead(frame, stream, whole.cuts, count)
+        return StreamRead(InputRange(stream, (Piece(whole.cuts, whole.parts),)), count, frame)
 
     return read_of
 
@@ -116,6 +117,8 @@ def test_an_input_that_knows_its_range_gives_metadata_and_a_data_version(three_d
     [materialization] = result.asset_materializations_for_node("counted")
     metadata = metadata_of(materialization)
     assert metadata.pop("pravega/events_per_second") > 0
+    assert "| segment | from offset | to offset | bytes |" in metadata.pop("pravega/segment_ranges")
+    assert {end: metadata.pop(f"pravega/{end}") for end in ("start", "end")} == cuts
     assert metadata == {
         "pravega/stream": str(stream),
         "pravega/cuts": cuts,

@@ -52,7 +52,7 @@ def test_a_partition_is_written_anew_when_the_run_names_the_next_generation(
     first = materialize(writer(spark, stream, range(3)))
     mended = writer(spark, stream, range(3, 7))
 
-    second, again = [materialize(mended, run_config=rebuild(2)) for _ in range(2)]
+    second, again = materialize(mended, run_config=rebuild(2)), materialize(mended, tags={"pravega/rebuild": "2"})
 
     assert [found["pravega/generation"] for found in (first, second, again)] == [1, 2, 2]
     assert first["pravega/cuts"] != second["pravega/cuts"] == again["pravega/cuts"]

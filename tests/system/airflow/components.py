@@ -3,7 +3,6 @@
 import base64
 import os
 import secrets
-import socket
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -14,20 +13,12 @@ from typing import Final, Self
 from tests.faults.process import ROOT, ProcessTree
 from tests.system.airflow.api import Api
 from tests.system.airflow.postgres import Postgres
+from tests.system.servers import free_ports, start_server
 
 API_SERVER: Final = "api-server"
 # Each writes to the database that it lives.
 BEATING: Final = ("scheduler", "dag-processor", "triggerer")
 _AIRFLOW: Final = Path(sys.executable).with_name("airflow")
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on."""
-    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [listener.getsockname()[1] for listener in listeners]
-    for listener in listeners:
-        listener.close()
-    return ports
 
 
 class Components:
@@ -96,16 +87,7 @@ class Components:
         """Start components, and wait until they are ready."""
         since = datetime.now(UTC)
         for name in names:
-            log = self.logs / f"{name}.log"
-            with log.open("ab") as output:
-                process = subprocess.Popen(
-                    [_AIRFLOW, name],
-                    env=self._environment,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
-            self._running[name] = ProcessTree(process, log)
+            self._running[name] = start_server([_AIRFLOW, name], self.logs / f"{name}.log", self._environment)
         if API_SERVER in names:
             self.api.log_in()
         for name in set(names) & set(BEATING):

@@ -6,8 +6,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.system.airflow.components import Components, free_ports
+from tests.system.airflow.components import Components
 from tests.system.airflow.postgres import Postgres
+from tests.system.servers import free_ports
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient

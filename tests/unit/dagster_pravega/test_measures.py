@@ -29,7 +29,7 @@ def test_the_version_of_a_range_of_many_segments_stays_short_and_its_own():
 
 
 def test_what_is_not_known_is_left_out():
-    assert measures("examples/flights", None, 5, 60) == {
+    assert measures("examples/flights", 5, 60) == {
         "pravega/stream": "examples/flights",
         "pravega/events": 5,
         "pravega/bytes": 60,
@@ -37,4 +37,4 @@ def test_what_is_not_known_is_left_out():
 
 
 def test_the_rate_is_in_events_per_second():
-    assert measures("examples/flights", None, 100, 1200, 8.0)["pravega/events_per_second"] == 12.5
+    assert measures("examples/flights", 100, 1200, 8.0)["pravega/events_per_second"] == 12.5

@@ -13,7 +13,12 @@ def test_a_stream_is_an_asset_with_the_key_scope_and_stream():
 
     assert spec.key == dg.AssetKey(["examples", "flights"])
     assert spec.kinds == {"pravega"}
-    assert spec.metadata == {"pravega/stream": "examples/flights", "dagster/uri": "pravega://examples/flights"}
+    assert spec.metadata == {
+        "pravega/stream": "examples/flights",
+        "dagster/uri": "pravega://examples/flights",
+        "dagster/table_name": "examples.flights",
+        "dagster/storage_kind": "pravega",
+    }
     assert spec.description == "Pravega stream examples/flights"
 
 

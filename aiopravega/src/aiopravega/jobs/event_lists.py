@@ -1,36 +1,21 @@
 """Small lists of events, written exactly once and read whole, in the process of a task: no Spark is needed.
 
-A list is in memory, and one transaction holds it. Larger amounts are for Spark.
+A list is in memory, and one transaction holds it. Larger amounts are for `event_batches`, or for Spark.
 """
 
-import hashlib
-import logging
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from uuid import uuid4
 
-from aiopravega import wire
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCutRange
-from aiopravega.errors import ConfigurationError, PartialCommitError
+from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.event_writes import EventTally, already_written, begin_events
 from aiopravega.jobs.writes import Written
-from aiopravega.ledger import (
-    CommitProtocol,
-    CommitRecord,
-    Fingerprint,
-    PartitionCommit,
-    WriteJob,
-    check_same,
-    ledger_name,
-)
-from aiopravega.ledger.commits.fingerprint import event_hash
+from aiopravega.ledger import CommitProtocol, CommitRecord, WriteJob
 from aiopravega.names import StreamName
 from aiopravega.read import Event
-
-logger = logging.getLogger(__name__)
-_ONLY_PARTITION = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,38 +46,18 @@ async def write_event_list(
         PravegaError: the cluster cannot be reached; a further call finishes or repeats it.
     """
     began = time.monotonic()
-    commits = client.commit_ledger(*ledger_name(ledger, stream.scope))
-    await client.tail(stream.scope, stream.stream)  # no ledger is made for a stream that is not there
-    await commits.create()
-    warning = await commits.mark(stream)
-    if warning is not None:
-        logger.warning("%s", warning)
-    protocol = commits.protocol()
-    await protocol.finish_unfinished(stream)
-    job = await protocol.begin(stream, write_id, uuid4())
-    hashes = [event_hash(event.data, event.routing_key) for event in events]
-    size = sum(len(event.data) + wire.EVENT_HEADER for event in events)
-    rows = sum((Fingerprint(0, 0, each) for each in hashes), Fingerprint(len(events), size))
+    protocol, job = await begin_events(client, stream, write_id, ledger)
+    tally = EventTally()
+    for event in events:
+        tally.add(event.data, event.routing_key)
     if isinstance(job, CommitRecord):
-        check_same(job, rows)
-        return Written(job, False, time.monotonic() - began)
-    if job.lost is not None:
-        raise PartialCommitError(
-            f"{job} was begun by another kind of writer, and is in the stream in part: run that again with this write "
-            "id, or decide with pravega ledger resolve"
-        )
-    checksum = hashlib.blake2b(b"".join(each.to_bytes(8, "little") for each in hashes), digest_size=8).hexdigest()
-    record = await _write(client, protocol, job, events, rows, checksum)
+        return already_written(job, tally, began)
+    record = await _write(client, protocol, job, events, tally)
     return Written(record, True, time.monotonic() - began)
 
 
 async def _write(
-    client: PravegaClient,
-    protocol: CommitProtocol,
-    job: WriteJob,
-    events: Sequence[NewEvent],
-    rows: Fingerprint,
-    checksum: str,
+    client: PravegaClient, protocol: CommitProtocol, job: WriteJob, events: Sequence[NewEvent], tally: EventTally
 ) -> CommitRecord:
     if not events:
         return await protocol.commit(job, [])
@@ -102,20 +67,12 @@ async def _write(
             await transaction.write(event.data, event.routing_key)
         await transaction.flush()
         witnessed_at = await transaction.witnessed_at()
-        part = PartitionCommit(
-            partition=_ONLY_PARTITION,
-            txn_id=transaction.txn_id,
-            events=rows.events,
-            bytes=rows.bytes,
-            hashes=rows.hashes,
-            checksum=checksum,
-        )
     except BaseException:
         await transaction.detach()
         await protocol.abandon(job, [transaction.txn_id])
         raise
     try:
-        return await protocol.commit(job, [part], witnessed_at)
+        return await protocol.commit(job, [tally.part(transaction.txn_id)], witnessed_at)
     finally:
         await transaction.detach()  # its lease was kept until it was decided
 

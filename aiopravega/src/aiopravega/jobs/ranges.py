@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from aiopravega.client import PravegaClient
-from aiopravega.cuts import UNBOUNDED, StreamCutRange
+from aiopravega.cuts import UNBOUNDED, SegmentRange, StreamCutRange
 from aiopravega.names import StreamName
 from aiopravega.positions import Position
 from aiopravega.read.positions import find_range
@@ -11,10 +11,15 @@ from aiopravega.read.positions import find_range
 
 @dataclass(frozen=True, slots=True)
 class FixedRange:
-    """A range that can be read now, and its size in bytes, event headers included."""
+    """A range that can be read now, in the order in which its segments are read."""
 
     cuts: StreamCutRange
-    size: int
+    parts: tuple[SegmentRange, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes, event headers included."""
+        return sum(part.size for part in self.parts)
 
 
 async def fix_range(
@@ -29,4 +34,4 @@ async def fix_range(
         InvalidStreamCutError: a cut is of another stream, or does not fit the stream's segments.
     """
     cuts = await find_range(client, stream, start, end)
-    return FixedRange(cuts, sum(part.size for part in await client.plan(cuts, stream)))
+    return FixedRange(cuts, tuple(await client.plan(cuts, stream)))

@@ -11,18 +11,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aiopravega import wire
 from aiopravega.jobs.spark_options import READ_BYTES
 from aiopravega.names import SegmentId
 from aiopravega.read.bulk import EventBlock
 from aiopravega.schema.arrow.arrays import pick
+from aiopravega.schema.arrow.frames import Positions, events_between
 from pyspark_pravega.read.columns import CORRUPT, EVENT, TIME_COLUMNS, Columns
-from pyspark_pravega.read.frames import Positions
 
 # Bounds the memory of a batch of very short events: a row is some 50 bytes apart from its event.
 LARGEST_BATCH_ROWS: Final = 100_000
-# Without an explicit end, PyArrow 26 fails to cut off the headers ("Negative buffer resize").
-_TO_THE_END: Final = 2**31 - 1
 _LONG: Final = pa.int64()
 _TIME: Final = pa.timestamp("us", tz="UTC")
 
@@ -68,9 +65,7 @@ class RowMaker:
         return [pa.RecordBatch.from_arrays(values, schema=schema)]
 
     def _batch(self, borders: Positions, data: pa.Buffer, base: int) -> pa.RecordBatch:
-        count = len(borders) - 1
-        frames = pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(borders), data], null_count=0)
-        events = pc.binary_slice(frames, wire.EVENT_HEADER, _TO_THE_END)
+        events = events_between(borders, data)
         offsets = borders[:-1].astype(np.int64)
         offsets += base
         made: dict[str, pa.Array] = {EVENT: events}

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from aiopravega.errors import MalformedEventError, SplitProofError
 from aiopravega.read.bulk import EventBlock, EventBlocks
+from aiopravega.schema.arrow.frames import Positions, find_frames
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
-from pyspark_pravega.read.frames import Positions, find_frames
 from pyspark_pravega.read.packing import PiecesPartition
 from pyspark_pravega.read.plan import Piece
 from pyspark_pravega.read.read_options import ReadOptions

@@ -10,10 +10,10 @@ from pyspark.sql.types import LongType, StructField, StructType
 from aiopravega import SegmentId, StreamName, wire
 from aiopravega.jobs.spark_options import READ_BYTES
 from aiopravega.read.bulk import EventBlock
+from aiopravega.schema.arrow.frames import find_frames
 from pyspark_pravega.arrow_types import arrow_schema
 from pyspark_pravega.decode.decoder import Decoded
 from pyspark_pravega.read.columns import Columns
-from pyspark_pravega.read.frames import find_frames
 from pyspark_pravega.read.rows import LARGEST_BATCH_ROWS, RowMaker
 
 SEGMENT = SegmentId(StreamName("examples", "flüsse"), 7, 2)

@@ -8,6 +8,8 @@ from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from aiopravega import wire
 
@@ -19,6 +21,8 @@ _HEADER: Final = np.dtype(">i8")
 _SHORTEST_RUN: Final = 32
 # Headers that are compared at a time: what a run that ends early can waste.
 _STEP: Final = 4096
+# Without an explicit end, PyArrow 26 fails to cut off the headers ("Negative buffer resize").
+_TO_THE_END: Final = 2**31 - 1
 # After a run has not been found, so many bytes are scanned one by one before the next attempt.
 _LOOP_BYTES: Final = 128 * 1024
 
@@ -71,3 +75,14 @@ def _equal_frames(buffer: memoryview, start: int, end: int, largest: int) -> tup
         return none
     run_end = start + count * stride
     return np.arange(start, run_end, stride, dtype=np.int32), run_end
+
+
+def events_between(borders: Positions, data: pa.Buffer) -> pa.BinaryArray:
+    """The events of whole frames, which Arrow gets as they are.
+
+    Args:
+        borders: the position of each frame in the data, and the end of the last one.
+        data: of a block.
+    """
+    frames = pa.Array.from_buffers(pa.binary(), len(borders) - 1, [None, pa.py_buffer(borders), data], null_count=0)
+    return pc.binary_slice(frames, wire.EVENT_HEADER, _TO_THE_END)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from aiopravega import wire
 from aiopravega.errors import EventTooLargeError, MalformedEventError
-from pyspark_pravega.read.frames import find_frames
+from aiopravega.schema.arrow.frames import find_frames
 
 
 def framed(lengths, filling=b"\x00"):

@@ -1,0 +1,184 @@
+"""What the IO managers share: which range an input reads, the name and generation of a write, what is reported."""
+
+from abc import abstractmethod
+from functools import partial
+from typing import Any, Final
+
+from dagster import (
+    ConfigurableIOManager,
+    InitResourceContext,
+    InputContext,
+    MetadataValue,
+    OutputContext,
+    ResourceDependency,
+)
+from pydantic import Field
+
+from aiopravega import StreamCutRange, StreamName
+from aiopravega.jobs.spark_options import LEDGER_OPTION
+from aiopravega.jobs.writes import Written, finished_write, write_once
+from dagster_pravega.input_finding import find_input
+from dagster_pravega.input_range import InputRange
+from dagster_pravega.measures import (
+    CLAIM_KEY,
+    CONSUMER_KEY,
+    FROM_HEAD_KEY,
+    MARKS_KEY,
+    PARTITION_KEY,
+    TIMES_KEY,
+    WHOLE_KEY,
+    data_version,
+    measures,
+    range_measures,
+    segments_table,
+)
+from dagster_pravega.preview import preview
+from dagster_pravega.ranges import RangeConfig
+from dagster_pravega.resource import PravegaResource
+from dagster_pravega.spec import stream_of, table_metadata
+from dagster_pravega.step_failures import failing_for_good
+from dagster_pravega.step_inputs import forget_run, note_input, take_inputs
+from dagster_pravega.wills import generation_of
+from dagster_pravega.written import GENERATION_KEY, WRITE_ID_KEY, WriteConfig, write_name
+
+_INPUTS_KEY: Final = "pravega/inputs"
+# What was read, where it does not say the same of the write.
+_OF_ONE_INPUT: Final = (CONSUMER_KEY, PARTITION_KEY, TIMES_KEY, MARKS_KEY, FROM_HEAD_KEY, WHOLE_KEY, CLAIM_KEY)
+_ROWS_KEY: Final = "dagster/row_count"
+_ROWS_OF_PARTITION_KEY: Final = "dagster/partition_row_count"
+
+
+class StreamIOManager(ConfigurableIOManager):
+    """Ranges of streams as inputs, exactly-once writes as outputs; engines derive from it."""
+
+    pravega: ResourceDependency[PravegaResource]
+    options: dict[str, str] = Field(
+        default={}, description="more options of the data source, such as default_num_segments or commit_ledger"
+    )
+    preview_events: int = Field(
+        default=0,
+        description="how many of the events that were written a materialization shows, 0: none. All who see the asset "
+        "see them",
+    )
+
+    def teardown_after_execution(self, context: InitResourceContext) -> None:
+        """The end of the run, or of its step in this process; called by Dagster."""
+        forget_run(context.run_id)
+
+    @classmethod
+    def input_config_schema(cls) -> type[RangeConfig]:
+        """What the run config of an input can say."""
+        return RangeConfig
+
+    @classmethod
+    def output_config_schema(cls) -> type[WriteConfig]:
+        """What the run config of an output can say."""
+        return WriteConfig
+
+    @abstractmethod
+    def load_range(self, context: InputContext, found: InputRange) -> Any:
+        """What the asset gets."""
+
+    @abstractmethod
+    def save(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> None:
+        """Write an output exactly once, or compare it with what is written already."""
+
+    def schema_metadata(self, obj: Any) -> dict[str, Any]:
+        """Metadata of the columns of an output."""
+        del obj
+        return {}
+
+    def load_input(self, context: InputContext) -> Any:
+        """The range of the upstream stream that the input asks for.
+
+        Raises:
+            Failure: the stream, the range or an option cannot work.
+            PravegaError: the cluster cannot be reached.
+        """
+        with failing_for_good():
+            found = find_input(context, self.pravega, self.options)
+            note_input(context, found)
+            return self.load_range(context, found)
+
+    def handle_output(self, context: OutputContext, obj: Any) -> None:
+        """Write to the stream of the asset; if that is done already, compare the rows.
+
+        A retry of the step in the same run does not compare.
+
+        Raises:
+            Failure: the stream, a column or an option cannot work, the write is done with other rows, or the generation
+                that the run names cannot follow.
+            PravegaError: the cluster cannot be reached.
+        """
+        with failing_for_good():
+            write_id = write_name(context)
+            configured = WriteConfig(**(context.config or {})).rebuild
+            generation = generation_of(configured, context.step_context.dagster_run)
+            stream = self.pravega.stream_name(stream_of(context.asset_key, context.definition_metadata))
+            schema = self.schema_metadata(obj)
+            done = self._write(context, obj, stream, write_id, generation)
+            cuts = done.record.cuts and self.pravega.client.resolve(done.record.cuts, stream)
+            found = self._described(stream, done, cuts)
+        inputs = take_inputs(context)
+        for read in inputs.values():
+            read.finish()
+        rows = _ROWS_OF_PARTITION_KEY if context.has_asset_partitions else _ROWS_KEY
+        context.add_output_metadata(
+            {
+                **found,
+                **_of_inputs(inputs),
+                **schema,
+                **table_metadata(stream),
+                rows: done.record.total_events,
+                WRITE_ID_KEY: write_id,
+                GENERATION_KEY: generation,
+            }
+        )
+        if cuts is not None:
+            context.step_context.set_data_version(context.asset_key, data_version(cuts))
+
+    def _write(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> Written:
+        client = self.pravega.client
+        find = partial(
+            finished_write, client.asynchronous, stream, write_id, self.options.get(LEDGER_OPTION), generation
+        )
+        done = write_once(
+            stream,
+            write_id,
+            lambda: client.run(find()),
+            lambda: self.save(context, obj, stream, write_id, generation),
+            retried=context.step_context.previous_attempt_count > 0,
+        )
+        if not done.by_this_try:
+            context.log.warning("%s is done already: nothing is written again", done.record.name)
+        return done
+
+    def _described(self, stream: StreamName, done: Written, cuts: StreamCutRange | None) -> dict[str, Any]:
+        """Metadata of a write: its numbers, where it is, and some of its events if that is wanted."""
+        record, client = done.record, self.pravega.client
+        seconds = done.seconds if done.by_this_try else None
+        found = measures(str(stream), record.total_events, record.total_bytes, seconds)
+        if cuts is None:
+            return found
+        found |= range_measures([cuts]) | segments_table(client.plan(cuts, stream))
+        return found | preview(client, cuts, stream, self.preview_events)
+
+
+def _of_inputs(inputs: dict[str, InputRange]) -> dict[str, Any]:
+    """Metadata of what was read for an output: of one input as that of the output, of several each by its name."""
+    described = {name: read.metadata() for name, read in inputs.items()}
+    if len(described) == 1:
+        [found] = described.values()
+        # The cuts and segments of a write are its own.
+        return {name: value for name, value in found.items() if name in _OF_ONE_INPUT}
+    if not described:
+        return {}
+    plain = {
+        name: {
+            "stream": str(inputs[name].stream),
+            "ranges": [piece.cuts.to_json() for piece in inputs[name].pieces],
+            **{key: value for key, value in found.items() if key in _OF_ONE_INPUT},
+        }
+        for name, found in described.items()
+    }
+    return {_INPUTS_KEY: MetadataValue.json(plain)}

@@ -1,0 +1,161 @@
+"""Events as columns, for readers without Spark: by a schema of the registry, by one that is given, or as they are."""
+
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aiopravega import StreamName, TimeUnit
+from aiopravega.blocking.blocks import open_block_reader
+from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega.errors import ConfigurationError, MalformedEventError, SchemaNotFoundError
+from aiopravega.names import SegmentId
+from aiopravega.schema.arrow.block import Block
+from aiopravega.schema.open import GroupAddress, find_group, need_group
+from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
+from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, Target
+from dagster_pravega.measures import Times
+from dagster_pravega.tables.options import AUTO, RAW, ArrowOptions
+
+logger = logging.getLogger(__name__)
+RAW_SCHEMA: Final = pa.schema(
+    [
+        ("event", pa.binary()),
+        ("scope", pa.string()),
+        ("stream", pa.string()),
+        ("segment_id", pa.int64()),
+        ("offset", pa.int64()),
+    ]
+)
+# Of a reason that is shown; a schema's or a library's can be as long as its input.
+_SHOWN: Final = 500
+Decode: TypeAlias = Callable[[pa.BinaryArray], Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How the events of a read become columns; `decode` is None if they stay as they are. `described` is for people."""
+
+    schema: pa.Schema
+    decode: Decode | None
+    drops: bool
+    described: str
+    time: str | None = None
+
+    def batch(
+        self, events: pa.BinaryArray, offsets: "np.typing.NDArray[np.int64]", segment: SegmentId
+    ) -> pa.RecordBatch:
+        """The rows of some events of a segment, of which each lies at the offset (in bytes) that is given.
+
+        Raises:
+            MalformedEventError: an event cannot be decoded, and is not to be dropped.
+            PravegaError: the registry cannot be asked.
+        """
+        if self.decode is None:
+            count, name = len(events), segment.stream
+            constants = [pa.repeat(value, count) for value in (name.scope, name.stream, segment.to_int())]
+            return pa.RecordBatch.from_arrays([events, *constants, pa.array(offsets)], schema=self.schema)
+        block = self.decode(events)
+        if block.bad:
+            first = min(block.bad)
+            reason = f"cannot be decoded by {self.described}: {block.bad[first][:_SHOWN]}"
+            at = int(offsets[first])
+            if not self.drops:
+                raise MalformedEventError(
+                    f"{segment}: the event at offset {at} {reason}. The option on_error=drop leaves such events out",
+                    at=at,
+                )
+            logger.warning("%s: dropped %d events; that at offset %d %s", segment, len(block.bad), at, reason)
+        return pa.RecordBatch.from_arrays(block.columns, schema=self.schema)
+
+    def within(self, batch: pa.RecordBatch, times: Times, unit: TimeUnit) -> pa.RecordBatch:
+        """The rows with `times[0] <= time < times[1]`.
+
+        Raises:
+            ConfigurationError: there is no column of times, or it is not a point in time.
+            MalformedEventError: an event has no time, and is not to be dropped.
+        """
+        column, unit = _times_in(batch, self.time, unit)
+        if column.null_count and not self.drops:
+            raise MalformedEventError(
+                f"{column.null_count} events have no time in column {self.time!r}, so that they are in no interval. "
+                "The option on_error=drop leaves such events out",
+                at=0,
+            )
+        start, end = (unit.first_number(time) for time in times)
+        return batch.filter(pc.and_(pc.greater_equal(column, start), pc.less(column, end)))  # null is not true
+
+
+def _times_in(batch: pa.RecordBatch, name: str | None, unit: TimeUnit) -> tuple[pa.Array, TimeUnit]:
+    """The times of rows as numbers: microseconds of timestamps, else in the unit of the stream's writers."""
+    if name is None or name not in batch.schema.names:
+        raise ConfigurationError(
+            f"option event_time names column {name!r}, but the events have the columns {', '.join(batch.schema.names)}"
+        )
+    column = batch.column(name)
+    if pa.types.is_timestamp(column.type) and column.type.tz is not None:
+        return column.cast(pa.timestamp("us", tz=column.type.tz)).cast(pa.int64()), TimeUnit.US
+    if pa.types.is_signed_integer(column.type):
+        return column.cast(pa.int64()), unit
+    raise ConfigurationError(
+        f"column {name!r} of option event_time is {column.type}: it must be a timestamp with a zone, or a whole number "
+        "in the unit of the stream's writers"
+    )
+
+
+def decoding_of(options: ArrowOptions, stream: StreamName, registry: SchemaRegistry | None) -> Decoding:
+    """How the events of a stream become columns.
+
+    Raises:
+        ConfigurationError: no schema is known, or it cannot become columns.
+        GroupNotFoundError: the registry has no group for the stream, and its schema is asked for.
+        SchemaNotFoundError: the group has several types, and none is chosen.
+        PravegaError: the registry cannot be asked.
+    """
+    if options.decode == RAW:
+        return _raw(options)
+    if options.schema is not None:
+        is_avro = options.decode == "avro"
+        target: Target = AvroTarget.of(options.schema) if is_avro else JsonTarget(_columns(options.schema))
+        described = f"the given schema ({target.format})"
+        return Decoding(target.schema, BlockDeserializer(target).decode, options.drops, described, options.time)
+    if registry is None:
+        if options.decode is None:
+            return _raw(options)
+        raise ConfigurationError(
+            f"the option decode={options.decode} needs a schema: give the IO manager schema_registry, or the option "
+            "schema_text"
+        )
+    address = GroupAddress.of_stream(stream, options.group, options.namespace)
+    find = find_group if options.decode is None else need_group
+    group = registry.run(find(registry.asynchronous, address))
+    if group is None:
+        return _raw(options)
+    try:
+        reader = open_block_reader(registry, group.name, namespace=group.namespace, type_name=options.type)
+    except SchemaNotFoundError as error:
+        raise SchemaNotFoundError(f"{error} (option schema_type), or read them as they are (decode=raw)") from None
+    form = group.properties.format.value
+    if options.decode not in (None, AUTO) and form.lower() not in (options.decode, "any"):
+        raise ConfigurationError(f"the option decode is {options.decode}, but group {group.name!r} has {form}")
+    return Decoding(
+        reader.schema, reader.decode, options.drops, f"group {group.name!r} of the registry ({form})", options.time
+    )
+
+
+def _raw(options: ArrowOptions) -> Decoding:
+    return Decoding(RAW_SCHEMA, None, options.drops, "no schema: the events as they are", options.time)
+
+
+def _columns(text: str) -> pa.Schema:
+    from aiopravega.schema.json.columns.types import columns_of
+
+    try:
+        return columns_of(json.loads(text))
+    except ValueError:
+        raise ConfigurationError(f"the schema for decode=json is not JSON: {text[:200]!r}") from None

@@ -1,0 +1,150 @@
+"""Tables as events: a column `event` as it is, or each row as one event, by a schema of the registry or as JSON."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+
+from aiopravega import StreamName
+from aiopravega.blocking.blocks import open_block_serializer
+from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega.errors import ConfigurationError, SchemaNotFoundError
+from aiopravega.jobs.event_batches import EventBatch
+from aiopravega.schema.json.columns.encoder import JsonEncoder
+from aiopravega.schema.open import GroupAddress, need_group
+from aiopravega.schema.open.blocks.serializer import BlockSerializer
+from dagster_pravega.tables.options import ArrowOptions
+
+_EVENT: Final = "event"
+_KEY: Final = "routing_key"
+# Rows that become events at a time.
+_MOST_ROWS: Final = 10_000
+_TEXTS: Final = (pa.string(), pa.large_string(), pa.string_view())
+_BYTES: Final = (pa.binary(), pa.large_binary(), pa.binary_view())
+_SIMPLE: Final = (
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_timestamp,
+    pa.types.is_date,
+    pa.types.is_null,
+)
+MakeEvents: TypeAlias = Callable[[pa.RecordBatch], pa.BinaryArray]
+
+
+@dataclass(frozen=True, slots=True)
+class EventMaker:
+    """Makes events of rows that have these columns."""
+
+    schema: pa.Schema
+    make: MakeEvents
+
+    def batches(self, rows: pa.RecordBatchReader) -> Iterator[EventBatch]:
+        """The events of all rows, some at a time.
+
+        Raises:
+            ConfigurationError: an event is null, or a value does not fit the schema.
+        """
+        before = 0
+        for whole in rows:
+            for first in range(0, whole.num_rows, _MOST_ROWS):
+                batch = whole.slice(first, _MOST_ROWS)
+                batch = batch if batch.schema.equals(self.schema) else batch.cast(self.schema)
+                events = self.make(batch)
+                if events.null_count:
+                    row = before + first + events.is_null().to_pylist().index(True)
+                    raise ConfigurationError(
+                        f"row {row} has no event (null): filter such rows out, or give them a value"
+                    )
+                keys = batch.column(_KEY).to_pylist() if _KEY in batch.schema.names else None
+                yield EventBatch(events.to_pylist(), keys)
+            before += whole.num_rows
+
+
+def event_maker(
+    schema: pa.Schema, options: ArrowOptions, stream: StreamName, registry: SchemaRegistry | None
+) -> EventMaker:
+    """What makes events of rows with these columns.
+
+    Raises:
+        ConfigurationError: a column is not part of an event, or has a type that cannot be one.
+        GroupNotFoundError: a schema of the registry is asked for, and the stream has no group.
+        PravegaError: the registry cannot be asked.
+    """
+    if len(set(schema.names)) != len(schema.names):
+        raise ConfigurationError(f"columns have the same names: {', '.join(schema.names)}")
+    plain = pa.schema([pa.field(field.name, _plain(field.name, field.type)) for field in schema])
+    if _KEY in plain.names and plain.field(_KEY).type != pa.string():
+        raise ConfigurationError(f"column {_KEY!r} is {schema.field(_KEY).type}, but must be text")
+    values = [field for field in plain if field.name != _KEY]
+    if options.encode is not None:
+        serializer = _serializer(pa.schema(values), options, stream, registry)
+        names = [field.name for field in values]
+        return EventMaker(plain, lambda batch: serializer.events(batch.select(names)))
+    if _EVENT in plain.names:
+        return EventMaker(_of_events(plain), lambda batch: batch.column(_EVENT))
+    if not values:
+        raise ConfigurationError("the table has no columns of which an event could be made")
+    encoder = JsonEncoder([field.name for field in values])
+    at = [plain.get_field_index(field.name) for field in values]
+    return EventMaker(
+        plain, lambda batch: encoder.columns([batch.column(index) for index in at], batch.num_rows).cast(pa.binary())
+    )
+
+
+def _of_events(plain: pa.Schema) -> pa.Schema:
+    others = [name for name in plain.names if name not in (_EVENT, _KEY)]
+    if others:
+        raise ConfigurationError(
+            f"column {others[0]!r} is not part of a write: with a column 'event' there is 'routing_key' at most. Drop "
+            "it, or rename 'event', so that each row becomes a JSON object"
+        )
+    if plain.field(_EVENT).type not in (pa.string(), pa.binary()):
+        raise ConfigurationError(f"column 'event' is {plain.field(_EVENT).type}, but must be text or bytes")
+    return pa.schema([pa.field(name, pa.binary() if name == _EVENT else pa.string()) for name in plain.names])
+
+
+def _serializer(
+    columns: pa.Schema, options: ArrowOptions, stream: StreamName, registry: SchemaRegistry | None
+) -> BlockSerializer:
+    """Events by the newest schema of the stream's group; nothing is registered."""
+    if registry is None:
+        raise ConfigurationError("the option encode=auto needs a schema: give the IO manager schema_registry")
+    address = GroupAddress.of_stream(stream, options.group, options.namespace)
+    group = registry.run(need_group(registry.asynchronous, address))
+    newest = registry.latest(group.name, group.namespace, options.type)
+    if len(newest) != 1:
+        names = ", ".join(one.schema_info.type for one in newest) or "none"
+        raise SchemaNotFoundError(
+            f"group {group.name} has the types {names}: say which one to write with the option schema_type"
+        )
+    return open_block_serializer(
+        registry, group.name, newest[0].schema_info, columns, namespace=group.namespace, register=False
+    )
+
+
+def _plain(name: str, kind: pa.DataType) -> pa.DataType:
+    """The type that the encoders know for the same values.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    if kind in _TEXTS:
+        return pa.string()
+    if kind in _BYTES:
+        return pa.binary()
+    if any(test(kind) for test in _SIMPLE):
+        return kind
+    if pa.types.is_dictionary(kind):
+        return _plain(name, kind.value_type)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return pa.list_(_plain(name, kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, _plain(name, field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_plain(name, kind.key_type), _plain(name, kind.item_type))
+    raise ConfigurationError(
+        f"column {name!r} is {kind}, which cannot be part of an event: cast it, for example to text"
+    )

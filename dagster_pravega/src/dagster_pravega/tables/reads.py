@@ -1,0 +1,90 @@
+"""Ranges of a stream as record batches: a few megabytes at a time, in the process of the step."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from aiopravega import TimeUnit
+from aiopravega.blocking import PravegaClient
+from aiopravega.cuts import SegmentRange
+from aiopravega.read.bulk import BulkReader
+from aiopravega.schema.arrow.frames import Positions, events_between, find_frames
+from dagster_pravega.input_range import InputRange
+from dagster_pravega.tables.decoding import Decoding
+
+# Bytes that become batches, and rows of a batch: of very short events, a row has some 50 bytes beside its event.
+_BLOCK_BYTES: Final = 4 * 1024 * 1024
+_MOST_ROWS: Final = 100_000
+
+
+@dataclass
+class BatchCount:
+    """The events that batches had, before any was left out; known when the last batch has been read."""
+
+    seen: int = 0
+    complete: bool = False
+
+    def events(self) -> int | None:
+        """How many the ranges have had; None: not all of them have been read."""
+        return self.seen if self.complete else None
+
+
+def read_batches(
+    client: PravegaClient, found: InputRange, decoding: Decoding, unit: TimeUnit, columns: list[str] | None
+) -> tuple[pa.RecordBatchReader, BatchCount]:
+    """The events of ranges, those of one routing key in the order of their writing.
+
+    A reader asks the cluster when it is read: about 20 MB are in memory, more if single events are longer.
+
+    Args:
+        client: a connected client, which has to stay open while the batches are read.
+        found: the ranges; of those of event times, only events of these times come.
+        decoding: how events become columns.
+        unit: what the writers of the stream count times in.
+        columns: which columns are wanted; None: all.
+    """
+    count = BatchCount()
+    schema = decoding.schema if columns is None else pa.schema([decoding.schema.field(name) for name in columns])
+    batches = _Batches(client, found, decoding, unit, count)
+    wanted = (batch if columns is None else batch.select(columns) for batch in batches.read())
+    return pa.RecordBatchReader.from_batches(schema, wanted), count
+
+
+@dataclass(frozen=True, slots=True)
+class _Batches:
+    client: PravegaClient
+    found: InputRange
+    decoding: Decoding
+    unit: TimeUnit
+    count: BatchCount
+
+    def read(self) -> Iterator[pa.RecordBatch]:
+        reader = BulkReader(self.client.locate, self.client.asynchronous.config)
+        try:
+            for piece in self.found.pieces:
+                for part in piece.parts:
+                    for batch in self._part(reader, part):
+                        yield batch if piece.times is None else self.decoding.within(batch, piece.times, self.unit)
+        finally:
+            reader.close()
+        self.count.complete = True
+
+    def _part(self, reader: BulkReader, part: SegmentRange) -> Iterator[pa.RecordBatch]:
+        if not part.size:
+            return
+        for block in reader.read(part, scan=find_frames, allocate=_arrow_buffer, block_bytes=_BLOCK_BYTES):
+            borders: Positions = np.append(block.frames, np.int32(len(block.data)))
+            data = pa.py_buffer(block.data)
+            for first in range(0, len(block.frames), _MOST_ROWS):
+                some = borders[first : first + _MOST_ROWS + 1]
+                self.count.seen += len(some) - 1
+                offsets = some[:-1].astype(np.int64) + block.offset
+                yield self.decoding.batch(events_between(some, data), offsets, part.segment)
+
+
+def _arrow_buffer(size: int) -> memoryview:
+    """Of Arrow's pool, which uses memory again without asking the system for it."""
+    return memoryview(pa.allocate_buffer(size))

@@ -1,0 +1,102 @@
+"""The types that assets give and take: tables of Arrow, pandas and Polars, and record batches.
+
+pandas and Polars are imported only when an asset uses them.
+"""
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, Final
+
+import pyarrow as pa
+
+from aiopravega.errors import ConfigurationError
+
+_ROWS: Final = 10_000
+_PACKAGE: Final = "dagster-pravega"
+
+
+def _arrow(table: pa.Table) -> Any:
+    return table
+
+
+def _pandas(table: pa.Table) -> Any:
+    import pandas as pd
+
+    # Arrow's own types: whole numbers with nulls would become floating ones, and lose digits.
+    return table.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def _polars(table: pa.Table) -> Any:
+    import polars as pl
+
+    return pl.from_arrow(table)
+
+
+# By the package and the name of the type, so that no package is imported for the question.
+_FROM_TABLE: Final[dict[tuple[str, str], Callable[[pa.Table], Any]]] = {
+    ("pyarrow", "Table"): _arrow,
+    ("pandas", "DataFrame"): _pandas,
+    ("polars", "DataFrame"): _polars,
+}
+TYPES: Final = "StreamBatches, pyarrow.RecordBatchReader, pyarrow.Table, pandas.DataFrame or polars.DataFrame"
+
+
+def table_type(kind: Any) -> Callable[[pa.Table], Any] | None:
+    """What makes a table of this type of an Arrow table; None: it is none of them.
+
+    Raises:
+        ConfigurationError: its package is not installed.
+    """
+    if kind is Any or kind is None:
+        return _arrow
+    package, name = str(getattr(kind, "__module__", "")).partition(".")[0], getattr(kind, "__name__", "")
+    if (package, name) in _FROM_TABLE and find_spec(package) is None:
+        raise ConfigurationError(f"{package} is not installed: pip install '{_PACKAGE}[{package}]'")
+    return _FROM_TABLE.get((package, name))
+
+
+def batches_of(value: Any) -> pa.RecordBatchReader:
+    """The rows of what an asset returns.
+
+    Raises:
+        ConfigurationError: it is no table, or would lose its index.
+    """
+    package, name = type(value).__module__.partition(".")[0], type(value).__name__
+    match package, name:
+        case "pyarrow", "RecordBatchReader":
+            return value
+        case "pyarrow", "RecordBatch":
+            return pa.RecordBatchReader.from_batches(value.schema, [value])
+        case "pyarrow", "Table":
+            return value.to_reader(max_chunksize=_ROWS)
+        case "pandas", "DataFrame":
+            return _of_pandas(value).to_reader(max_chunksize=_ROWS)
+        case "polars", "DataFrame" | "LazyFrame":
+            frame = value.collect() if name == "LazyFrame" else value
+            return frame.to_arrow().to_reader(max_chunksize=_ROWS)
+    raise ConfigurationError(
+        f"the asset has returned {type(value).__qualname__!r}, but must return a pyarrow.RecordBatchReader, "
+        "RecordBatch or Table, a pandas.DataFrame, or a polars.DataFrame or LazyFrame"
+    )
+
+
+def schema_of(value: Any) -> pa.Schema | None:
+    """The columns of what an asset returns; None: they are not known before it is computed, or it is no table."""
+    package, name = type(value).__module__.partition(".")[0], type(value).__name__
+    match package, name:
+        case "pyarrow", "RecordBatchReader" | "RecordBatch" | "Table":
+            return value.schema
+        case "pandas", "DataFrame":
+            return pa.Schema.from_pandas(value, preserve_index=False)
+        case "polars", "DataFrame":
+            return value.head(0).to_arrow().schema
+    return None
+
+
+def _of_pandas(frame: Any) -> pa.Table:
+    if frame.index.names != [None] or type(frame.index).__name__ != "RangeIndex":
+        raise ConfigurationError(
+            "the pandas.DataFrame has an index of its own, which is no part of events: make it a column by "
+            "reset_index(), or leave it out by reset_index(drop=True)"
+        )
+    return pa.Table.from_pandas(frame, preserve_index=False)
