@@ -45,7 +45,7 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
         deferrable: wait on the triggerer, without a worker slot.
         record: whether intervals are recorded. Without, an account that may only read is enough.
         pravega_conn_id: id of the connection.
-        poll_interval: seconds between two checks while deferred; otherwise `poke_interval` counts.
+        poll_interval: seconds between two checks while deferred, at most; otherwise `poke_interval` counts.
     """
 
     template_fields: Sequence[str] = ("stream", "since", "until", "consumer", "on_truncated", "pravega_conn_id")

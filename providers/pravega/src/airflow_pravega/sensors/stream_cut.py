@@ -72,7 +72,7 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         record: whether ranges are recorded. Without, an account that may only read is enough, but a second try of a
             run gets a range that ends at the then tail, and `since` cannot be `"last"` or `"latest"`.
         pravega_conn_id: id of the connection.
-        poll_interval: seconds between two checks while deferred; otherwise `poke_interval` counts.
+        poll_interval: seconds between two checks while deferred, at most; otherwise `poke_interval` counts.
     """
 
     template_fields: Sequence[str] = (

@@ -31,7 +31,7 @@ class PravegaWaitingSensor(BaseSensorOperator):
         deferrable: wait on the triggerer, without a worker slot.
         record: whether what is found is recorded in the cut ledger.
         pravega_conn_id: id of the connection.
-        poll_interval: seconds between two checks while deferred; otherwise `poke_interval` counts.
+        poll_interval: seconds between two checks while deferred, at most; otherwise `poke_interval` counts.
     """
 
     ui_color = "#d6e9f8"
