@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from pkgutil import resolve_name
 
 import pytest
@@ -164,6 +165,30 @@ async def test_an_outage_is_waited_out(pravega, scope, away):
     assert all("cannot be checked" in text for level, text in said if level == "warning")
     assert sum("can be checked again" in text for _, text in said) == 1
     assert not shared()
+
+
+async def test_a_cluster_that_is_silent_holds_up_no_other(pravega, scope, monkeypatch):
+    await pravega.create_stream(scope, "stream")
+    since = (await pravega.tail(scope, "stream")).to_text()
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it takes connections, and says nothing
+        limits = {"connect_timeout": 3600, "request_timeout": 3600}
+        fields = {"conn_type": "pravega", "host": "127.0.0.1", "port": silent.getsockname()[1], "extra": limits}
+        monkeypatch.setenv("AIRFLOW_CONN_SILENT", json.dumps(fields))
+        stuck = [
+            asyncio.create_task(first_event(PravegaStreamCutTrigger(f"{scope}/stream", since, 1, 0.1, "silent")))
+            for _ in range(20)
+        ]
+        async with asyncio.timeout(300):
+            await until(lambda: users() == len(stuck))
+            waiting = asyncio.create_task(first_event(await trigger_since_tail(pravega, scope, "stream")))
+            async with pravega.writer(scope, "stream") as writer:
+                await writer.write(b"event")
+            assert (await waiting)["status"] == "moved"
+        assert not any(task.done() for task in stuck)
+        for task in stuck:
+            task.cancel()
+        await asyncio.wait(stuck)
+    assert not loops()
 
 
 async def test_the_end_of_an_outage_is_fired(pravega, scope, away):

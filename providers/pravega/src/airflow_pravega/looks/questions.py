@@ -2,9 +2,11 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol, Self, TypeVar
+from uuid import UUID
 
 from aiopravega import PravegaClient, StreamName
+from aiopravega.control import TransactionState
 from aiopravega.event_time import Reach
 from aiopravega.intervals.tails import Tail, TailWatch
 
@@ -56,6 +58,22 @@ class Marks:
     def begin(self) -> "_MarksWatch":
         """See `Question`."""
         return _MarksWatch(self.stream)
+
+
+@dataclass(frozen=True, slots=True)
+class StateOfTransaction:
+    """What is the state of a transaction?"""
+
+    stream: StreamName
+    transaction: UUID
+
+    def begin(self) -> Self:
+        """See `Question`."""
+        return self
+
+    async def check(self, client: PravegaClient) -> TransactionState:
+        """See `Asked`."""
+        return await client.attach_transaction(self.stream.scope, self.stream.stream, self.transaction).state()
 
 
 class _MarksWatch:
