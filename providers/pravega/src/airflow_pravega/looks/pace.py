@@ -7,7 +7,7 @@ import random
 from typing import Final
 
 # Of the longest pause, which is the shortest `poll_interval` of those who wait.
-IDLE: Final = 1 / 3
+IDLE: Final = 1 / 5
 BUSY: Final = 1 / 20
 # Unless a longest pause is shorter.
 SHORTEST: Final = 0.2
