@@ -92,6 +92,16 @@ def test_a_stream_that_is_not_there_gets_neither_events_nor_a_ledger(fails_for_g
     assert client.list_tables(scope) == []
 
 
+def test_a_write_that_the_stream_refuses_is_no_success(fails_for_good, client, stream, events):
+    client.seal_stream(stream.scope, stream.stream)
+    write = partial(PravegaWriteEventsOperator, stream=str(stream), events=["a"], write_id="refused")
+    fails_for_good(write)
+    assert events() == []
+    ledger = client.commit_ledger(stream.scope)
+    ledger.create()
+    assert ledger.lookup(stream, "refused") is None
+
+
 def test_a_sensor_s_range_is_read_and_done(run, client, stream, write, capsys):
     write(b"a", b"b")
     with DAG(f"dag-{stream.scope}", schedule=None) as dag:

@@ -1,14 +1,17 @@
 """The page "Pravega" in Airflow's API server: what it shows, and to whom."""
 
+import uuid
 from functools import partial
 from urllib.parse import quote
 
 import pytest
 from airflow.api_fastapi.app import create_app, get_auth_manager
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+from airflow.sdk import DAG
 from fastapi.testclient import TestClient
 
 from aiopravega.ledger import Interval
+from airflow_pravega.operators.events import PravegaReadEventsOperator, PravegaWriteEventsOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
 
@@ -128,3 +131,26 @@ def test_it_is_in_the_menu_and_lists_the_connections(open_page):
     assert (view["name"], view["href"], view["destination"]) == ("Pravega", "/pravega/", "nav")
 
     assert '<a href="/pravega/pravega_default">' in open_page(view["href"]).text
+
+
+def test_tasks_lead_to_the_page_of_their_consumer(open_page, run, stream, write):
+    write(b"one")
+    dag_id = f"links-{uuid.uuid4().hex}"
+    with DAG(dag_id, schedule=None) as dag:
+        wait = PravegaStreamCutSensor(task_id="wait", stream=str(stream), since="last")
+        read = PravegaReadEventsOperator(task_id="read", stream=str(stream), stream_cuts=wait.output)
+        written = PravegaWriteEventsOperator(task_id="write", stream=str(stream), events=["two"])
+        read >> written
+    run(dag)
+    [dag_run] = open_page(f"/api/v2/dags/{dag_id}/dagRuns").json()["dag_runs"]
+
+    def links(task_id: str) -> dict[str, str]:
+        path = f"/api/v2/dags/{dag_id}/dagRuns/{quote(dag_run['dag_run_id'])}/taskInstances/{task_id}/links"
+        found: dict[str, str] = open_page(path).json()["extra_links"]
+        return found
+
+    expected = consumer_page(Interval(f"{dag_id}/wait", stream, "any"))
+    assert links("wait") == links("read") == {"Pravega consumer": expected}
+    assert f">{dag_run['logical_date'][:10]}" in open_page(expected).text
+    of_scope = links("write")["Pravega consumers"]
+    assert f">{dag_id}/wait</a>" in open_page(of_scope).text

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from pkgutil import resolve_name
 
 import pytest
@@ -9,6 +10,7 @@ import structlog
 
 from aiopravega import PravegaClient, PravegaConfig, ScalingPolicy, StreamCut, StreamCutRange
 from airflow_pravega import clients
+from airflow_pravega.looks.shared import _loops
 from airflow_pravega.triggers.reachable import PravegaReachableTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
@@ -40,8 +42,12 @@ def shared():
     return clients._shared.get(asyncio.get_running_loop(), {})
 
 
+def loops():
+    return _loops.get(asyncio.get_running_loop(), {})
+
+
 def users() -> int:
-    return sum(entry.users for entry in shared().values())
+    return sum(len(loop.waiting) for loop in loops().values())
 
 
 async def until(condition) -> None:
@@ -49,7 +55,7 @@ async def until(condition) -> None:
         await asyncio.sleep(0)
 
 
-async def test_many_triggers_share_one_client_and_all_fire(pravega, scope):
+async def test_many_triggers_share_one_client_and_a_loop_for_each_stream_and_all_fire(pravega, scope):
     for number in range(5):
         await pravega.create_stream(scope, f"stream-{number}", ScalingPolicy.fixed(1))
     triggers = [await trigger_since_tail(pravega, scope, f"stream-{number % 5}") for number in range(MANY)]
@@ -57,6 +63,7 @@ async def test_many_triggers_share_one_client_and_all_fire(pravega, scope):
     async with asyncio.timeout(300):
         await until(lambda: users() == MANY and all(entry.opening.done() for entry in shared().values()))
         assert len(shared()) == 1
+        assert [len(loop.waiting) for loop in loops().values()] == [MANY // 5] * 5
         for number in range(5):
             async with pravega.writer(scope, f"stream-{number}") as writer:
                 await writer.write(b"event")
@@ -67,6 +74,7 @@ async def test_many_triggers_share_one_client_and_all_fire(pravega, scope):
         assert str(found.stream) == trigger.stream
         assert [event.data async for event in pravega.read(found)] == [b"event"]
     assert not shared()
+    assert not loops()
 
 
 async def test_a_cancelled_trigger_leaves_the_client_to_the_others(pravega, scope):
@@ -151,11 +159,36 @@ async def test_an_outage_is_waited_out(pravega, scope, away):
             events = await asyncio.gather(*waiting)
 
     assert {event["status"] for event in events} == {"moved"}
-    # However long it is.
-    assert [line["log_level"] for line in lines].count("warning") == len(triggers)
-    assert all("cannot be checked" in line["event"] for line in lines if line["log_level"] == "warning")
-    assert sum("can be checked again" in line["event"] for line in lines) == len(triggers)
+    # However long it is, and however many wait.
+    said = [(line["log_level"], line["event"] % line.get("positional_args", ())) for line in lines]
+    assert [level for level, _ in said].count("warning") == 1
+    assert all("cannot be checked" in text for level, text in said if level == "warning")
+    assert sum("can be checked again" in text for _, text in said) == 1
     assert not shared()
+
+
+async def test_a_cluster_that_is_silent_holds_up_no_other(pravega, scope, monkeypatch):
+    await pravega.create_stream(scope, "stream")
+    since = (await pravega.tail(scope, "stream")).to_text()
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it takes connections, and says nothing
+        limits = {"connect_timeout": 3600, "request_timeout": 3600}
+        fields = {"conn_type": "pravega", "host": "127.0.0.1", "port": silent.getsockname()[1], "extra": limits}
+        monkeypatch.setenv("AIRFLOW_CONN_SILENT", json.dumps(fields))
+        stuck = [
+            asyncio.create_task(first_event(PravegaStreamCutTrigger(f"{scope}/stream", since, 1, 0.1, "silent")))
+            for _ in range(20)
+        ]
+        async with asyncio.timeout(300):
+            await until(lambda: users() == len(stuck))
+            waiting = asyncio.create_task(first_event(await trigger_since_tail(pravega, scope, "stream")))
+            async with pravega.writer(scope, "stream") as writer:
+                await writer.write(b"event")
+            assert (await waiting)["status"] == "moved"
+        assert not any(task.done() for task in stuck)
+        for task in stuck:
+            task.cancel()
+        await asyncio.wait(stuck)
+    assert not loops()
 
 
 async def test_the_end_of_an_outage_is_fired(pravega, scope, away):

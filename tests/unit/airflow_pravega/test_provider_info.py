@@ -55,6 +55,13 @@ def test_names_a_queue_and_a_decorator_that_exist():
         assert decorators[decorator["name"]] is resolve_name(decorator["class-name"])
 
 
+def test_names_links_and_a_converter_to_openlineage_that_exist():
+    assert set(INFO["extra-links"]) <= set(ProvidersManager().extra_links_class_names)
+    (assets,) = INFO["asset-uris"]
+    converters = ProvidersManagerTaskRuntime().asset_to_openlineage_converters
+    assert converters["pravega"] is resolve_name(assets["to_openlineage_converter"])
+
+
 def test_airflow_shows_the_connection_form():
     manager = ProvidersManager()
     fields = {

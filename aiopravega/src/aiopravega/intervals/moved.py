@@ -12,6 +12,7 @@ from aiopravega import wire
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, StreamSealedError
+from aiopravega.intervals.tails import Tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,31 +76,49 @@ class StreamWatch:
         stream = start.stream
         if stream is None:
             raise ConfigurationError("cannot wait from an unbounded StreamCut: it names no stream")
-        wanted = self.condition
-        # Asked before the tail: nothing comes after the tail of a sealed stream.
-        is_sealed = (wanted.sealed or wanted.quiet_for) and await client.is_sealed(stream.scope, stream.stream)
-        tail = await client.tail(stream.scope, stream.stream)
-        is_quiet = self._is_quiet(tail)
+        at = self._clock()
+        return await self.end_if_seen(client, start, await Tail.of(client, stream), at, check=check)
+
+    async def end_if_seen(
+        self, client: PravegaClient, start: StreamCut, seen: Tail, at: float, *, check: bool = False
+    ) -> StreamCut | None:
+        """The same for an end of the stream that was asked for already.
+
+        Args:
+            client: a connected client.
+            start: a cut of the stream that is not after `seen`.
+            seen: the end of the stream.
+            at: when the servers were asked for it, by the clock.
+            check: whether `start` is checked against the stream even where the answer is known without.
+
+        Raises:
+            StreamSealedError: the stream is sealed, so that the bytes or events will never come.
+            PravegaError: `start` does not fit the stream, or the cluster cannot be reached.
+        """
+        wanted, tail = self.condition, seen.cut
+        is_quiet = self._is_quiet(tail, at)
         moved = _moved_within(start, tail)
         if check or moved is None or moved >= wanted.min_bytes:
             moved = await client.distance(start, tail)
         if moved >= wanted.min_bytes and await self._has_events(client, StreamCutRange(start, tail), moved):
-            if not (is_sealed or (is_quiet and not wanted.sealed)):
+            if not (seen.is_sealed or (is_quiet and not wanted.sealed)):
                 return None
             if wanted.max_bytes is None or moved <= wanted.max_bytes:
                 return tail
             return await client.next_cut(start, wanted.max_bytes, tail)
-        if await client.is_sealed(stream.scope, stream.stream):
+        if seen.is_sealed:
             raise StreamSealedError(
-                f"{stream} is sealed {moved:,} bytes after {start}: it will never reach {wanted}. "
+                f"{tail.stream} is sealed {moved:,} bytes after {start}: it will never reach {wanted}. "
                 "Wait for less to read the rest."
             )
         return None
 
-    def _is_quiet(self, tail: StreamCut) -> bool:
+    def _is_quiet(self, tail: StreamCut, at: float) -> bool:
         if tail != self._tail:
+            # Not `at`: until the answer came, something may have been written before the tail was read.
             self._tail, self._same_since = tail, self._clock()
-        return self._clock() - self._same_since >= self.condition.quiet_for
+        quiet_for = self.condition.quiet_for
+        return not quiet_for or at - self._same_since >= quiet_for
 
     async def _has_events(self, client: PravegaClient, wanted: StreamCutRange, size: int) -> bool:
         """Whether a range has enough events. They are counted once, up to the number that is enough."""

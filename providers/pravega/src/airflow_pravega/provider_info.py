@@ -114,12 +114,19 @@ def get_provider_info() -> dict[str, Any]:
                 },
             }
         },
-        "asset-uris": [{"schemes": ["pravega"], "handler": "airflow_pravega.assets.sanitize_uri"}],
+        "asset-uris": [
+            {
+                "schemes": ["pravega"],
+                "handler": "airflow_pravega.assets.sanitize_uri",
+                "to_openlineage_converter": "airflow_pravega.lineage.assets.convert_asset_to_openlineage",
+            }
+        ],
         "task-decorators": [
             {"name": "pravega_spark", "class-name": "airflow_pravega.decorators.spark.pravega_spark_task"}
         ],
         # Airflow's schema shows objects here, but Airflow itself reads names of classes.
         "queues": ["airflow_pravega.queues.pravega.PravegaMessageQueueProvider"],
+        "extra-links": ["airflow_pravega.links.PravegaConsumerLink", "airflow_pravega.links.PravegaConsumersLink"],
         "hooks": _modules("hooks.pravega"),
         "operators": _modules(
             "operators.scope",
@@ -134,6 +141,12 @@ def get_provider_info() -> dict[str, Any]:
             "operators.data_gate",
             "operators.ledger",
         ),
-        "sensors": _modules("sensors.stream_cut", "sensors.event_time"),
-        "triggers": _modules("triggers.stream_cut", "triggers.event_time", "triggers.next_range", "triggers.reachable"),
+        "sensors": _modules("sensors.stream_cut", "sensors.event_time", "sensors.transaction"),
+        "triggers": _modules(
+            "triggers.stream_cut",
+            "triggers.event_time",
+            "triggers.next_range",
+            "triggers.transaction",
+            "triggers.reachable",
+        ),
     }

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from airflow.sdk import BaseOperator, Context
 
@@ -11,6 +11,7 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import StreamNotFoundError
 from airflow_pravega.early_checks import check_choice, check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.lineage import ReportsLineage, StreamChange, changed_stream
 from airflow_pravega.task_failures import failing_for_good
 from airflow_pravega.templated_values import choice_of
 
@@ -62,7 +63,7 @@ class PravegaStreamOperator(BaseOperator):
         """What the operator does; its result goes to XCom."""
 
 
-class PravegaStreamChangeOperator(PravegaStreamOperator):
+class PravegaStreamChangeOperator(ReportsLineage, PravegaStreamOperator):
     """An operator that brings a stream into a state; returns whether it was in another one.
 
     Args:
@@ -70,6 +71,8 @@ class PravegaStreamChangeOperator(PravegaStreamOperator):
         if_not_exists: what to do if there is no such stream: `"fail"`, or `"ignore"` it, which returns False.
         pravega_conn_id: id of the connection.
     """
+
+    kind_of_change: ClassVar[StreamChange | None] = StreamChange.ALTER
 
     def __init__(self, *, if_not_exists: str = IfNotExists.FAIL.value, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -85,10 +88,14 @@ class PravegaStreamChangeOperator(PravegaStreamOperator):
         """Change the stream, if it is there."""
         del context
         try:
-            return self.change(client, stream)
+            changed = self.change(client, stream)
         except StreamNotFoundError:
             if choice_of(IfNotExists, "if_not_exists", self.if_not_exists) is IfNotExists.FAIL:
                 raise
+        else:
+            if changed and self.kind_of_change is not None:
+                self.lineage = changed_stream(client.config, stream, self.kind_of_change)
+            return changed
         self.log.info("Stream %s is not there: nothing to do", stream)
         return False
 

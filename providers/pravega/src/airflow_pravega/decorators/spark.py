@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,6 +16,7 @@ from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
 from airflow_pravega.intervals import failures_recorded, shown
+from airflow_pravega.lineage import written_once
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.task_failures import failing_for_good
@@ -34,6 +36,7 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
         "rebuild",
         "commit_ledger",
         "master",
+        "spark_conn_id",
         "spark_conf",
         "options",
         "into_options",
@@ -87,7 +90,11 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
             arguments.arguments[name] = frame
             made = self.python_callable(*arguments.args, **arguments.kwargs)
             self._check_returned(made, frame)
-            return made if once is None else once.run(client, partial(once.save, made), self.log)
+            if once is None:
+                return made
+            result = once.run(client, partial(once.save, made), self.log)
+            self.lineage = replace(self.lineage, outputs=(written_once(once.config, result, once.columns),))
+            return result
 
         done = self.process_range(context, given, call)
         self.log.info("Processed %s %s: %s bytes", done.stream, shown(done.cuts), f"{done.size:,}")
@@ -148,7 +155,7 @@ def pravega_spark_task(
     Args:
         python_callable: the function.
         multiple_outputs: whether each key of a dict that it returns is an XCom of its own; with `into`, always.
-        **kwargs: `stream`, `master`, `spark_conf`, `options` (of the read) and `pravega_conn_id`, as
+        **kwargs: `stream`, `master`, `spark_conn_id`, `spark_conf`, `options` (of the read) and `pravega_conn_id`, as
             `PravegaSparkReadOperator` has them; `into`, a stream, which is made if it is missing; `write_id`,
             `rebuild`, `commit_ledger` and `into_options` (of the write), as `PravegaSparkWriteOperator` has them; and
             what all operators have.

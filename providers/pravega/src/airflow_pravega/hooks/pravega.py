@@ -1,19 +1,24 @@
 """The hook: from the id of an Airflow connection to a client."""
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from airflow.sdk import BaseHook
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import PravegaError
+from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig
 from airflow_pravega.connection import (
+    SCHEMA_REGISTRY,
     SPARK_MASTER,
     config_from_connection,
     connection_extras,
     registry_from_connection,
 )
+from airflow_pravega.connection_check import check_connection
+
+C = TypeVar("C", PravegaConfig, RegistryConfig)
 
 # A person waits in front of a form or a page, in seconds.
 _PATIENCE: Final = 10.0
@@ -69,13 +74,7 @@ class PravegaHook(BaseHook):
             AirflowNotFoundException: there is no such connection.
             ConfigurationError: it cannot work.
         """
-        config = self.get_config()
-        limits = {
-            "connect_timeout": min(config.connect_timeout, _PATIENCE),
-            "request_timeout": min(config.request_timeout, _PATIENCE),
-            "retry_timeout": 0.0,
-        }
-        return PravegaClient(config.model_copy(update=limits))
+        return PravegaClient(_impatient(self.get_config()))
 
     def get_conn(self) -> PravegaClient:
         """Airflow's name for `get_client`."""
@@ -96,11 +95,26 @@ class PravegaHook(BaseHook):
         return None if master is None else str(master)
 
     def test_connection(self) -> tuple[bool, str]:
-        """Whether the controller answers to these credentials, with a text for the person who asks."""
+        """Whether the cluster answers to these credentials, with a text for the person who asks.
+
+        It asks the controller, a segment store about a stream that the account sees, and the Schema Registry if the
+        connection names one. What fails is named.
+        """
         try:
-            with self.get_impatient_client() as client:
-                scopes = client.list_scopes()
-                where = client.config.controller_uri
+            connection = self.get_connection(self.pravega_conn_id)
+            config = _impatient(config_from_connection(connection))
+            has_registry = SCHEMA_REGISTRY in connection_extras(connection)
+            registry = _impatient(registry_from_connection(connection)) if has_registry else None
         except PravegaError as error:
             return False, f"{type(error).__name__}: {error}"
-        return True, f"The controller at {where} shows {len(scopes)} scopes."
+        return LoopThread.shared().run(check_connection(config, registry))
+
+
+def _impatient(config: C) -> C:
+    """The same with limits for what a person waits for."""
+    limits = {
+        "connect_timeout": min(config.connect_timeout, _PATIENCE),
+        "request_timeout": min(config.request_timeout, _PATIENCE),
+        "retry_timeout": 0.0,
+    }
+    return config.model_copy(update=limits)

@@ -19,6 +19,8 @@ from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
 from airflow_pravega.intervals import failures_recorded, finish, range_of, shown
+from airflow_pravega.lineage import Lineage, ReportsLineage, range_read, written_once
+from airflow_pravega.links import LinkedToConsumer, LinkedToConsumers
 from airflow_pravega.stream_operator import PravegaStreamOperator
 from airflow_pravega.templated_values import choice_of, whole_number
 
@@ -35,7 +37,7 @@ class EventForm(StrEnum):
     BASE64 = "base64"
 
 
-class PravegaWriteEventsOperator(PravegaStreamOperator):
+class PravegaWriteEventsOperator(ReportsLineage, LinkedToConsumers, PravegaStreamOperator):
     """Writes a list of events to a stream exactly once, all at once; tries of the same write id add nothing.
 
     If the write is done already, the events are compared with it, and the task fails if they differ, as after a task
@@ -86,6 +88,7 @@ class PravegaWriteEventsOperator(PravegaStreamOperator):
 
     def work(self, client: PravegaClient, stream: StreamName, context: Context) -> dict[str, Any]:
         """Write, or compare with what is written."""
+        self.link_to_consumers(self.pravega_conn_id, stream)
         write_id = self.write_id or write_name(context)
         events = _new_events(self.events, self.routing_keys)
         done = client.run(write_event_list(client.asynchronous, stream, write_id, events, self.commit_ledger))
@@ -98,6 +101,7 @@ class PravegaWriteEventsOperator(PravegaStreamOperator):
             "cuts": cuts and cuts.to_json(),
             "written": done.by_this_try,
         }
+        self.lineage = Lineage(outputs=(written_once(client.config, result),))
         self.log.info(
             "%s to %s %s: %d events, %s bytes, write id %r",
             "Written" if done.by_this_try else "Written already",
@@ -110,7 +114,7 @@ class PravegaWriteEventsOperator(PravegaStreamOperator):
         return result
 
 
-class PravegaReadEventsOperator(PravegaStreamOperator):
+class PravegaReadEventsOperator(ReportsLineage, LinkedToConsumer, PravegaStreamOperator):
     """Returns all events of a small range: `{"events": list, "bytes": number, "start": text, "end": text}`.
 
     Events of one routing key come in the order of their writing. A range with more than `max_events` or `max_bytes`
@@ -158,6 +162,7 @@ class PravegaReadEventsOperator(PravegaStreamOperator):
         whole_number("max_events", self.max_events)
         whole_number("max_bytes", self.max_bytes)
         range_of(self.stream_cuts)
+        self.link_to_consumer(self.pravega_conn_id, stream, self.stream_cuts)
 
     def work(self, client: PravegaClient, stream: StreamName, context: Context) -> dict[str, Any]:
         """Read the events."""
@@ -165,6 +170,8 @@ class PravegaReadEventsOperator(PravegaStreamOperator):
         found = client.run(fix_range(client.asynchronous, stream, wanted.start, wanted.end))
         limits = {name: whole_number(name, getattr(self, name)) for name in ("max_events", "max_bytes")}
         events = client.run(read_event_list(client.asynchronous, found.cuts, stream, **limits))
+        read = range_read(client.config, stream, found.cuts, self.stream_cuts, events=len(events), bytes=found.size)
+        self.lineage = Lineage((read,))
         form = choice_of(EventForm, "form", self.form)
         result = {"events": [_shown(event, form) for event in events], "bytes": found.size, **found.cuts.to_json()}
         finish(client, stream, self.stream_cuts, found.cuts, write_name(context))

@@ -5,6 +5,7 @@ Spark is started.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +16,8 @@ from aiopravega.jobs.spark_frames import count_of, counted
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
 from airflow_pravega.intervals import shown
+from airflow_pravega.lineage import FileData, Lineage, ReportsLineage, columns_of, written_once
+from airflow_pravega.links import LinkedToConsumers
 from airflow_pravega.spark.digest import digest_of_files
 from airflow_pravega.spark.operator import PravegaSparkOperator
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
@@ -51,7 +54,9 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
         digest: compute the SHA-256 of what was written, which reads it again: of the bytes; of Parquet, in which the
             same rows are not always the same bytes, of the rows and their order.
         master: Spark's master; by default the connection's, or `local[*]`. (templated)
-        spark_conf: Spark's settings. (templated)
+        spark_conn_id: id of a connection of Spark's provider, whose master and settings are used; instead of `master`.
+            (templated)
+        spark_conf: Spark's settings; those of the connection yield to them. (templated)
         options: further options of the data source. (templated)
         pravega_conn_id: id of the connection.
     """
@@ -61,6 +66,7 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
         "stream_cuts",
         "output_path",
         "master",
+        "spark_conn_id",
         "spark_conf",
         "options",
         "pravega_conn_id",
@@ -116,12 +122,17 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
         if self.files is not None:
             frame = frame.coalesce(self.files)
         frame, written = counted(frame)
+        files = FileData(self.output_path, columns=columns_of(frame))
+        self.lineage = replace(self.lineage, outputs=(files,))
         frame.write.format(self.output_format).mode("overwrite").save(self.output_path)
         digest = digest_of_files(spark, self.output_path, self.output_format) if self.digest else None
-        return count_of(read), count_of(written), digest
+        events, rows = count_of(read), count_of(written)
+        self._note_input(events=events)
+        self.lineage = replace(self.lineage, outputs=(replace(files, rows=rows),))
+        return events, rows, digest
 
 
-class PravegaSparkWriteOperator(PravegaSparkOperator):
+class PravegaSparkWriteOperator(ReportsLineage, LinkedToConsumers, PravegaSparkOperator):
     """Writes events to a stream exactly once with Spark: tries of the same write id add nothing to the first success.
 
     If the write is done already, the rows are computed and compared with it, and the task fails if they differ, as
@@ -145,7 +156,9 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
             a number or its text. (templated)
         commit_ledger: `scope/table` of the commit ledger; by default a table in the stream's scope. (templated)
         master: Spark's master; by default the connection's, or `local[*]`. (templated)
-        spark_conf: Spark's settings. (templated)
+        spark_conn_id: id of a connection of Spark's provider, whose master and settings are used; instead of `master`.
+            (templated)
+        spark_conf: Spark's settings; those of the connection yield to them. (templated)
         options: further options of the data source. (templated)
         pravega_conn_id: id of the connection.
     """
@@ -157,6 +170,7 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
         "rebuild",
         "commit_ledger",
         "master",
+        "spark_conn_id",
         "spark_conf",
         "options",
         "pravega_conn_id",
@@ -198,8 +212,13 @@ class PravegaSparkWriteOperator(PravegaSparkOperator):
                 commit_ledger=self.commit_ledger,
                 options=self.options,
             )
+            self.link_to_consumers(self.pravega_conn_id, once.stream)
+            sources = (FileData(self.source),) if self.source is not None else ()
+            self.lineage = Lineage(sources)
             with hook.get_client() as client:
-                return once.run(client, partial(self._write, hook, context, once), self.log)
+                result = once.run(client, partial(self._write, hook, context, once), self.log)
+            self.lineage = Lineage(sources, (written_once(once.config, result, once.columns),))
+            return result
 
     def _write(self, hook: PravegaHook, context: Context, once: OnceWrite) -> None:
         with self.session(hook, context) as spark:

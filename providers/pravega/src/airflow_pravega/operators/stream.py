@@ -26,6 +26,7 @@ from aiopravega.names import check_name
 from aiopravega.read.history import Order
 from aiopravega.read.positions import find_cut
 from airflow_pravega.early_checks import check_choice
+from airflow_pravega.lineage import ReportsLineage, StreamChange, changed_stream
 from airflow_pravega.operators.scope import PravegaCreateScopeOperator, PravegaDeleteScopeOperator
 from airflow_pravega.stream_operator import IfNotExists, PravegaStreamChangeOperator, PravegaStreamOperator
 from airflow_pravega.stream_settings import StreamSettings, reconfigure
@@ -56,7 +57,7 @@ class IfExists(StrEnum):
     FAIL = "fail"
 
 
-class PravegaCreateStreamOperator(PravegaStreamOperator):
+class PravegaCreateStreamOperator(ReportsLineage, PravegaStreamOperator):
     """Makes a stream, and its scope if that is missing; returns whether the stream was not there.
 
     Args:
@@ -125,6 +126,8 @@ class PravegaCreateStreamOperator(PravegaStreamOperator):
                 self.log.info("Stream %s was there, and %s", stream, "is updated" if changed else "as it is to be")
             case _:
                 self.log.info("Stream %s %s", stream, "is made" if made else "was there, and keeps its configuration")
+        if made:
+            self.lineage = changed_stream(client.config, stream, StreamChange.CREATE)
         return made
 
 
@@ -234,6 +237,7 @@ class PravegaTruncateStreamOperator(PravegaStreamChangeOperator):
         pravega_conn_id: id of the connection. (templated)
     """
 
+    kind_of_change = StreamChange.TRUNCATE
     template_fields: Sequence[str] = ("stream", "cut", "if_not_exists", "pravega_conn_id")
 
     def __init__(self, *, cut: str | Mapping[str, str] | XComArg, **kwargs: Any) -> None:
@@ -293,6 +297,7 @@ class PravegaDeleteStreamOperator(PravegaStreamChangeOperator):
         pravega_conn_id: id of the connection. (templated)
     """
 
+    kind_of_change = StreamChange.DROP
     template_fields: Sequence[str] = ("stream", "if_not_exists", "pravega_conn_id")
 
     def __init__(self, *, if_not_exists: str = IfNotExists.IGNORE.value, **kwargs: Any) -> None:

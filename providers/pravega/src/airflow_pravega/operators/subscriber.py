@@ -45,6 +45,7 @@ class PravegaSubscriberCutOperator(PravegaStreamChangeOperator):
         pravega_conn_id: id of the connection. (templated)
     """
 
+    kind_of_change = None
     template_fields: Sequence[str] = ("stream", "subscriber", "cut", "if_behind", "if_not_exists", "pravega_conn_id")
 
     def __init__(
@@ -104,6 +105,7 @@ class PravegaUnsubscribeOperator(PravegaStreamChangeOperator):
         pravega_conn_id: id of the connection. (templated)
     """
 
+    kind_of_change = None
     template_fields: Sequence[str] = ("stream", "subscriber", "if_not_exists", "pravega_conn_id")
 
     def __init__(self, *, subscriber: str, **kwargs: Any) -> None:

@@ -17,12 +17,13 @@ from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import chain_name, write_name
 from airflow_pravega.intervals import to_xcom
+from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.templated_values import choice_of, time_of
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 
 
-class PravegaEventTimeSensor(PravegaWaitingSensor):
+class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
     """Waits until all events of an interval of event times are in a stream; returns the range that has them.
 
     By the stream's watermarks, all events of the times `[since, until)` are in the range, and maybe others: a task that
@@ -45,7 +46,7 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
         deferrable: wait on the triggerer, without a worker slot.
         record: whether intervals are recorded. Without, an account that may only read is enough.
         pravega_conn_id: id of the connection.
-        poll_interval: seconds between two checks while deferred; otherwise `poke_interval` counts.
+        poll_interval: seconds between two checks while deferred, at most; otherwise `poke_interval` counts.
     """
 
     template_fields: Sequence[str] = ("stream", "since", "until", "consumer", "on_truncated", "pravega_conn_id")
@@ -61,9 +62,11 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
         unit: str = TimeUnit.MS.name.lower(),
         consumer: str | None = None,
         on_truncated: str = OnTruncated.FAIL.value,
+        record: bool = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(stream=stream, **kwargs)
+        self.record = record
         check_choice(OnTruncated, "on_truncated", on_truncated)
         self.since = since
         self.until = until
@@ -81,6 +84,8 @@ class PravegaEventTimeSensor(PravegaWaitingSensor):
         unit = TimeUnit.parse(self.unit)
         on_truncated = choice_of(OnTruncated, "on_truncated", self.on_truncated)
         consumer = chain_name(context, self.consumer)
+        if self.record:
+            self.link_to_consumer(self.pravega_conn_id, stream, {"consumer": consumer})
         taking = self._take(config, stream, times, unit, consumer, on_truncated, by=write_name(context))
         try:
             return PokeReturnValue(True, LoopThread.shared().run(taking))

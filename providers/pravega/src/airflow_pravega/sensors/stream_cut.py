@@ -20,6 +20,7 @@ from aiopravega.loop import LoopThread
 from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import run_order
+from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.sensors.run_range import CHAINED, LAST, RangeArguments, RunRange
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.templated_values import choice_of, whole_number
@@ -37,7 +38,7 @@ class IfEmpty(StrEnum):
     SKIP = "skip"
 
 
-class PravegaStreamCutSensor(PravegaWaitingSensor):
+class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
     """Waits until at least `min_bytes` are written to a stream since a cut; returns a range.
 
     With `quiet_for` and `sealed` it waits for silence or for the end of the stream besides.
@@ -72,7 +73,7 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         record: whether ranges are recorded. Without, an account that may only read is enough, but a second try of a
             run gets a range that ends at the then tail, and `since` cannot be `"last"` or `"latest"`.
         pravega_conn_id: id of the connection.
-        poll_interval: seconds between two checks while deferred; otherwise `poke_interval` counts.
+        poll_interval: seconds between two checks while deferred, at most; otherwise `poke_interval` counts.
     """
 
     template_fields: Sequence[str] = (
@@ -99,9 +100,11 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         open_timeout: timedelta = _SIX_HOURS,
         on_truncated: str = OnTruncated.FAIL.value,
         if_empty: str = IfEmpty.WAIT.value,
+        record: bool = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(stream=stream, **kwargs)
+        self.record = record
         check_choice(OnOpen, "on_open", on_open)
         check_choice(OnTruncated, "on_truncated", on_truncated)
         check_choice(IfEmpty, "if_empty", if_empty)
@@ -124,6 +127,8 @@ class PravegaStreamCutSensor(PravegaWaitingSensor):
         if self._watch is None or self._watch.condition != condition:
             self._watch = StreamWatch(condition)
         run_range = RunRange(config, self._range_arguments(context), context, self._watch, self.fired)
+        if self.record:
+            self.link_to_consumer(self.pravega_conn_id, run_range.stream, {"consumer": run_range.interval.consumer})
         taken = LoopThread.shared().run(run_range.take())
         if taken is not None:
             return PokeReturnValue(True, taken)

@@ -29,9 +29,8 @@ class PravegaWaitingSensor(BaseSensorOperator):
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope.
         deferrable: wait on the triggerer, without a worker slot.
-        record: whether what is found is recorded in the cut ledger.
         pravega_conn_id: id of the connection.
-        poll_interval: seconds between two checks while deferred; otherwise `poke_interval` counts.
+        poll_interval: seconds between two checks while deferred, at most; otherwise `poke_interval` counts.
     """
 
     ui_color = "#d6e9f8"
@@ -41,7 +40,6 @@ class PravegaWaitingSensor(BaseSensorOperator):
         *,
         stream: str,
         deferrable: bool = conf.getboolean("operators", "default_deferrable", fallback=False),
-        record: bool = True,
         pravega_conn_id: str = PravegaHook.default_conn_name,
         poll_interval: float = 5.0,
         **kwargs: Any,
@@ -51,7 +49,6 @@ class PravegaWaitingSensor(BaseSensorOperator):
         check_stream(stream)
         self.stream = stream
         self.deferrable = deferrable
-        self.record = record
         self.pravega_conn_id = pravega_conn_id
         self.poll_interval = poll_interval
         # What the trigger has found, once it has fired.

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from airflow.sdk import BaseOperator, Context
 
+from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.spark_session import LOCAL, interruptible, session_for_block
 from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name
+from airflow_pravega.spark.connection import session_settings
+from airflow_pravega.task_failures import failing_for_good
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,6 +30,7 @@ class PravegaSparkOperator(BaseOperator):
         stream: str,
         transform: "Callable[[DataFrame], DataFrame] | str | None" = None,
         master: str | None = None,
+        spark_conn_id: str | None = None,
         spark_conf: Mapping[str, str] | None = None,
         options: Mapping[str, str] | None = None,
         pravega_conn_id: str = PravegaHook.default_conn_name,
@@ -37,7 +41,11 @@ class PravegaSparkOperator(BaseOperator):
         check_stream(stream)
         self.stream = stream
         self.transform = transform
+        if master is not None and spark_conn_id is not None:
+            with failing_for_good():
+                raise ConfigurationError("master and spark_conn_id are given, but both name a master: give one of them")
         self.master = master
+        self.spark_conn_id = spark_conn_id
         self.spark_conf = dict(spark_conf or {})
         self.options = dict(options or {})
         self.pravega_conn_id = pravega_conn_id
@@ -51,9 +59,12 @@ class PravegaSparkOperator(BaseOperator):
     @contextmanager
     def session(self, hook: PravegaHook, context: Context) -> Iterator["SparkSession"]:
         """A Spark session whose jobs `on_kill` cancels."""
-        master = self.master or hook.spark_master() or LOCAL
+        master, conf = self.master or hook.spark_master() or LOCAL, self.spark_conf
+        if self.spark_conn_id:
+            master, settings = session_settings(hook.get_connection(self.spark_conn_id))
+            conf = {**settings, **conf}
         name = consumer_name(context)
-        session = session_for_block(name, master, self.spark_conf, package=_PACKAGE)
+        session = session_for_block(name, master, conf, package=_PACKAGE)
         with session as spark, interruptible(spark, name) as interrupt:
             self._interrupt = interrupt
             try:

@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from airflow.sdk import Context
 
@@ -17,6 +17,8 @@ from aiopravega.jobs.spark_options import TIME_OPTION, interval_options
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
 from airflow_pravega.intervals import failures_recorded, finish
+from airflow_pravega.lineage import Lineage, ReportsLineage, columns_of, range_read
+from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.spark.operator import PravegaSparkOperator
 from airflow_pravega.task_failures import failing_for_good
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 R = TypeVar("R")
+_DECODE_OPTION: Final = "decode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Processed(Generic[R]):
     result: R
 
 
-class PravegaSparkRangeOperator(PravegaSparkOperator):
+class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOperator):
     """A Spark operator that reads one range."""
 
     def process_range(
@@ -59,19 +62,28 @@ class PravegaSparkRangeOperator(PravegaSparkOperator):
         with failures_recorded(hook, self.stream, given, context), failing_for_good():
             config = hook.get_config()
             stream = StreamName.parse(self.stream, config.scope)
+            self.link_to_consumer(self.pravega_conn_id, stream, given)
             cuts, times = StreamCutRange.from_json(given), self._times(given)
             with hook.get_client() as client:
                 found = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
+                self.lineage = Lineage((range_read(config, stream, found.cuts, given, bytes=found.size),))
                 began = time.monotonic()
                 with self.session(hook, context) as spark:
 
                     def read(more: Mapping[str, str]) -> R:
                         options = {**self.options, **times, **more}
-                        return work(client, load_range(spark, config, stream, found.cuts, options))
+                        frame = load_range(spark, config, stream, found.cuts, options)
+                        if _DECODE_OPTION in {name.lower() for name in options}:
+                            self._note_input(columns=columns_of(frame))
+                        return work(client, frame)
 
                     result = unsplit_if_need_be(read, self.log.warning)
                 finish(client, stream, given, found.cuts, write_name(context))
         return Processed(stream, found.cuts, found.size, round(time.monotonic() - began, 3), result)
+
+    def _note_input(self, **more: Any) -> None:
+        [source] = self.lineage.inputs
+        self.lineage = replace(self.lineage, inputs=(replace(source, **more),))
 
     def _times(self, cuts: Mapping[str, str]) -> dict[str, str]:
         """Options that leave out the events of other times, if the range is one of event times."""

@@ -1,9 +1,9 @@
 """A write of a Spark operator that is done once: its names are checked before Spark is started."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from aiopravega import PravegaConfig, StreamName
 from aiopravega.blocking import PravegaClient
@@ -12,14 +12,21 @@ from aiopravega.jobs.spark_options import LEDGER_OPTION
 from aiopravega.jobs.writes import finished_write, parse_generation, write_once
 from aiopravega.ledger import ledger_name
 from airflow_pravega.intervals import shown
+from airflow_pravega.lineage import columns_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_ENCODE_OPTION: Final = "encode"
+_ROUTING_KEY: Final = "routing_key"
+
 
 @dataclass(frozen=True, slots=True)
 class OnceWrite:
-    """A write to a stream under a write id; `options` are more options of the data source."""
+    """A write to a stream under a write id; `options` are more options of the data source.
+
+    `columns` are those of the rows that were encoded as events, once they are written.
+    """
 
     config: PravegaConfig
     stream: StreamName
@@ -27,6 +34,7 @@ class OnceWrite:
     generation: int
     commit_ledger: str | None
     options: Mapping[str, str]
+    columns: list[tuple[str, str]] = field(default_factory=list)
 
     @classmethod
     def named(
@@ -51,6 +59,8 @@ class OnceWrite:
 
     def save(self, frame: "DataFrame") -> None:
         """Write the rows of a frame, or compare them with those that are written."""
+        if _ENCODE_OPTION in {name.lower() for name in self.options}:
+            self.columns.extend(columns_of(frame, _ROUTING_KEY))
         ledger = {LEDGER_OPTION: self.commit_ledger} if self.commit_ledger else {}
         save_events(frame, self.config, self.stream, self.write_id, {**self.options, **ledger}, self.generation)
 

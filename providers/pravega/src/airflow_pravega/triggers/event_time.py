@@ -3,7 +3,7 @@
 from typing import Any
 
 from aiopravega import PravegaClient, StreamName
-from aiopravega.event_time import Reach
+from airflow_pravega.looks import Marks, Question, Seen
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 
@@ -13,7 +13,7 @@ class PravegaEventTimeTrigger(PravegaWaitingTrigger):
     Args:
         stream: `scope/stream`.
         until: the time, as the stream's writers count it.
-        poll_interval: seconds between two checks.
+        poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
         carried: see `PravegaWaitingTrigger`.
     """
@@ -33,8 +33,10 @@ class PravegaEventTimeTrigger(PravegaWaitingTrigger):
         """See `PravegaWaitingTrigger`."""
         return {"until": self.until}
 
-    async def check(self, client: PravegaClient) -> dict[str, Any] | None:
+    def question(self, scope: str | None) -> Question[Any]:
         """See `PravegaWaitingTrigger`."""
-        name = StreamName.parse(self.stream)
-        cut = await client.cut_at(name.scope, name.stream, self.until)
-        return None if cut.reach is Reach.NOT_YET else {"status": "complete"}
+        return Marks(StreamName.parse(self.stream, scope))
+
+    async def check(self, client: PravegaClient, seen: Seen[int | None]) -> dict[str, Any] | None:
+        """See `PravegaWaitingTrigger`."""
+        return {"status": "complete"} if seen.answer is None or seen.answer >= self.until else None

@@ -1,5 +1,6 @@
 """The trigger of a sensor that waits for the next range of a chain: its turn, the end of the last one, the stream."""
 
+import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +11,9 @@ from aiopravega import PravegaClient, StreamCut, StreamName
 from aiopravega.intervals.chain import OnOpen, next_start, waited_for
 from aiopravega.intervals.losses import OnTruncated
 from aiopravega.intervals.moved import MoveCondition, StreamWatch
+from aiopravega.intervals.tails import Tail
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
+from airflow_pravega.looks import Seen
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 from airflow_pravega.turns import Turn, turn_in
 
@@ -34,7 +37,7 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
         on_open: what the sensor does about a range that is not processed.
         on_truncated: what the sensor does about what is gone.
         deadline: until when a range that is not processed is waited for, in ISO 8601 with its zone.
-        poll_interval: seconds between two checks.
+        poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
         carried: see `PravegaWaitingTrigger`.
     """
@@ -67,8 +70,9 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
         self.deadline = deadline
         self._watch = StreamWatch(MoveCondition(min_bytes, quiet_for, sealed))
         self._turn: Turn | None = None
-        # Where the chain continues, as far as it was checked.
+        # Where the chain continues, as far as it was checked, and when that was: an older tail may lie before it.
         self._start: StreamCut | None = None
+        self._start_at = 0.0
 
     def arguments(self) -> dict[str, Any]:
         """See `PravegaWaitingTrigger`."""
@@ -90,14 +94,21 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
             async for event in super().run():
                 yield event
 
-    async def check(self, client: PravegaClient) -> dict[str, Any] | None:
+    @property
+    def checks_again(self) -> bool:
+        """See `PravegaWaitingTrigger`: silence, the ledger and those before it change while the stream does not."""
+        return self._start is None or self.quiet_for > 0
+
+    async def check(self, client: PravegaClient, seen: Seen[Tail]) -> dict[str, Any] | None:
         """See `PravegaWaitingTrigger`."""
         turn = self._turn
         if turn is None or not turn.is_next:
             self._start = None
             return None
-        if self._start is not None and await self._end(client, self._start) is None:
-            return None  # the ledger need not be asked each time
+        if self._start is not None:
+            is_older = seen.at < self._start_at
+            if is_older or await self._watch.end_if_seen(client, self._start, seen.answer, seen.at) is None:
+                return None  # the ledger need not be asked each time
         stream = StreamName.parse(self.stream)
         ledger, interval = client.cut_ledger(stream.scope), Interval(self.consumer, stream, self.interval)
         before = None if OnOpen(self.on_open) is OnOpen.SKIP else await waited_for(ledger, interval)
@@ -106,9 +117,12 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
             return await self._about(before, ledger, interval, turn)
         head = await client.head(stream.scope, stream.stream)
         begins = await next_start(client, ledger, interval, head, OnTruncated(self.on_truncated))
-        self._start = begins.cut
-        end = await self._end(client, begins.cut)
-        if end is None or not turn.take(begins.after and begins.after.version):
+        self._start, self._start_at = begins.cut, time.monotonic()
+        end = await self._watch.end_if_moved(client, begins.cut, check=False)
+        if end is None:
+            return None
+        if not turn.take(begins.after and begins.after.version):
+            self._start = None
             return None
         return {"status": "moved", "start": begins.cut.to_text(), "end": end.to_text()}
 
@@ -122,6 +136,3 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
             last = await ledger.last(interval)
             return {"status": "failed"} if turn.take(last and last.version) else None
         return None
-
-    async def _end(self, client: PravegaClient, start: StreamCut) -> StreamCut | None:
-        return await self._watch.end_if_moved(client, start, check=False)

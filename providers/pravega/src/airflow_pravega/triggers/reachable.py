@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from aiopravega import PravegaClient, StreamName
+from aiopravega import PravegaClient
+from airflow_pravega.looks import Seen
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 REACHABLE = "reachable"
@@ -13,7 +14,7 @@ class PravegaReachableTrigger(PravegaWaitingTrigger):
 
     Args:
         stream: `scope/stream`.
-        poll_interval: seconds between two checks.
+        poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
         carried: see `PravegaWaitingTrigger`.
     """
@@ -22,8 +23,6 @@ class PravegaReachableTrigger(PravegaWaitingTrigger):
         """See `PravegaWaitingTrigger`."""
         return {}
 
-    async def check(self, client: PravegaClient) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient, seen: Seen[Any]) -> dict[str, Any] | None:
         """See `PravegaWaitingTrigger`."""
-        stream = StreamName.parse(self.stream)
-        await client.tail(stream.scope, stream.stream)
         return {"status": REACHABLE}

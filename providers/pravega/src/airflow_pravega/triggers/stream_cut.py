@@ -10,11 +10,12 @@ from aiopravega import PravegaClient, StreamCut, StreamName
 from aiopravega.errors import ConfigurationError, TableNotFoundError
 from aiopravega.intervals.losses import what_is_left
 from aiopravega.intervals.moved import MoveCondition, StreamWatch
+from aiopravega.intervals.tails import Tail
 from aiopravega.ledger import Interval
 from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import check_consumer, deployed_name
-from airflow_pravega.outage import Outage
+from airflow_pravega.looks import Question, Seen, TailOf
 from airflow_pravega.templated_values import whole_number
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger, findings
 
@@ -26,7 +27,7 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
         stream: the stream that `since` belongs to, as `scope/stream`; for people who read the trigger.
         since: text of a StreamCut.
         min_bytes: bytes to wait for, event headers (8 bytes each) included.
-        poll_interval: seconds between two checks.
+        poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
         carried: see `PravegaWaitingTrigger`.
         quiet_for: seconds for which nothing may have been written; they begin again where the triggerer starts again.
@@ -60,10 +61,22 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
             "sealed": self.sealed,
         }
 
-    async def check(self, client: PravegaClient) -> dict[str, Any] | None:
+    def question(self, scope: str | None) -> Question[Any]:
         """See `PravegaWaitingTrigger`."""
         start = StreamCut.from_text(self.since)
-        end = await self._watch.end_if_moved(client, start, check=False)
+        if start.stream is None:
+            raise ConfigurationError("cannot wait from an unbounded StreamCut: it names no stream")
+        return TailOf(start.stream)
+
+    @property
+    def checks_again(self) -> bool:
+        """See `PravegaWaitingTrigger`: silence is no change."""
+        return self.quiet_for > 0
+
+    async def check(self, client: PravegaClient, seen: Seen[Tail]) -> dict[str, Any] | None:
+        """See `PravegaWaitingTrigger`."""
+        start = StreamCut.from_text(self.since)
+        end = await self._watch.end_if_seen(client, start, seen.answer, seen.at)
         return None if end is None else {"status": "moved", "start": start.to_text(), "end": end.to_text()}
 
 
@@ -75,10 +88,10 @@ class PravegaStreamCutEventTrigger(BaseEventTrigger):
     repeats or loses make no difference to what is read. Give the sensor `if_empty="skip"`, since an earlier run may
     have read everything by then.
 
-    There is one event for each movement that a check finds, so at most one per `poll_interval`, and none while the
-    stream stands still. A trigger that starts, as in a new triggerer, knows nothing of the events before: it fires if
-    there is something that `consumer` has not taken; without `consumer`, if there is anything in the stream. What is
-    left of a sealed stream is fired whatever its size.
+    There is one event for each movement that a check finds, and none while the stream stands still. A trigger that
+    starts, as in a new triggerer, knows nothing of the events before: it fires if there is something that `consumer`
+    has not taken; without `consumer`, if there is anything in the stream. What is left of a sealed stream is fired
+    whatever its size.
 
     While the cluster is away it waits, with one line in the triggerer's log for the begin and one for the end. An error
     that waiting cannot heal, such as a stream that was deleted, is raised: it is in the triggerer's log, and Airflow
@@ -89,7 +102,7 @@ class PravegaStreamCutEventTrigger(BaseEventTrigger):
         consumer: name of the chain of ranges in the cut ledger, as the sensor has it, of the DAG that is woken. What it
             has taken is not fired.
         min_bytes: bytes of a movement, event headers (8 bytes each) included.
-        poll_interval: seconds between two checks.
+        poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
     """
 
@@ -127,6 +140,11 @@ class PravegaStreamCutEventTrigger(BaseEventTrigger):
             "pravega_conn_id": self.pravega_conn_id,
         }
 
+    @property
+    def checks_again(self) -> bool:
+        """See `PravegaWaitingTrigger`."""
+        return False
+
     async def run(self) -> AsyncGenerator[TriggerEvent, None]:
         """Yield an event for each movement, without end.
 
@@ -134,20 +152,26 @@ class PravegaStreamCutEventTrigger(BaseEventTrigger):
             PravegaError: one that waiting cannot heal.
             AirflowNotFoundException: there is no such connection.
         """
-        outage = Outage(self.stream, self.log)
-        async with aclosing(findings(self._moved, outage, self.poll_interval, self.pravega_conn_id)) as found:
+        async with aclosing(findings(self)) as found:
             async for event in found:
                 yield TriggerEvent(event)
 
-    async def _moved(self, client: PravegaClient) -> dict[str, Any] | None:
+    def question(self, scope: str | None) -> Question[Any]:
+        """See `PravegaWaitingTrigger`."""
+        return TailOf(StreamName.parse(self.stream, scope))
+
+    async def check(self, client: PravegaClient, seen: Seen[Tail]) -> dict[str, Any] | None:
+        """See `PravegaWaitingTrigger`."""
         stream = StreamName.parse(self.stream, client.config.scope)
-        tail = await client.tail(stream.scope, stream.stream)
-        if tail == self._still:
+        if seen.answer.cut == self._still:
             return None
         starts = [start for start in (self._fired, await self._taken(client, stream)) if start is not None]
         starts = starts or [await client.head(stream.scope, stream.stream)]
+        # The stream may have moved since it was seen, and the consumer may have taken that already.
+        now = await Tail.of(client, stream)
+        tail = now.cut
         moved = min([await self._bytes_after(client, start, tail) for start in starts])
-        if 0 < moved < self.min_bytes and not await client.is_sealed(stream.scope, stream.stream):
+        if 0 < moved < self.min_bytes and not now.is_sealed:
             return None
         self._still = tail
         if not moved:

@@ -1,18 +1,19 @@
-"""What the triggers share: they check again and again on the triggerer's event loop, with one client for all."""
+"""What the triggers share: they wait for changes of a stream, which one loop of the triggerer finds for all of them."""
 
 import asyncio
 import random
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, aclosing
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any, Protocol
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from aiopravega import PravegaClient
+from aiopravega import PravegaClient, StreamName
 from aiopravega.errors import PravegaError
 from airflow_pravega.clients import shared_client
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.looks import Question, Seen, TailOf, shared_look
 from airflow_pravega.outage import Outage
 from airflow_pravega.task_failures import to_event
 
@@ -26,7 +27,7 @@ class PravegaWaitingTrigger(BaseTrigger):
 
     Args:
         stream: what it waits for, as `scope/stream`.
-        poll_interval: seconds between two checks.
+        poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
         carried: plain JSON that the event has under `carried`: what the sensor has to know when it continues. Airflow
             has another way for it, but `dag.test()` drops that.
@@ -45,9 +46,22 @@ class PravegaWaitingTrigger(BaseTrigger):
     def arguments(self) -> dict[str, Any]:
         """What it was made with besides the above, as plain JSON."""
 
+    def question(self, scope: str | None) -> Question[Any]:
+        """What it asks about the stream; `scope` is the connection's default one.
+
+        Raises:
+            PravegaError: what it was made with cannot work.
+        """
+        return TailOf(StreamName.parse(self.stream, scope))
+
+    @property
+    def checks_again(self) -> bool:
+        """Whether a check may find more than the one before it, although the answer about the stream is the same."""
+        return False
+
     @abstractmethod
-    async def check(self, client: PravegaClient) -> dict[str, Any] | None:
-        """The event if there is what it waits for, or None."""
+    async def check(self, client: PravegaClient, seen: Seen[Any]) -> dict[str, Any] | None:
+        """The event if there is what it waits for, or None; `seen` is the newest answer about the stream."""
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The class and the arguments, as plain JSON."""
@@ -68,24 +82,33 @@ class PravegaWaitingTrigger(BaseTrigger):
         yield TriggerEvent({**event, "carried": self.carried})
 
     async def _wait(self) -> dict[str, Any]:
-        outage = Outage(self.stream, self.log)
-        async with aclosing(findings(self.check, outage, self.poll_interval, self.pravega_conn_id)) as found:
+        async with aclosing(findings(self)) as found:
             return await anext(found)
 
 
-async def findings(
-    check: Callable[[PravegaClient], Awaitable[dict[str, Any] | None]],
-    outage: Outage,
-    poll_interval: float,
-    pravega_conn_id: str,
-) -> AsyncGenerator[dict[str, Any], None]:
-    """What `check` finds with the client of a connection, without end; while the cluster is away, it waits.
+class Waiting(Protocol):
+    """A trigger that waits for a stream; see `PravegaWaitingTrigger`."""
 
-    Args:
-        check: what is there now, or None.
-        outage: where the begin and the end of an outage are reported.
-        poll_interval: seconds between two checks.
-        pravega_conn_id: id of the connection.
+    poll_interval: float
+    pravega_conn_id: str
+
+    @property
+    def log(self) -> Any:
+        """Its log."""
+
+    @property
+    def checks_again(self) -> bool:
+        """Whether a check may find more than the one before it, although the answer about the stream is the same."""
+
+    def question(self, scope: str | None) -> Question[Any]:
+        """What it asks about the stream."""
+
+    async def check(self, client: PravegaClient, seen: Seen[Any]) -> dict[str, Any] | None:
+        """What is there now, or None."""
+
+
+async def findings(trigger: Waiting) -> AsyncGenerator[dict[str, Any], None]:
+    """What a trigger's checks find, without end; while the cluster is away, it waits.
 
     Raises:
         PravegaError: one that waiting cannot heal.
@@ -95,20 +118,28 @@ async def findings(
     # "finished with state success, but the task instance's state attribute is queued". So the sensor's own check is not
     # repeated at once. Triggers that start together, as in a new triggerer, do not continue in step. And Airflow starts
     # the trigger of a watcher again as soon as it has ended with an error: its checks must not come without a pause.
-    await asyncio.sleep(poll_interval * random.uniform(1.0, 2.0))
-    config = await PravegaHook(pravega_conn_id).aget_config()
-    while True:
-        try:
-            async with AsyncExitStack() as stack:
+    await asyncio.sleep(trigger.poll_interval * random.uniform(1.0, 2.0))
+    config = await PravegaHook(trigger.pravega_conn_id).aget_config()
+    question = trigger.question(config.scope)
+    async with shared_look(config, question, trigger.poll_interval, trigger.log) as look:
+        outage, failed = Outage(str(question.stream), trigger.log), False
+        seen: Seen[Any] | None = None
+        while True:
+            seen = await look.after(seen, unchanged_too=failed or trigger.checks_again)
+            found = None
+            try:
                 with outage.checking():
-                    client = await stack.enter_async_context(shared_client(config))
-                while True:
-                    with outage.checking():
-                        found = await check(client)
-                    outage.succeeded()
-                    if found is not None:
-                        yield found
-                    await asyncio.sleep(poll_interval)
-        except PravegaError as error:
-            outage.failed(error)
-        await asyncio.sleep(poll_interval)
+                    async with shared_client(config) as client:
+                        found = await trigger.check(client, seen)
+            except PravegaError as error:
+                # The first failure may be of an outage that the next check for all reports, for all.
+                if failed or not error.retryable:
+                    outage.failed(error)
+                failed = True
+            else:
+                failed = False
+                outage.succeeded()
+            if found is not None:
+                yield found
+            if failed or trigger.checks_again:
+                await asyncio.sleep(trigger.poll_interval)

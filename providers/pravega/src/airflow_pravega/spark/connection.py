@@ -1,0 +1,86 @@
+"""An Airflow connection of Spark's provider as a master and settings of a session. It looks nothing up.
+
+Credentials are refused: PySpark hands settings to its JVM on the command line, where all users of the machine see them.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+from aiopravega.errors import ConfigurationError
+
+_TYPES: Final = ("spark", "spark_connect")
+# Extras of Spark's provider, and the settings that they stand for.
+_SETTINGS: Final[Mapping[str, str]] = {
+    "queue": "spark.yarn.queue",
+    "namespace": "spark.kubernetes.namespace",
+    "principal": "spark.kerberos.principal",
+    "keytab": "spark.kerberos.keytab",
+}
+_DEPLOY_MODE: Final = "deploy-mode"
+_CLIENT: Final = "client"
+# Which program submits: these operators submit none, their driver runs in the task.
+_BINARY: Final = "spark-binary"
+_KNOWN: Final = (*_SETTINGS, _DEPLOY_MODE, _BINARY)
+# Masters that have no host and port.
+_WORDS: Final = ("local", "yarn")
+
+
+class SparkConnectionLike(Protocol):
+    """What is read of a connection."""
+
+    conn_id: str
+    conn_type: str | None
+    host: str | None
+    port: int | None
+    login: str | None
+    password: str | None
+    extra: str | None
+
+
+def session_settings(connection: SparkConnectionLike) -> tuple[str, dict[str, str]]:
+    """The master, and the settings that the extras stand for.
+
+    Raises:
+        ConfigurationError: a session cannot be made of it; the message names the connection and the field.
+    """
+    try:
+        return _master(connection), _settings(connection)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"connection {connection.conn_id!r}: {error}") from None
+
+
+def _master(connection: SparkConnectionLike) -> str:
+    if connection.conn_type not in _TYPES:
+        raise ConfigurationError(f"its type is {connection.conn_type!r}, but must be one of {', '.join(_TYPES)}")
+    if connection.login or connection.password:
+        raise ConfigurationError(
+            "it has a login or a password, which a session cannot take without showing it: make a connection without, "
+            "and give credentials to Spark by its own files, such as spark-defaults.conf"
+        )
+    host = connection.host
+    if not host:
+        raise ConfigurationError("it has no host: give the master, such as spark://host, yarn or local[2]")
+    if "@" in host or ";" in host:
+        raise ConfigurationError("the host has a user or parameters, which may be secret: give the address only")
+    if "://" not in host and not host.startswith(_WORDS):
+        host = f"{'sc' if connection.conn_type == 'spark_connect' else 'spark'}://{host}"
+    return f"{host}:{connection.port}" if connection.port else host
+
+
+def _settings(connection: SparkConnectionLike) -> dict[str, str]:
+    try:
+        extras: Any = json.loads(connection.extra or "{}")
+    except json.JSONDecodeError:
+        extras = None
+    if not isinstance(extras, dict):
+        raise ConfigurationError("the extras are not a JSON object")
+    given = {name: value for name, value in extras.items() if value not in (None, "")}
+    unknown = sorted(given.keys() - set(_KNOWN))
+    if unknown:
+        raise ConfigurationError(f"its extras {unknown} are not known: there are {sorted(_KNOWN)}; give spark_conf")
+    if given.get(_DEPLOY_MODE, _CLIENT) != _CLIENT:
+        raise ConfigurationError(
+            f"{_DEPLOY_MODE} is {given[_DEPLOY_MODE]!r}, but the driver runs in the task: say {_CLIENT!r}"
+        )
+    return {setting: str(given[name]) for name, setting in _SETTINGS.items() if name in given}

@@ -1,0 +1,47 @@
+"""The trigger of the sensor for transactions: waits until one is decided."""
+
+from typing import Any, Final
+from uuid import UUID
+
+from aiopravega import PravegaClient, StreamName
+from aiopravega.control import TransactionState
+from airflow_pravega.looks import Question, Seen, StateOfTransaction
+from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
+
+_UNDECIDED: Final = (TransactionState.OPEN, TransactionState.COMMITTING)
+
+
+class PravegaTransactionTrigger(PravegaWaitingTrigger):
+    """Fires once, when a transaction is committed, aborted, or not known: `{"status": "decided", "state": name}`.
+
+    Args:
+        stream: `scope/stream`.
+        transaction: id of the transaction, a UUID.
+        poll_interval: seconds between two checks, at most.
+        pravega_conn_id: id of the connection.
+        carried: see `PravegaWaitingTrigger`.
+    """
+
+    def __init__(
+        self,
+        stream: str,
+        transaction: str,
+        poll_interval: float,
+        pravega_conn_id: str,
+        carried: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(stream, poll_interval, pravega_conn_id, carried)
+        self.transaction = transaction
+
+    def arguments(self) -> dict[str, Any]:
+        """See `PravegaWaitingTrigger`."""
+        return {"transaction": self.transaction}
+
+    def question(self, scope: str | None) -> Question[Any]:
+        """See `PravegaWaitingTrigger`."""
+        return StateOfTransaction(StreamName.parse(self.stream, scope), UUID(self.transaction))
+
+    async def check(self, client: PravegaClient, seen: Seen[TransactionState]) -> dict[str, Any] | None:
+        """See `PravegaWaitingTrigger`."""
+        state = seen.answer
+        return None if state in _UNDECIDED else {"status": "decided", "state": state.name.lower()}
