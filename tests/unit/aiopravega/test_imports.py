@@ -42,5 +42,5 @@ def test_every_public_name_is_found_when_it_is_used(package):
 @pytest.mark.parametrize("module", ["read.batch", "read.stream", "read.decoded", "write.batch", "write.stream"])
 def test_spark_does_not_load_the_formats_of_schemas_for_raw_events(module):
     rooms = {name for name in loaded_by(f"import pyspark_pravega.{module}") if name.startswith("aiopravega.schema")}
-    frames = {"arrow", "arrow.frames"}
+    frames = {"arrow", "arrow.arrays", "arrow.frames"}
     assert rooms <= {"aiopravega.schema"} | {f"aiopravega.schema.{each}" for each in (*frames, *CODECS)}
