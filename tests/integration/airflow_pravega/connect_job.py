@@ -21,7 +21,6 @@ def main() -> None:
     for name in ("stream", "sink", "cuts", "output"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--master")
-    parser.add_argument("--spark-conn-id")
     arguments = parser.parse_args()
     run = SimpleNamespace(partition_key=None, logical_date=datetime(2026, 1, 1, tzinfo=UTC), run_id="run")
     context: Context = {"ti": SimpleNamespace(dag_id="dag", task_id="task", map_index=-1), "dag_run": run}  # type: ignore[typeddict-item]  # all that is used
@@ -32,7 +31,6 @@ def main() -> None:
         output_path=arguments.output,
         digest=True,
         master=arguments.master,
-        spark_conn_id=arguments.spark_conn_id,
     ).execute(context)
     write = PravegaSparkWriteOperator(
         task_id="write",
@@ -40,7 +38,6 @@ def main() -> None:
         source=arguments.output,
         transform=as_events,
         master=arguments.master,
-        spark_conn_id=arguments.spark_conn_id,
     )
     written = [write.execute(context) for _ in range(2)]
     print(json.dumps({"read": read, "written": written}))

@@ -37,7 +37,7 @@ def read_batches(
 ) -> tuple[pa.RecordBatchReader, BatchCount]:
     """The events of ranges, those of one routing key in the order of their writing.
 
-    A reader asks the cluster when it is read: about 20 MB are in memory, more if single events are longer.
+    A reader asks the cluster when it is read, and holds some blocks of events, not the range.
 
     Args:
         client: a connected client, which has to stay open while the batches are read.
