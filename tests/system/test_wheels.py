@@ -44,7 +44,7 @@ OF_JSON = ("aiopravega.schema.json.document", "aiopravega.schema.json.inclusion"
 OF_ARROW = (
     *(
         f"aiopravega.schema.{room}"
-        for room in ("arrow", "avro.columns", "json.columns", "protobuf.columns", "open.blocks")
+        for room in ("arrow", "debezium", "avro.columns", "json.columns", "protobuf.columns", "open.blocks")
     ),
     "aiopravega.blocking.blocks",
 )
@@ -186,12 +186,14 @@ def test_airflow_needs_neither_spark_nor_dagster(environment: Environment) -> No
     installed = environment.install("airflow-provider-pravega")
     assert {"aiopravega", "airflow-provider-pravega", "apache-airflow-core"} <= installed
     assert not installed & {"pyspark", "pyspark-pravega", "pyarrow", "dagster", "dagster-pravega"}
-    environment.python_runs("-c", IMPORT_ALL, "airflow_pravega")
+    environment.python_runs("-c", IMPORT_ALL, "airflow_pravega", "airflow_pravega.lineage.facets")
     information = environment.python_runs(
         "-c", "import airflow_pravega as p; print(p.get_provider_info()['package-name'])"
     )
     assert information.split()[-1] == "airflow-provider-pravega"
     assert {"pyspark", "pyspark-pravega"} <= environment.install("airflow-provider-pravega[spark]")
+    assert "apache-airflow-providers-openlineage" in environment.install("airflow-provider-pravega[openlineage]")
+    environment.python_runs("-c", IMPORT_ALL, "airflow_pravega")
 
 
 def test_dagster_needs_neither_spark_nor_airflow(environment: Environment) -> None:

@@ -22,10 +22,10 @@ def arrow_schema(columns: StructType) -> pa.Schema:
     return to_arrow_schema(columns, **zone)
 
 
-def spark_schema(columns: pa.Schema, *, ntz: bool = False) -> StructType:
-    """Arrow's columns as Spark's types; with `ntz`, times without a zone stay so."""
+def spark_schema(columns: pa.Schema) -> StructType:
+    """Arrow's columns as Spark's types: times without a zone stay so, which is not the default of PySpark 4.1."""
     described = pa.schema([_described(field) for field in columns])
-    return from_arrow_schema(described, prefer_timestamp_ntz=ntz)
+    return from_arrow_schema(described, prefer_timestamp_ntz=True)
 
 
 def _described(field: pa.Field) -> pa.Field:

@@ -68,4 +68,4 @@ def change_plan(
     if changes.new_columns is NewColumns.REST and metadata.REST not in about:
         about = (*about, metadata.REST)
     plan = ChangePlan(columns_for(columns_of(meanings), changes, about), changes, None if found else meanings)
-    return ChangesPlan(plan, spark_schema(plan.schema, ntz=True), options.on_error, found)
+    return ChangesPlan(plan, spark_schema(plan.schema), options.on_error, found)
