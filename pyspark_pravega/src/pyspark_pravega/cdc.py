@@ -10,10 +10,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.schema.debezium.metadata import CHANGE_TYPE as _TYPE
+from aiopravega.schema.debezium.metadata import SEQUENCE as _SEQUENCE
+from aiopravega.schema.debezium.metadata import TYPES
+from aiopravega.schema.debezium.metadata import UNCHANGED as _UNCHANGED
+from pyspark_pravega.read.columns import CORRUPT
 
-_TYPE: Final = "_change_type"
-_SEQUENCE: Final = "_sequence"
-_UNCHANGED: Final = "_unchanged"
+# Columns of a read that are not the table's, whose own names may begin with an underscore, too.
+_ABOUT: Final = frozenset((*TYPES, CORRUPT))
 _EMPTIED: Final = (
     "the range has a truncate, which no MERGE can follow: empty the target and merge what comes after it, or read with "
     "truncates=drop"
@@ -39,7 +43,7 @@ def current(changes: DataFrame, key: Sequence[str]) -> DataFrame:
     emptied = changes.where(sf.col(_TYPE) == "truncate").agg(sf.max(_SEQUENCE).alias("_emptied"))
     rows = changes.where(sf.col(_TYPE) != "truncate").crossJoin(sf.broadcast(emptied))
     left = rows.where(sf.col("_emptied").isNull() | (sf.col(_SEQUENCE) > sf.col("_emptied"))).drop("_emptied")
-    names = [name for name in changes.columns if not name.startswith("_") or name == _UNCHANGED]
+    names = [name for name in changes.columns if name not in _ABOUT or name == _UNCHANGED]
     return _last(left, key).where(sf.col(_TYPE) != "delete").select(*map(_named, names))
 
 
@@ -71,11 +75,11 @@ def _last(changes: DataFrame, key: Sequence[str]) -> DataFrame:
     knows = _UNCHANGED in names
     images = changes.where(sf.col(_TYPE) != "update_preimage")
     values = [_value(name, knows).alias(name) for name in names if name != _UNCHANGED]
-    missing = [_never_sent(name).alias(f"{_UNCHANGED}.{name}") for name in names if knows and not name.startswith("_")]
+    missing = [_never_sent(name).alias(f"{_UNCHANGED}.{name}") for name in names if knows and name not in _ABOUT]
     found = images.groupBy(*map(_named, key)).agg(*values, *missing)
     if not knows:
         return found
-    marks = [_named(f"{_UNCHANGED}.{name}") for name in names if not name.startswith("_")]
+    marks = [_named(f"{_UNCHANGED}.{name}") for name in names if name not in _ABOUT]
     lists = sf.array_compact(sf.array(*marks)) if marks else sf.array().cast("array<string>")
     return found.withColumn(_UNCHANGED, lists)
 
@@ -83,7 +87,7 @@ def _last(changes: DataFrame, key: Sequence[str]) -> DataFrame:
 def _value(name: str, knows: bool) -> Column:
     """The last value of a column. The whole row is ordered by `_sequence`; nulls that were sent are values too."""
     value = sf.struct(_named(name).alias("value"))
-    if knows and not name.startswith("_"):
+    if knows and name not in _ABOUT:
         value = sf.when(~sf.array_contains(_UNCHANGED, name), value)
     sequence = sf.when(value.isNotNull(), sf.col(_SEQUENCE))
     return sf.max_by(value, sequence).getField("value")

@@ -212,6 +212,15 @@ def test_the_current_table_is_what_the_events_imply(changes, write, make_stream,
     assert last_changes(frame, key).count() == len(last)
 
 
+def test_the_newest_schema_is_that_of_the_table_that_was_asked_for(changes, write, make_stream):
+    stream = make_stream(1)
+    write(stream, texts("schema", "kinds") + texts("schema", "order_items"))
+
+    assert dict(changes(stream, key="id", table="public.kinds").dtypes)["nu"] == "decimal(12,4)"
+    with pytest.raises(PySparkException, match="no change event with a schema"):
+        changes(stream, key="id", table="archive.kinds")
+
+
 def made(op, lsn, **after):
     source = {"connector": "postgresql", "lsn": lsn, "table": "t"}
     images = {"before": after, "after": None} if op == "d" else {"before": None, "after": after or None}
@@ -248,6 +257,16 @@ def test_a_value_that_was_not_sent_stays_and_a_truncate_empties_the_table(change
         2: (None, "update_postimage"),
         3: (None, "delete"),
     }
+
+
+def test_columns_of_the_table_may_begin_with_an_underscore(changes, write, make_stream):
+    stream = make_stream(1)
+    write(stream, [made("c", 1, id=1, _note="large"), made("u", 2, id=1, _note="__debezium_unavailable_value")])
+    columns = "id int, _note string, _change_type string, _sequence binary, _unchanged array<string>"
+
+    frame = changes(stream, columns, key="id")
+
+    assert [row.asDict() for row in current(frame, ["id"]).collect()] == [{"id": 1, "_note": "large", "_unchanged": []}]
 
 
 def test_a_table_of_sql_keeps_the_columns_it_was_made_with(spark, pravega_config, write, make_stream):

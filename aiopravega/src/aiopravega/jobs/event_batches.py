@@ -24,8 +24,7 @@ class EventBatch:
     def count(self, tally: EventTally) -> None:
         """Add the events to what they are recognised by."""
         keys = self.routing_keys or [None] * len(self.events)
-        for data, key in zip(self.events, keys, strict=True):
-            tally.add(data, key)
+        tally.add(zip(self.events, keys, strict=True))
 
 
 def write_event_batches(

@@ -48,8 +48,7 @@ async def write_event_list(
     began = time.monotonic()
     protocol, job = await begin_events(client, stream, write_id, ledger)
     tally = EventTally()
-    for event in events:
-        tally.add(event.data, event.routing_key)
+    tally.add((event.data, event.routing_key) for event in events)
     if isinstance(job, CommitRecord):
         return already_written(job, tally, began)
     record = await _write(client, protocol, job, events, tally)

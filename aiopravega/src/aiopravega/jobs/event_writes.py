@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import time
+from collections.abc import Iterable
 from uuid import UUID, uuid4
 
 from aiopravega import wire
@@ -26,17 +27,20 @@ _ONLY_PARTITION = 0
 
 
 class EventTally:
-    """What a set of events is recognised by; they are counted one by one."""
+    """What a set of events is recognised by."""
 
     def __init__(self) -> None:
         self.rows = Fingerprint()
         self._checksum = hashlib.blake2b(digest_size=8)
 
-    def add(self, data: bytes, routing_key: str | None) -> None:
-        """Count an event."""
-        found = event_hash(data, routing_key)
-        self.rows += Fingerprint(1, len(data) + wire.EVENT_HEADER, found)
-        self._checksum.update(found.to_bytes(8, "little"))
+    def add(self, events: Iterable[tuple[bytes, str | None]]) -> None:
+        """Count some events, each with its routing key."""
+        count = size = total = 0
+        for data, routing_key in events:
+            found = event_hash(data, routing_key)
+            self._checksum.update(found.to_bytes(8, "little"))
+            count, size, total = count + 1, size + len(data), total + found
+        self.rows += Fingerprint(count, size + count * wire.EVENT_HEADER, total)
 
     def part(self, txn_id: UUID) -> PartitionCommit:
         """The events as those of a transaction."""

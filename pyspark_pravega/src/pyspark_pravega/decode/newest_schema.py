@@ -4,11 +4,14 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import pyarrow as pa
+
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import SegmentRange, StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.read.events import read_segment
 from aiopravega.schema.debezium.connect import row_of
+from aiopravega.schema.debezium.tables import TableFilter
 
 # How much is read of the end of each segment, in pieces of this size, until a schema is found.
 _PIECE_BYTES: Final = 1024 * 1024
@@ -21,7 +24,7 @@ def newest_schema(client: PravegaClient, ranges: Sequence[StreamCutRange], table
     Args:
         client: of the cluster.
         ranges: between resolved cuts, one for each stream.
-        table: the name that its events must have at the end, if several tables are in the streams.
+        table: whose events are wanted, as option `table` names it, if several tables are in the streams.
 
     Raises:
         ConfigurationError: no event with a schema is near the end of any segment.
@@ -67,10 +70,13 @@ def _with_schema(data: bytes, table: str | None) -> dict[str, Any] | None:
     try:
         event = json.loads(data)
         found = row_of(event["schema"])
-        source = event["payload"]["source"]
+        payload = event["payload"]
+        known = isinstance(payload["source"], dict)
     except (ValueError, KeyError, TypeError, ConfigurationError):
         return None
-    if found is None or (table is not None and source.get("table") != table.split(".")[-1]):
+    if found is None or not known:
+        return None
+    if table is not None and not len(TableFilter(table).rows(pa.array([json.dumps(payload).encode()], pa.binary()))):
         return None
     return dict(event)
 

@@ -69,7 +69,9 @@ class EventReader:
                 chosen = np.array(rows, np.int64)
                 more, still = self._read(pick(payloads, chosen), chosen, schema)
                 pieces += more
-                bad = {row: why for row, why in bad.items() if row not in set(rows)} | still
+                for row in rows:
+                    del bad[row]
+                bad |= still
         return pieces, bad
 
     def _read(self, payloads: pa.BinaryArray, rows: Numbers, schema: pa.Schema) -> tuple[list[Piece], dict[int, str]]:

@@ -15,7 +15,6 @@ from aiopravega.intervals.losses import OnTruncated
 from aiopravega.intervals.moved import StreamWatch
 from aiopravega.intervals.next_range import SINCE, ChainRules, NotNow, take_next, what_remains
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
-from aiopravega.positions import NamedCut
 from aiopravega.read.positions import find_cut
 from airflow_pravega.identity import chain_name, interval_name, write_name
 from airflow_pravega.intervals import to_xcom
@@ -61,12 +60,6 @@ class RunRange:
         self.deadline = arguments.deadline
         self.start = StreamCut.unbounded()
         self.waits_for: CutRecord | None = None
-        self._rules = ChainRules(
-            SINCE.get(str(arguments.since), NamedCut.HEAD),
-            arguments.on_open,
-            on_truncated=arguments.on_truncated,
-            deadline=arguments.deadline,
-        )
         self.interval = Interval(chain_name(context, arguments.consumer), self.stream, interval_name(context))
 
     async def take(self) -> dict[str, str] | None:
@@ -82,9 +75,13 @@ class RunRange:
             if self._arguments.since not in CHAINED:
                 record = await self._from_named(client, ledger)
                 return None if record is None else to_xcom(record)
-            taken = await take_next(
-                client, ledger, self.interval, self._rules, self._watch, by=self._by, seen=self._seen
+            rules = ChainRules(
+                SINCE[str(self._arguments.since)],
+                self.on_open,
+                on_truncated=self._arguments.on_truncated,
+                deadline=self.deadline,
             )
+            taken = await take_next(client, ledger, self.interval, rules, self._watch, by=self._by, seen=self._seen)
             if isinstance(taken, NotNow):
                 self.waits_for, self.start = taken.waits_for, taken.start
                 return None
