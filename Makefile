@@ -20,6 +20,13 @@ WORKERS ?= 2
 SPARKS ?= 4.1.4
 SPARK_BIN = build/spark-$*/bin
 SPARK_TOOLS := pytest pytest-asyncio pytest-timeout pytest-xdist hypothesis psutil
+# Older Airflows on which airflow-provider-pravega runs: as requirements.lock says, but for what is in tests/airflows.
+AIRFLOWS ?= 3.1.8 3.2.2
+AIRFLOW_BIN = build/airflow-$*/bin
+AIRFLOW_TESTS ?= tests/unit/airflow_pravega $(addprefix tests/integration/airflow_pravega/test_,sensor.py trigger.py \
+	event_lists.py stream_changes.py)
+# Airflow 3.1 has no connection forms that providers describe: the fields are extras, as JSON.
+AIRFLOW_LACKS_3.1.8 := --deselect tests/unit/airflow_pravega/test_provider_info.py::test_airflow_shows_the_connection_form
 # Streaming reads, from which the tests of streaming writes read too, need 4.2.
 SPARK_TESTS ?= tests/unit/pyspark_pravega/decode tests/unit/pyspark_pravega/encode tests/unit/pyspark_pravega/write \
 	tests/unit/pyspark_pravega/test_registration.py $(addprefix tests/integration/pyspark_pravega/test_,batch_read.py \
@@ -53,12 +60,18 @@ cpu-tests: setup ## Measure the seconds of CPU of each file of tests, and of all
 cpu-demo: setup ## Measure the seconds of CPU of each step of the demo
 	@$(BIN)/python tools/cpu_seconds.py --steps 'done in|What went through' -- $(MAKE) --no-print-directory demo
 
+# Else make removes them, as what only other targets need.
+.PRECIOUS: build/spark-%/.installed build/airflow-%/.installed
 .PHONY: matrix
-matrix: $(SPARKS:%=matrix-%) ## Run the tests of reads and writes on older Sparks (SPARKS=4.1.4)
+matrix: $(SPARKS:%=matrix-%) $(AIRFLOWS:%=matrix-airflow-%) ## Run tests on older Sparks and Airflows (SPARKS= AIRFLOWS=3.1.8)
 
 matrix-%: setup build/spark-%/.installed
 	@echo "Running tests of pyspark-pravega on PySpark $*"
 	@PYSPARK_PYTHON=$(CURDIR)/$(SPARK_BIN)/python $(SPARK_BIN)/python -m pytest $(or $(ARGS),$(SPARK_TESTS))
+
+matrix-airflow-%: setup build/airflow-%/.installed
+	@echo "Running tests of airflow-provider-pravega on Airflow $*"
+	@$(AIRFLOW_BIN)/python -m pytest $(or $(ARGS),$(AIRFLOW_TESTS) $(AIRFLOW_LACKS_$*))
 
 .PHONY: proofs
 proofs: setup ## Run the tests that wait for minutes, which make test leaves out
@@ -83,7 +96,7 @@ check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, 
 	@echo "reasons" && $(BIN)/python tools/check_reasons.py
 	@echo "words" && $(BIN)/python tools/check_words.py
 	@echo "addresses" && $(BIN)/python tools/check_addresses.py
-	@echo "reference pages" && $(BIN)/python tools/write_reference.py --check
+	@echo "reference pages" && $(BIN)/python -m tools.write_reference --check
 	@echo "table of faults" && $(BIN)/python -m tests.faults.report --check
 
 .PHONY: bench
@@ -96,7 +109,7 @@ profile: setup ## Measure where the time of a read goes, and draw it
 
 .PHONY: docs
 docs: $(INSTALLED) ## Write the tables of docs/reference that come from the code
-	@$(BIN)/python tools/write_reference.py
+	@$(BIN)/python -m tools.write_reference
 
 .PHONY: setup
 setup: prerequisites $(INSTALLED) $(JARS) ## Make .venv, install everything, fetch the servers' jars
@@ -130,6 +143,8 @@ $(INSTALLED): requirements.lock $(PROJECTS:%=%/pyproject.toml) | $(BIN)/uv
 		--build-constraint requirements.lock requirements.lock
 	@echo "Installing the five distributions of this repository, editable"
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation $(PROJECTS:%=--editable %)
+	@# The Python processes of Spark import PySpark from archives of sources.
+	@$(BIN)/python -m pyspark_pravega.compile_pyspark > /dev/null
 	@touch $@
 
 build/spark-%/.installed: requirements.lock tests/sparks/%.lock pyspark_pravega/pyproject.toml | $(INSTALLED)
@@ -140,6 +155,18 @@ build/spark-%/.installed: requirements.lock tests/sparks/%.lock pyspark_pravega/
 		--constraint build/spark-$*/others.txt --build-constraint requirements.lock \
 		--requirement tests/sparks/$*.lock $(SPARK_TOOLS) --editable './aiopravega[schema,arrow,avro,json,protobuf]' \
 		--editable ./pravega_emulator --editable ./pyspark_pravega
+	@touch $@
+
+build/airflow-%/.installed: requirements.lock tests/airflows/%.lock providers/pravega/pyproject.toml | $(INSTALLED)
+	@echo "Making an environment with Airflow $* in build/airflow-$*"
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/airflow-$*
+	@awk -F '==' 'NR == FNR { own[$$1]; next } /^[a-z]/ { keep = !($$1 in own) } keep' \
+		tests/airflows/$*.lock requirements.lock > build/airflow-$*/others.txt
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(AIRFLOW_BIN)/python \
+		--constraint build/airflow-$*/others.txt --build-constraint requirements.lock \
+		--requirement tests/airflows/$*.lock $(SPARK_TOOLS) jsonschema \
+		--editable './aiopravega[schema,arrow,avro,json,protobuf]' \
+		$(addprefix --editable ./,pravega_emulator pyspark_pravega providers/pravega)
 	@touch $@
 
 $(JARS): pravega_emulator/src/pravega_emulator/jars.lock tests/java/serializers.lock $(INSTALLED)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
+from tools.airflow_reference import airflow
 
 import dagster_pravega
 from aiopravega.config import PravegaConfig
@@ -95,6 +96,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "configuration.md": configuration,
     "schema-registry.md": registry,
     "dagster.md": dagster,
+    "airflow.md": airflow,
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowFailException
 from tests.integration.registering.cases import CASES, FOREIGN, RECURSIVE, TEXT_ID, Case
 from tests.integration.registering.ways import (
     WAYS,

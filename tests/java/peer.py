@@ -122,5 +122,34 @@ class JavaClient(Child):
         return [(event["size"], event["sha256"]) for event in answer["events"]]
 
 
+class JavaGroups(Child):
+    """Reader groups of one cluster; use it with `with`. What it can be asked is in `Groups.java`.
+
+    Args:
+        controller_uri: of a cluster without credentials.
+        folder: for what Java complains about.
+    """
+
+    def __init__(self, controller_uri: str, folder: Path) -> None:
+        command = [find_java(), "-Xmx512m", "-cp", f"{ensure_jars()}/*", str(HERE / "Groups.java"), controller_uri]
+        super().__init__(command, folder / "groups.log")
+
+    def ask(self, what: str, **how: Any) -> dict[str, Any]:
+        """What it answers.
+
+        Raises:
+            RuntimeError: it could not do it; the message is Java's.
+        """
+        answer = self.answer_to(json.dumps({"do": what, **how}))
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer
+
+    def kill(self) -> None:
+        """End it as a crash does: its readers do not leave their groups."""
+        self._process.kill()
+        self._process.wait()
+
+
 if __name__ == "__main__":
     print(serializer_jars())

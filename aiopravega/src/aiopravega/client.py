@@ -19,6 +19,7 @@ from aiopravega.control import (
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError, StreamNotFoundError
 from aiopravega.event_time import TimeCalls
+from aiopravega.groups import GroupCalls
 from aiopravega.ledger import Keepers
 from aiopravega.ledger.calls import LedgerCalls
 from aiopravega.names import StreamName, check_name
@@ -32,7 +33,7 @@ from aiopravega.write.transaction import DEFAULT_LEASE, Transaction, Transaction
 from aiopravega.write.writer import EventWriter
 
 
-class PravegaClient(RangeCalls, TimeCalls, LedgerCalls):
+class PravegaClient(RangeCalls, TimeCalls, GroupCalls, LedgerCalls):
     """A client of one Pravega cluster; use it with `async with`.
 
     Every call has a time limit, and repeats after failures that can pass; the configuration sets both.
@@ -226,8 +227,7 @@ class PravegaClient(RangeCalls, TimeCalls, LedgerCalls):
         """A transaction that stays open until `commit`, `abort` or `detach`; `lease` is in seconds, of at least 10.
 
         A lease that is longer than the controller allows becomes the longest that it allows. The client renews it.
-        `writer_id` is the name under which its commit notes a time: by default one name for all transactions of this
-        client.
+        Its commit notes a time as `writer_id`, by default one name for all transactions of this client.
         """
         name = StreamName(scope, stream)
         txn_id, segments, granted = await open_leased(self.controller, name, lease)

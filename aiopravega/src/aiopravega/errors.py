@@ -125,6 +125,10 @@ class SubscriberNotFoundError(NotFoundError):
     """The stream has no such subscriber."""
 
 
+class ReaderGroupNotFoundError(NotFoundError):
+    """The reader group does not exist."""
+
+
 class TableNotFoundError(NotFoundError):
     """The key-value table does not exist."""
 
@@ -145,7 +149,7 @@ class ScopeNotEmptyError(PravegaError):
     """A scope that still holds streams, tables or reader groups cannot be deleted."""
 
 
-# --- states of a stream -------------------------------------------------------------------------------------
+# --- states of a stream or of a reader group ----------------------------------------------------------------
 
 
 class StreamSealedError(PravegaError):
@@ -179,6 +183,26 @@ class MalformedEventError(PravegaError):
         super().__init__(message)
         self.at = at
         self.cut_off = cut_off
+
+
+class ReaderGroupError(PravegaError):
+    """The root of the errors about the state of a reader group."""
+
+
+class ReaderGroupStateError(ReaderGroupError):
+    """The state of a reader group, or a checkpoint or cut in bytes, is damaged, or of a newer Pravega."""
+
+
+class ReadersOnlineError(ReaderGroupError):
+    """A reader group cannot be moved or deleted, because readers are at work. `readers` are their names."""
+
+    def __init__(self, message: str, readers: frozenset[str] = frozenset()) -> None:
+        super().__init__(message)
+        self.readers = readers
+
+
+class CheckpointError(ReaderGroupError):
+    """A checkpoint of a reader group was not made, or there is none."""
 
 
 # --- event time ---------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ _MAX_SCOPE_LENGTH = 255
 _NUMBER_MASK = 0xFFFF_FFFF
 # Pravega's own streams (watermarks, reader groups) start with an underscore.
 INTERNAL_PREFIX = "_"
+_GROUP_PREFIX = f"{INTERNAL_PREFIX}RG"
 
 
 def check_name(kind: str, name: str, *, internal: bool = False) -> str:
@@ -88,3 +89,13 @@ class SegmentId:
 def table_stream(scope: str, table: str) -> StreamName:
     """The name under which the segments of a key-value table are found: they are named like a stream's."""
     return StreamName(scope, f"{table}_kvtable")
+
+
+def group_stream(scope: str, group: str) -> StreamName:
+    """The name of the internal stream in which a reader group keeps its state."""
+    return StreamName(scope, f"{_GROUP_PREFIX}{group}")
+
+
+def group_of(stream: str) -> str | None:
+    """The reader group whose state is in a stream of this name; None if it is another stream."""
+    return stream.removeprefix(_GROUP_PREFIX) if stream.startswith(_GROUP_PREFIX) else None

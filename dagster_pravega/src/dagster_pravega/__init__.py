@@ -11,6 +11,8 @@ from dagster_pravega.cut_partitions import StreamCutPartitions
 from dagster_pravega.cut_sensor import build_stream_cut_sensor
 from dagster_pravega.external import build_external_assets
 from dagster_pravega.gates import build_data_gate, build_schema_gate
+from dagster_pravega.group_lag import build_reader_group_lag_check
+from dagster_pravega.group_sensor import build_reader_group_sensor
 from dagster_pravega.io_manager import PravegaSparkIOManager
 from dagster_pravega.lag import build_stream_lag_check
 from dagster_pravega.maintenance import build_ledger_maintenance
@@ -36,6 +38,8 @@ __all__ = [
     "build_data_gate",
     "build_external_assets",
     "build_ledger_maintenance",
+    "build_reader_group_lag_check",
+    "build_reader_group_sensor",
     "build_schema_gate",
     "build_stream_cut_sensor",
     "build_stream_lag_check",

@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import dagster as dg
-from dagster._core.storage.runs import SqlRunStorage
 
 from aiopravega import PravegaClient
 from aiopravega.errors import ConfigurationError, StreamSealedError, TableNotFoundError
@@ -184,6 +183,9 @@ class _Tick:
 
 def _deployment(instance: dg.DagsterInstance) -> str:
     """Another instance of Dagster may have a sensor of this name, and runs of its own."""
+    # Imported here: with it come SQLAlchemy and Alembic, more than half of what an import of this package costs.
+    from dagster._core.storage.runs import SqlRunStorage
+
     storage = instance.run_storage
     return f" of {storage.get_run_storage_id()}" if isinstance(storage, SqlRunStorage) else ""
 

@@ -8,13 +8,14 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from airflow.dag_processing.bundles.manager import DagBundlesManager
-from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
 from airflow.sdk import DAG, BaseOperator
 from airflow.utils.db import initdb
 from tests.faults.proxy import Proxy
@@ -24,6 +25,10 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.ledger import Interval
 
 BUNDLE = "dags-folder"
+# Airflow 3.2 has moved them, and has them know the bundle's name.
+_MOVED = find_spec("airflow.dag_processing.dagbag") is not None
+_dag_bags = import_module("airflow.dag_processing.dagbag" if _MOVED else "airflow.models.dagbag")
+_BUNDLE_NAME = {"bundle_name": BUNDLE} if _MOVED else {}
 DAGS = Path(os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
 
 
@@ -126,9 +131,9 @@ class Run:
 
 def run_dag(dag: DAG, logical_date: datetime | None = None, conf: dict[str, Any] | None = None) -> Run:
     """Run a DAG in this process; the same logical date is the same run, cleared."""
-    bag = BundleDagBag(dag_folder=DAGS, bundle_path=DAGS, bundle_name=BUNDLE)
+    bag = _dag_bags.BundleDagBag(dag_folder=DAGS, bundle_path=DAGS, **_BUNDLE_NAME)
     bag.bag_dag(dag)
-    sync_bag_to_db(bag, BUNDLE, None)
+    _dag_bags.sync_bag_to_db(bag, BUNDLE, None)
     return Run(dag.test(run_conf=conf, logical_date=logical_date or datetime.now(UTC)))
 
 

@@ -7,8 +7,17 @@ import pytest
 from dagster._core.definitions.observe import observe as observe_assets
 
 from aiopravega import StreamCutRange
+from aiopravega.errors import ConfigurationError
+from aiopravega.intervals.group_condition import GroupPosition
 from aiopravega.ledger import Interval
-from dagster_pravega import PravegaResource, build_stream_lag_check, observe_pravega_stream, pravega_stream_spec
+from dagster_pravega import (
+    PravegaResource,
+    build_reader_group_lag_check,
+    build_reader_group_sensor,
+    build_stream_lag_check,
+    observe_pravega_stream,
+    pravega_stream_spec,
+)
 
 CONSUMER = "billing"
 EVENTS = [f"event {number}" for number in range(10)]
@@ -128,3 +137,51 @@ def test_an_observation_has_a_new_version_only_after_a_write(stream, append, res
     assert observed.specs_by_key[dg.AssetKey([stream.scope, stream.stream])].metadata["pravega/options"] == {
         "decode": "json"
     }
+
+
+def test_a_reader_group_is_checked(client, stream, resources, instance):
+    client.create_reader_group(stream.scope, "group", [stream])
+    spec = pravega_stream_spec(str(stream))
+
+    def verdict(**limits):
+        check = build_reader_group_lag_check(spec, group=f"{stream.scope}/group", **limits)
+        job = dg.define_asset_job("job", selection=dg.AssetSelection.all_asset_checks())
+        definitions = dg.Definitions([spec], asset_checks=[check], resources=resources, jobs=[job])
+        result = definitions.resolve_job_def("job").execute_in_process(instance=instance)
+        (found,) = result.get_asset_check_evaluations()
+        return found
+
+    passed = verdict(error_bytes=BYTES)
+    assert passed.passed
+    assert passed.metadata["pravega/lag_bytes"].value == BYTES
+    warned = verdict(warn_bytes=BYTES - 1, error_bytes=BYTES)
+    assert (warned.passed, warned.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert warned.description == f"{BYTES:,} bytes are left, more than {BYTES - 1:,}"
+    assert verdict(warn_bytes=0, error_bytes=0).severity is dg.AssetCheckSeverity.ERROR
+    with pytest.raises(ConfigurationError, match="has no limit"):
+        build_reader_group_lag_check(spec, group=f"{stream.scope}/group")
+
+
+def test_a_sensor_runs_when_a_reader_group_has_moved_and_has_little_left(client, stream, resources, instance):
+    client.create_reader_group(stream.scope, "group", [stream])
+
+    @dg.asset
+    def report():
+        """What is made of it."""
+
+    sensor = build_reader_group_sensor(
+        "sensor", group=f"{stream.scope}/group", target=report, max_lag_bytes=0, by=GroupPosition.READ
+    )
+    cursor = None
+
+    def tick():
+        nonlocal cursor
+        with dg.build_sensor_context(instance=instance, cursor=cursor, resources=resources) as context:
+            found = sensor.evaluate_tick(context)
+        cursor = found.cursor or cursor
+        return found.skip_message or [request.tags["pravega/group"] for request in found.run_requests or []]
+
+    assert "bytes are left" in tick()
+    client.reset_reader_group(stream.scope, "group", [client.tail(stream.scope, stream.stream)])
+    assert tick() == [f"{stream.scope}/group"]
+    assert "has not moved" in tick()

@@ -19,7 +19,8 @@ class Api:
     """The API server at a port; `logs` is named when something does not come true."""
 
     def __init__(self, port: int, logs: str) -> None:
-        self._http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=_REQUEST_SECONDS)
+        self.address = f"http://127.0.0.1:{port}"
+        self._http = httpx.Client(base_url=self.address, timeout=_REQUEST_SECONDS)
         self._logs = logs
 
     def close(self) -> None:
@@ -78,10 +79,17 @@ class Api:
         [asset] = self.request("GET", "assets", params={"uri_pattern": uri})["assets"]
         self.request("POST", "assets/events", json={"asset_id": asset["id"]})
 
+    def add_connection(self, conn_id: str, conn_type: str, **fields: Any) -> None:
+        """Store a connection in Airflow's database; `extra` is a text."""
+        self.request("POST", "connections", json={"connection_id": conn_id, "conn_type": conn_type, **fields})
+
+    def all_runs(self, dag_id: str) -> list[dict[str, Any]]:
+        """A DAG's runs, oldest first, with `run_type`, `state`, `start_date` and others."""
+        return list(self.request("GET", f"dags/{dag_id}/dagRuns", params={"order_by": "id"})["dag_runs"])
+
     def runs(self, dag_id: str) -> list[str]:
         """The ids of a DAG's runs, oldest first."""
-        found = self.request("GET", f"dags/{dag_id}/dagRuns", params={"order_by": "id"})["dag_runs"]
-        return [run["dag_run_id"] for run in found]
+        return [run["dag_run_id"] for run in self.all_runs(dag_id)]
 
     def only_run(self, dag_id: str) -> str:
         """The id of the run that a DAG has got; it is waited for."""

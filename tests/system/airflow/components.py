@@ -32,6 +32,7 @@ class Components:
     """
 
     def __init__(self, folder: Path, database: Postgres, dags: Path, connections: dict[str, str]) -> None:
+        self.home = folder
         self.logs = folder / "logs"
         self.logs.mkdir()
         port, of_triggerer, of_worker = free_ports(3)

@@ -17,15 +17,21 @@ DAGS = Path(__file__).with_name("dags")
 
 
 @pytest.fixture(scope="session")
-def airflow(pravega_config: PravegaConfig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Components]:
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """Airflow's database."""
+    with Postgres(free_ports(1)[0], tmp_path_factory.mktemp("postgres") / "postgres.log") as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def airflow(
+    pravega_config: PravegaConfig, database: Postgres, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Components]:
     """API server, scheduler, DAG processor and triggerer, each as a process."""
-    folder = tmp_path_factory.mktemp("airflow")
     uri = urlsplit(pravega_config.controller_uri)
     connection = json.dumps({"conn_type": "pravega", "host": uri.hostname, "port": uri.port})
-    with (
-        Postgres(free_ports(1)[0], folder / "postgres.log") as database,
-        Components(folder, database, DAGS, {"pravega_default": connection}) as components,
-    ):
+    folder = tmp_path_factory.mktemp("airflow")
+    with Components(folder, database, DAGS, {"pravega_default": connection}) as components:
         yield components
 
 

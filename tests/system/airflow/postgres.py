@@ -72,6 +72,11 @@ class Postgres:
         wait_until(lambda: subprocess.run(ask, check=False).returncode == 0, self._server.said, every=0.5)
         return self
 
+    def dump(self) -> bytes:
+        """All that is in the database, as text; a longer value as it is, and not compressed."""
+        command = [f"{find_programs()}/pg_dump", "-h", "127.0.0.1", "-p", str(self.port), "-U", _USER, "postgres"]
+        return subprocess.run(command, check=True, capture_output=True).stdout
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:

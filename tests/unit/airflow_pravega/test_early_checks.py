@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_pravega.operators.backfill import PravegaBackfillPlanOperator
 from airflow_pravega.operators.data_gate import PravegaDataGateOperator

@@ -1,18 +1,25 @@
 import json
 from importlib import import_module, metadata
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 import airflow
 import jsonschema  # type: ignore[import-untyped]  # it brings no types
 import pytest
 from airflow.providers_manager import ProvidersManager
-from airflow.sdk.providers_manager_runtime import ProvidersManagerTaskRuntime
 
 from airflow_pravega import get_provider_info
 
 INFO = get_provider_info()
 KINDS = ("hooks", "operators", "sensors", "triggers")
+TASKS = "airflow.sdk.providers_manager_runtime"
+
+
+def known_to_tasks() -> Any:
+    """What tasks know of providers; up to Airflow 3.1 they ask what all processes ask."""
+    return import_module(TASKS).ProvidersManagerTaskRuntime() if find_spec(TASKS) else ProvidersManager()
 
 
 def test_fits_the_schema_that_airflow_checks():
@@ -50,7 +57,7 @@ def test_names_a_hook_and_a_handler_that_exist():
 
 def test_names_a_queue_and_a_decorator_that_exist():
     assert set(INFO["queues"]) <= set(ProvidersManager().queue_class_names)
-    decorators = ProvidersManagerTaskRuntime().taskflow_decorators
+    decorators = known_to_tasks().taskflow_decorators
     for decorator in INFO["task-decorators"]:
         assert decorators[decorator["name"]] is resolve_name(decorator["class-name"])
 
@@ -58,7 +65,7 @@ def test_names_a_queue_and_a_decorator_that_exist():
 def test_names_links_and_a_converter_to_openlineage_that_exist():
     assert set(INFO["extra-links"]) <= set(ProvidersManager().extra_links_class_names)
     (assets,) = INFO["asset-uris"]
-    converters = ProvidersManagerTaskRuntime().asset_to_openlineage_converters
+    converters = known_to_tasks().asset_to_openlineage_converters
     assert converters["pravega"] is resolve_name(assets["to_openlineage_converter"])
 
 
@@ -75,7 +82,7 @@ def test_airflow_shows_the_connection_form():
 
 
 def test_a_connection_finds_its_hook():
-    hook = ProvidersManagerTaskRuntime().hooks["pravega"]
+    hook = known_to_tasks().hooks["pravega"]
     assert hook is not None
     assert hook.hook_class_name == "airflow_pravega.hooks.pravega.PravegaHook"
     assert hook.connection_testable

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Connection
-from airflow.sdk.exceptions import AirflowFailException
 
 from aiopravega.errors import ConfigurationError
 from airflow_pravega.operators.spark import PravegaSparkWriteOperator

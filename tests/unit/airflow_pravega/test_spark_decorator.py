@@ -1,8 +1,8 @@
 from typing import Any
 
 import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG, task
-from airflow.sdk.exceptions import AirflowFailException
 
 from aiopravega.errors import ConfigurationError
 

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowFailException
 
 from aiopravega import errors
 from airflow_pravega.task_failures import failing_for_good, from_event, to_event

@@ -1,10 +1,10 @@
 import json
+from importlib.util import find_spec
 from pkgutil import resolve_name
 from typing import Any
 
 import pytest
 from airflow.sdk import Asset, AssetWatcher
-from airflow.serialization.encoders import encode_trigger
 from airflow.triggers.base import BaseEventTrigger
 
 from aiopravega.errors import ConfigurationError
@@ -69,9 +69,14 @@ def test_what_a_sensor_has_to_know_when_it_continues_is_carried():
     assert resolve_name(name)(**arguments).carried == {"waits_since": "2026-01-01"}
 
 
+# Airflow 3.2 has moved it.
+MOVED = find_spec("airflow.serialization.encoders") is not None
+ENCODE = "encoders:encode_trigger" if MOVED else "serialized_objects:_encode_trigger"
+
+
 def identity(trigger: BaseEventTrigger) -> int:
     """What Airflow knows a trigger of a watcher by."""
-    encoded = encode_trigger(trigger)
+    encoded = resolve_name(f"airflow.serialization.{ENCODE}")(trigger)
     return BaseEventTrigger.hash(encoded["classpath"], encoded["kwargs"])
 
 

@@ -108,6 +108,15 @@ class PravegaClient(OpenFace[aio.PravegaClient]):
     subscribers = waits(aio.PravegaClient.subscribers)
     unsubscribe = waits(aio.PravegaClient.unsubscribe)
 
+    # --- reader groups --------------------------------------------------------------------------------------
+
+    reader_groups = waits(aio.PravegaClient.reader_groups)
+    describe_reader_group = waits(aio.PravegaClient.describe_reader_group)
+    create_reader_group = waits(aio.PravegaClient.create_reader_group)
+    reset_reader_group = waits(aio.PravegaClient.reset_reader_group)
+    delete_reader_group = waits(aio.PravegaClient.delete_reader_group)
+    checkpoint_reader_group = waits(aio.PravegaClient.checkpoint_reader_group)
+
     # --- writes ---------------------------------------------------------------------------------------------
 
     writer = calls(aio.PravegaClient.writer, EventWriter)

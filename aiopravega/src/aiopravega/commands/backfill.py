@@ -6,11 +6,10 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Final, TypeVar
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_cluster, duration, ledger_of, number_with_unit, run, table
+from aiopravega.commands.common import add_cluster, duration, event_time, ledger_of, number_with_unit, run, table
 from aiopravega.cuts import UNBOUNDED
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.intervals.backfill import BackfillPlan, PlannedInterval, run_backfill
@@ -51,8 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         each.add_argument("--end", type=position, default=UNBOUNDED, metavar="CUT", help="or latest, the default")
         each.add_argument("--parts", type=int, help="how many intervals")
         each.add_argument("--bytes", type=_size, metavar="SIZE", help="or about how large, such as 256MiB")
-        each.add_argument("--from", type=_time, dest="since", metavar="TIME", help="or event times: ISO 8601, UTC")
-        each.add_argument("--to", type=_time, dest="until", metavar="TIME", help="the end, not included")
+        each.add_argument("--from", type=event_time, dest="since", metavar="TIME", help="or event times: ISO 8601, UTC")
+        each.add_argument("--to", type=event_time, dest="until", metavar="TIME", help="the end, not included")
         step, unit = _argument(Step.parse), _argument(TimeUnit.parse)
         each.add_argument("--every", type=step, metavar="DURATION", help="length of an interval: 15m, 1d, 1mo")
         each.add_argument("--ahead", type=duration, help="how much newer than the time noted next events may be")
@@ -75,14 +74,6 @@ def _argument(parse: Callable[[str], T]) -> Callable[[str], T]:
             raise argparse.ArgumentTypeError(str(error)) from None
 
     return parsed
-
-
-def _time(text: str) -> datetime:
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time: {error}") from None
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 async def _planned(client: PravegaClient, options: argparse.Namespace) -> BackfillPlan:

@@ -5,7 +5,7 @@ import asyncio
 import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from aiopravega.client import PravegaClient
@@ -55,6 +55,15 @@ def number_with_unit(text: str, pattern: str, units: Mapping[str, int]) -> int:
 def duration(text: str) -> timedelta:
     """A length of time, such as `90s`, `15m`, `6h` or `1d`."""
     return timedelta(seconds=number_with_unit(text, r"(\d+) ?([a-z])", _SECONDS))
+
+
+def event_time(text: str) -> datetime:
+    """A time in ISO 8601; UTC, if it says nothing else."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time: {error}") from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -9,6 +9,8 @@ from typing import Final
 _TOPICS: Final = {
     "catalog": "scopes and streams, with the schemas of their events: list, describe, make, drop",
     "tables": "key-value tables: list, describe, delete",
+    "groups": "reader groups of Java and Flink: how far they are, checkpoints; create, reset, delete",
+    "metrics": "lag of groups and consumers, sizes of streams, for Prometheus: once, or by HTTP",
     "schema": "compare a schema with files or a group of the registry before it is used; register it",
     "ledger": "exactly-once writes: their states, and a person's decisions about them",
     "cuts": "intervals of consumers: which ranges they have, what is open or gone, pictures; skip, forget, reopen",

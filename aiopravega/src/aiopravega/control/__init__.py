@@ -14,15 +14,18 @@ from aiopravega.control.controller import Controller
 from aiopravega.control.leases import LONGEST_LEASE, hold_transaction, open_leased
 from aiopravega.control.model import Access, KeyRange, PingStatus, Successor, TableConfiguration, TransactionState
 from aiopravega.control.policies import RetentionPolicy, ScalingPolicy, StreamConfiguration
+from aiopravega.control.reader_groups import GroupRetention, ReaderGroupConfig
 from aiopravega.control.subscribers import ReaderGroup
 
 __all__ = [
     "LONGEST_LEASE",
     "Access",
     "Controller",
+    "GroupRetention",
     "KeyRange",
     "PingStatus",
     "ReaderGroup",
+    "ReaderGroupConfig",
     "RetentionPolicy",
     "ScalingPolicy",
     "StreamConfiguration",

@@ -7,7 +7,7 @@ from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.rpc import Rpc
 from aiopravega.control.status import refusal, status_name
 from aiopravega.errors import PermissionDeniedError, ScopeNotFoundError
-from aiopravega.names import INTERNAL_PREFIX, StreamName
+from aiopravega.names import INTERNAL_PREFIX, StreamName, group_of
 
 # A scope that exists in every cluster, to ask for when any answer will do.
 _ANY_SCOPE = "_system"
@@ -81,6 +81,19 @@ class ScopeCalls:
         Raises:
             ScopeNotFoundError: there is no such scope.
         """
+        names = await self._stream_names(scope, tag)
+        return sorted(StreamName(scope, name) for name in names if not name.startswith(INTERNAL_PREFIX))
+
+    async def list_reader_groups(self, scope: str) -> list[str]:
+        """The names of the reader groups of a scope, sorted; those that are only subscribers are among them.
+
+        Raises:
+            ScopeNotFoundError: there is no such scope.
+        """
+        return sorted(group for name in await self._stream_names(scope) if (group := group_of(name)) is not None)
+
+    async def _stream_names(self, scope: str, tag: str | None = None) -> set[str]:
+        """The names of all streams of a scope, internal ones too, or of those with a tag."""
         what = f"list the streams of scope {scope}"
         info = pb.ScopeInfo(scope=scope)
 
@@ -98,5 +111,4 @@ class ScopeCalls:
             return page
 
         pages = await all_pages(fetch, lambda page: len(page.streams))
-        names = {info.stream for page in pages for info in page.streams}
-        return sorted(StreamName(scope, name) for name in names if not name.startswith(INTERNAL_PREFIX))
+        return {info.stream for page in pages for info in page.streams}

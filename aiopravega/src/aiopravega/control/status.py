@@ -22,6 +22,7 @@ from aiopravega.errors import (
     PravegaError,
     PravegaTimeoutError,
     ProtocolError,
+    ReaderGroupNotFoundError,
     ScopeNotEmptyError,
     ScopeNotFoundError,
     ServerError,
@@ -215,7 +216,7 @@ _REFUSALS: Final[dict[str, tuple[type[PravegaError], str]]] = {
     "STREAM_SEALED": (StreamSealedError, "the stream is sealed, so it cannot change any more"),
     "STREAM_NOT_SEALED": (StreamNotSealedError, "the stream is not sealed; seal it first"),
     "TABLE_NOT_FOUND": (TableNotFoundError, "the key-value table does not exist"),
-    "RG_NOT_FOUND": (SubscriberNotFoundError, "there is no such reader group"),
+    "RG_NOT_FOUND": (ReaderGroupNotFoundError, "there is no such reader group"),
     "SUBSCRIBER_NOT_FOUND": (SubscriberNotFoundError, "it is not a subscriber of the stream; subscribe it first"),
     "STREAM_CUT_NOT_VALID": (
         InvalidStreamCutError,

@@ -4,33 +4,30 @@ To Pravega, a subscriber is a reader group that reports how far it has read by i
 costs one small internal stream. Which cuts may be reported: see `aiopravega.read.subscribers`.
 """
 
-import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from aiopravega.control.convert import positions, stream_info
 from aiopravega.control.proto import controller_pb2 as pb
-from aiopravega.control.rpc import Rpc
+from aiopravega.control.reader_groups import GroupRetention, ReaderGroupCalls, ReaderGroupConfig
 from aiopravega.control.status import refusal, status_name
-from aiopravega.errors import SubscriberNotFoundError
+from aiopravega.cuts import UNBOUNDED
+from aiopravega.errors import ReaderGroupNotFoundError, SubscriberNotFoundError
 from aiopravega.names import SegmentId, StreamName
-
-# The values that the Java client takes by default; without the last one the controller fails inside.
-_REFRESH_MILLIS: Final = 3000
-_NO_CHECKPOINTS: Final = -1
-_OUTSTANDING_CHECKPOINTS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderGroup:
-    """A reader group as its calls need it: `group_id` is a UUID's text, and `streams` are what it reads."""
+    """A reader group that is a subscriber, with its set-up."""
 
     scope: str
     name: str
-    group_id: str
-    generation: int
-    streams: frozenset[StreamName]
+    config: ReaderGroupConfig
+
+    @property
+    def streams(self) -> frozenset[StreamName]:
+        """What it reads."""
+        return frozenset(self.config.starts)
 
     @property
     def subscriber(self) -> str:
@@ -38,41 +35,17 @@ class ReaderGroup:
         return f"{self.scope}/{self.name}"
 
 
-class SubscriberCalls:
+class SubscriberCalls(ReaderGroupCalls):
     """Part of `Controller`."""
-
-    _rpc: Rpc
 
     async def create_reader_group(self, scope: str, name: str, stream: StreamName) -> ReaderGroup:
         """Make a reader group of one stream that is its subscriber, or return the group of this name that there is.
 
-        The stream must exist: the controller would not answer.
-
         Raises:
-            ScopeNotFoundError: there is no such scope.
-            ConfigurationError: Pravega does not accept the name.
+            PravegaError: as `create_group` does.
         """
-        what = f"create reader group {scope}/{name}"
-        everything = [pb.StreamCut(streamInfo=stream_info(stream))]
-        answer = await self._rpc.call(
-            "createReaderGroup",
-            pb.ReaderGroupConfiguration(
-                scope=scope,
-                readerGroupName=name,
-                groupRefreshTimeMillis=_REFRESH_MILLIS,
-                automaticCheckpointIntervalMillis=_NO_CHECKPOINTS,
-                maxOutstandingCheckpointRequest=_OUTSTANDING_CHECKPOINTS,
-                retentionType=pb.ReaderGroupConfiguration.MANUAL,
-                readerGroupId=str(uuid.uuid4()),
-                startingStreamCuts=everything,
-                endingStreamCuts=everything,
-            ),
-            pb.CreateReaderGroupResponse,
-            what,
-        )
-        if answer.status != pb.CreateReaderGroupResponse.SUCCESS:
-            raise refusal(status_name(pb.CreateReaderGroupResponse.Status, answer.status), what)
-        return _group(answer.config)
+        wanted = ReaderGroupConfig({stream: UNBOUNDED}, checkpoint_interval=None, retention=GroupRetention.MANUAL)
+        return ReaderGroup(scope, name, await self.create_group(scope, name, wanted))
 
     async def reader_group(self, scope: str, name: str) -> ReaderGroup:
         """A reader group that exists.
@@ -80,36 +53,14 @@ class SubscriberCalls:
         Raises:
             SubscriberNotFoundError: there is no such group.
         """
-        what = f"look up reader group {scope}/{name}"
-        answer = await self._rpc.call(
-            "getReaderGroupConfig",
-            pb.ReaderGroupInfo(scope=scope, readerGroup=name),
-            pb.ReaderGroupConfigResponse,
-            what,
-            missing=SubscriberNotFoundError,
-        )
-        if answer.status != pb.ReaderGroupConfigResponse.SUCCESS:
-            raise refusal(status_name(pb.ReaderGroupConfigResponse.Status, answer.status), what)
-        return _group(answer.config)
+        try:
+            return ReaderGroup(scope, name, await self.group_config(scope, name))
+        except ReaderGroupNotFoundError as error:
+            raise SubscriberNotFoundError(str(error)) from error
 
     async def delete_reader_group(self, group: ReaderGroup) -> bool:
         """Delete a reader group, which ends its subscription; returns False if there was none."""
-        what = f"delete reader group {group.subscriber}"
-        answer = await self._rpc.call(
-            "deleteReaderGroup",
-            pb.ReaderGroupInfo(
-                scope=group.scope,
-                readerGroup=group.name,
-                readerGroupId=group.group_id,
-                generation=group.generation,
-            ),
-            pb.DeleteReaderGroupStatus,
-            what,
-        )
-        status = status_name(pb.DeleteReaderGroupStatus.Status, answer.status)
-        if status not in ("SUCCESS", "RG_NOT_FOUND"):
-            raise refusal(status, what)
-        return status == "SUCCESS"
+        return await self.delete_group(group.scope, group.name, group.config)
 
     async def list_subscribers(self, stream: StreamName) -> list[str]:
         """The subscribers of a stream, sorted: the names of reader groups with their scopes.
@@ -138,8 +89,8 @@ class SubscriberCalls:
             "updateSubscriberStreamCut",
             pb.SubscriberStreamCut(
                 subscriber=group.subscriber,
-                generation=group.generation,
-                readerGroupId=group.group_id,
+                generation=group.config.generation,
+                readerGroupId=str(group.config.group_id),
                 streamCut=pb.StreamCut(streamInfo=stream_info(stream), cut=positions(cut)),
             ),
             pb.UpdateSubscriberStatus,
@@ -147,13 +98,3 @@ class SubscriberCalls:
         )
         if answer.status != pb.UpdateSubscriberStatus.SUCCESS:
             raise refusal(status_name(pb.UpdateSubscriberStatus.Status, answer.status), what)
-
-
-def _group(config: pb.ReaderGroupConfiguration) -> ReaderGroup:
-    return ReaderGroup(
-        config.scope,
-        config.readerGroupName,
-        config.readerGroupId,
-        config.generation,
-        frozenset(StreamName(cut.streamInfo.scope, cut.streamInfo.stream) for cut in config.startingStreamCuts),
-    )

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LOCAL: Final = "local[*]"
+_UI: Final = "spark.ui.enabled"
+# Its pages ask nobody who they are, and its bar is drawn on the error output, where schedulers take it for errors.
+_QUIET: Final = {_UI: "false", "spark.ui.showConsoleProgress": "false"}
+_LOCALHOST: Final = "127.0.0.1"
 _CONNECT: Final = "sc://"
 _MASTER: Final = "spark.master"
 # Set by PySpark while it talks Spark Connect, and left behind: all of this process would continue to talk it.
@@ -34,7 +38,8 @@ def lasting_session(name: str, master: str, conf: Mapping[str, str], *, package:
         name: its name in Spark's own pages.
         master: `local[*]`, `local-cluster[…]`, `spark://host:port`, `yarn`, …, or the URL of a Spark Connect server,
             `sc://host:port`, whose Python has the data source then.
-        conf: Spark's settings. Credentials do not belong here: all users of the session can see them.
+        conf: Spark's settings. Credentials do not belong here: all users of the session can see them. Spark's pages and
+            its progress bar are off unless they are asked for here; on this machine, the pages are on loopback then.
         package: whose extra `spark` brings Spark and its data source.
 
     Raises:
@@ -135,7 +140,14 @@ def _new(name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":
         # Spark's workers take the first `python3` on the path, which may lack what this one has.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
-    builder = builder.remote(master) if master.startswith(_CONNECT) else builder.master(master)
+    if master.startswith(_CONNECT):
+        builder = builder.remote(master)
+    else:
+        builder = builder.master(master)
+        conf = {**_QUIET, **conf}
+    if master.startswith("local") and conf.get(_UI) == "true":
+        # What Spark serves pages on; a driver of a cluster has to be reached by others, too.
+        os.environ.setdefault("SPARK_LOCAL_IP", _LOCALHOST)
     for key, value in conf.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

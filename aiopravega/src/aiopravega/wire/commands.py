@@ -2,7 +2,7 @@
 
 import uuid
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 from aiopravega.wire import fields
 from aiopravega.wire.command import Reply, Request, register
@@ -21,6 +21,9 @@ Updates = Annotated[tuple[AttributeUpdate, ...], fields.UPDATES]
 ABSENT = -1
 # The attribute with the time of a segment's making, in milliseconds (Pravega's `Attributes.CREATION_TIME`).
 CREATION_TIME = uuid.UUID(int=1 << 127)
+# The attribute with the offset from which a state is read that several clients share (Pravega's `SegmentAttribute`).
+REVISION_MARK = uuid.UUID("7df9a874-246c-c9d6-9397-cdd19ead68c5")
+_EVENT = 0
 
 
 @register
@@ -89,6 +92,36 @@ class AppendBlockEnd(Request):
     data: Data
     num_events: Int
     last_event_number: Long
+    request_id: Long = ABSENT
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class ConditionalAppend(Request):
+    """One event, if the segment ends at an offset; see `DataAppended` and `ConditionalCheckFailed`."""
+
+    TYPE: ClassVar[int] = 5
+    writer_id: Uuid
+    event_number: Long
+    expected_offset: Long
+    event_type: Int
+    event: Data
+    request_id: Long = ABSENT
+
+    @classmethod
+    def of(cls, writer_id: uuid.UUID, event_number: int, expected_offset: int, event: bytes, request_id: int) -> Self:
+        """With the type that every event has."""
+        return cls(writer_id, event_number, expected_offset, _EVENT, event, request_id)
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class ConditionalCheckFailed(Reply):
+    """The segment did not end there; nothing was written."""
+
+    TYPE: ClassVar[int] = 8
+    writer_id: Uuid
+    event_number: Long
     request_id: Long = ABSENT
 
 

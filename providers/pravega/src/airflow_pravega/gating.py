@@ -7,8 +7,9 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
-from airflow.sdk import BaseOperator, BaseXCom, BranchMixIn, Context
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException, BranchMixIn
+from airflow.sdk import BaseOperator, Context
+from airflow.sdk.bases.xcom import BaseXCom
 
 from aiopravega import PravegaConfig
 from aiopravega.errors import ConfigurationError

@@ -7,8 +7,8 @@ import re
 from datetime import UTC
 from typing import Any, Final
 
+from airflow.providers.common.compat.sdk import conf
 from airflow.sdk import Context
-from airflow.sdk.configuration import conf
 
 from aiopravega.errors import ConfigurationError
 
@@ -79,8 +79,9 @@ def interval_name(context: Context) -> str:
 
 def interval_of_run(run: Any) -> str:
     """The same of a run, as the Task SDK or Airflow's database has it."""
-    if run.partition_key is not None:
-        return f"{_PARTITION}{run.partition_key}"
+    partition = getattr(run, "partition_key", None)  # runs have one from Airflow 3.2 on
+    if partition is not None:
+        return f"{_PARTITION}{partition}"
     if run.logical_date is not None:
         return str(run.logical_date.isoformat())
     return str(run.run_id)

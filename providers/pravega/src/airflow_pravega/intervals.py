@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowNotFoundException
 from airflow.sdk import Context
-from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient

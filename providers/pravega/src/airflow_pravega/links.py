@@ -6,8 +6,8 @@ Airflow asks for a link in the task's process, when the task has deferred or end
 from collections.abc import Collection, Mapping
 from urllib.parse import quote, urlencode
 
+from airflow.providers.common.compat.sdk import TaskInstanceKey
 from airflow.sdk import BaseOperator, BaseOperatorLink
-from airflow.sdk.types import TaskInstanceKey
 
 from aiopravega import StreamName
 from airflow_pravega.page.address import page_path

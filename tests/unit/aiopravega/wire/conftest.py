@@ -21,6 +21,8 @@ COMMANDS = [
     wire.AppendSetup(7, SEGMENT, WRITER, -(2**63)),
     wire.AppendBlock(WRITER, wire.event_header(3) + b"abc"),
     wire.AppendBlockEnd(WRITER, 11, b"rest", 2, 41, 8),
+    wire.ConditionalAppend.of(WRITER, 41, 4096, b"abc", 8),
+    wire.ConditionalCheckFailed(WRITER, 41, 8),
     wire.DataAppended(WRITER, 41, 39, 8, 4096),
     wire.InvalidEventNumber(WRITER, 8, "trace", 41),
     wire.CreateTransientSegment(7, WRITER, SEGMENT, "token"),

@@ -6,9 +6,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from airflow.providers.common.compat.sdk import (
+    DecoratedOperator,
+    TaskDecorator,
+    context_merge,
+    determine_kwargs,
+    task_decorator_factory,
+)
 from airflow.sdk import Context
-from airflow.sdk.bases.decorator import DecoratedOperator, TaskDecorator, determine_kwargs, task_decorator_factory
-from airflow.sdk.definitions.context import context_merge
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError

@@ -8,6 +8,7 @@ from uuid import UUID
 from aiopravega import PravegaClient, StreamName
 from aiopravega.control import TransactionState
 from aiopravega.event_time import Reach
+from aiopravega.groups import ReaderGroupDescription
 from aiopravega.intervals.tails import Tail, TailWatch
 
 A_co = TypeVar("A_co", bound=Hashable, covariant=True)
@@ -74,6 +75,21 @@ class StateOfTransaction:
     async def check(self, client: PravegaClient) -> TransactionState:
         """See `Asked`."""
         return await client.attach_transaction(self.stream.scope, self.stream.stream, self.transaction).state()
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptionOf:
+    """How far is a reader group? `stream` is its scope and name."""
+
+    stream: StreamName
+
+    def begin(self) -> Self:
+        """See `Question`."""
+        return self
+
+    async def check(self, client: PravegaClient) -> ReaderGroupDescription:
+        """See `Asked`."""
+        return await client.describe_reader_group(self.stream.scope, self.stream.stream)
 
 
 class _MarksWatch:

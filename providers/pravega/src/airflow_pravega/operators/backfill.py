@@ -44,7 +44,7 @@ class PravegaBackfillPlanOperator(BaseOperator):
         clip: take what is there, if retention may have removed events.
         unit: what the stream's writers count times in: `ns`, `us`, `ms` or `s`.
         consumer: name of the backfill in the cut ledger; by default made of DAG, task and run. (templated)
-        pravega_conn_id: id of the connection.
+        pravega_conn_id: id of the connection. (templated)
     """
 
     template_fields: Sequence[str] = (

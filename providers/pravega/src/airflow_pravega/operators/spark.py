@@ -58,7 +58,7 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
             (templated)
         spark_conf: Spark's settings; those of the connection yield to them. (templated)
         options: further options of the data source. (templated)
-        pravega_conn_id: id of the connection.
+        pravega_conn_id: id of the connection. (templated)
     """
 
     template_fields: Sequence[str] = (
@@ -160,7 +160,7 @@ class PravegaSparkWriteOperator(ReportsLineage, LinkedToConsumers, PravegaSparkO
             (templated)
         spark_conf: Spark's settings; those of the connection yield to them. (templated)
         options: further options of the data source. (templated)
-        pravega_conn_id: id of the connection.
+        pravega_conn_id: id of the connection. (templated)
     """
 
     template_fields: Sequence[str] = (

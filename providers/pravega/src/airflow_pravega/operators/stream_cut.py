@@ -29,7 +29,7 @@ class PravegaStreamCutOperator(BaseOperator):
         start: `"earliest"` (the head), `"latest"` (the tail), the text of a cut, or a range, whose end is meant.
             (templated)
         end: the same. (templated)
-        pravega_conn_id: id of the connection.
+        pravega_conn_id: id of the connection. (templated)
     """
 
     template_fields: Sequence[str] = ("stream", "start", "end", "pravega_conn_id")

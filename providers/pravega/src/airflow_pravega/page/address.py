@@ -3,7 +3,7 @@
 from typing import Final
 from urllib.parse import urlsplit
 
-from airflow.sdk.configuration import conf
+from airflow.providers.common.compat.sdk import conf
 
 PREFIX: Final = "/pravega"
 

@@ -30,12 +30,11 @@ def paths_of_runs(session: Session, records: Iterable[CutRecord]) -> dict[str, s
 
 
 def _is_of(intervals: Collection[str]) -> ColumnElement[bool]:
+    conditions = [DagRun.run_id.in_(intervals), DagRun.logical_date.in_(_dates(intervals))]
     partitions = [key for interval in intervals if (key := partition_of(interval)) is not None]
-    return or_(
-        DagRun.run_id.in_(intervals),
-        DagRun.logical_date.in_(_dates(intervals)),
-        DagRun.partition_key.in_(partitions),
-    )
+    if partitions:  # and runs have a column for it
+        conditions.append(DagRun.partition_key.in_(partitions))
+    return or_(*conditions)
 
 
 def _dates(intervals: Collection[str]) -> list[Any]:

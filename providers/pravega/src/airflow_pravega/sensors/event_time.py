@@ -45,7 +45,7 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
             gone. (templated)
         deferrable: wait on the triggerer, without a worker slot.
         record: whether intervals are recorded. Without, an account that may only read is enough.
-        pravega_conn_id: id of the connection.
+        pravega_conn_id: id of the connection. (templated)
         poll_interval: seconds between two checks while deferred, at most; otherwise `poke_interval` counts.
     """
 

@@ -9,8 +9,8 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final
 
+from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import Context, PokeReturnValue, XComArg
-from airflow.sdk.exceptions import AirflowSkipException
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.chain import OnOpen
@@ -72,7 +72,7 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         deferrable: wait on the triggerer, without a worker slot.
         record: whether ranges are recorded. Without, an account that may only read is enough, but a second try of a
             run gets a range that ends at the then tail, and `since` cannot be `"last"` or `"latest"`.
-        pravega_conn_id: id of the connection.
+        pravega_conn_id: id of the connection. (templated)
         poll_interval: seconds between two checks while deferred, at most; otherwise `poke_interval` counts.
     """
 

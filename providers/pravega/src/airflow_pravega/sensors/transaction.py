@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Context, PokeReturnValue
-from airflow.sdk.exceptions import AirflowFailException
 
 from aiopravega import PravegaClient, PravegaConfig, StreamName
 from aiopravega.control import TransactionState

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from airflow.providers.common.compat.sdk import AirflowSensorTimeout, conf
 from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
-from airflow.sdk.configuration import conf
-from airflow.sdk.exceptions import AirflowSensorTimeout
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import PravegaError

@@ -1,7 +1,7 @@
 """What the Spark operators have in common: a session, its end when the task is killed, the user's transformation."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -13,6 +13,7 @@ from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name
 from airflow_pravega.spark.connection import session_settings
+from airflow_pravega.spark.jvm_lines import jvm_lines_logged
 from airflow_pravega.task_failures import failing_for_good
 
 if TYPE_CHECKING:
@@ -64,9 +65,10 @@ class PravegaSparkOperator(BaseOperator):
             master, settings = session_settings(hook.get_connection(self.spark_conn_id))
             conf = {**settings, **conf}
         name = consumer_name(context)
-        session = session_for_block(name, master, conf, package=_PACKAGE)
-        with session as spark, interruptible(spark, name) as interrupt:
-            self._interrupt = interrupt
+        with ExitStack() as stack:
+            with jvm_lines_logged(self.log):
+                spark = stack.enter_context(session_for_block(name, master, conf, package=_PACKAGE))
+            self._interrupt = stack.enter_context(interruptible(spark, name))
             try:
                 yield spark
             finally:

@@ -1,0 +1,17 @@
+"""Reader groups, through which Java and Flink read: how far they are, and moving them."""
+
+from aiopravega.groups.calls import GroupCalls
+from aiopravega.groups.cut_bytes import JavaCheckpoint, cut_from_bytes, cut_to_bytes
+from aiopravega.groups.description import ReaderGroupDescription
+from aiopravega.groups.flink import flink_sql_options
+from aiopravega.groups.progress import StreamProgress
+
+__all__ = [
+    "GroupCalls",
+    "JavaCheckpoint",
+    "ReaderGroupDescription",
+    "StreamProgress",
+    "cut_from_bytes",
+    "cut_to_bytes",
+    "flink_sql_options",
+]

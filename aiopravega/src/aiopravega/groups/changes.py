@@ -1,0 +1,153 @@
+"""Records that change the state of a reader group a little: a reader comes, takes a segment, reaches a checkpoint.
+
+Layout and meaning: the classes that `ReaderGroupUpdateSerializer` names in Pravega's client. A change of a kind that
+is not known here makes the state unknown, so it is refused.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from aiopravega.errors import ReaderGroupStateError
+from aiopravega.groups import output
+from aiopravega.groups.fields import Fields
+from aiopravega.groups.state import GroupState, Offsets, is_silent
+from aiopravega.names import SegmentId
+
+# The kinds of changes that this package makes itself.
+_REMOVE_READER: Final = 3
+_CREATE_CHECKPOINT: Final = 9
+_CLEAR_CHECKPOINTS: Final = 10
+_UPDATING: Final = 12
+
+
+def _add_reader(state: GroupState, first: Fields, *_: Fields) -> None:
+    reader = first.text()
+    if reader in state.assigned:
+        raise ReaderGroupStateError(f"reader {reader!r} joins the group a second time")
+    state.assigned[reader] = {}
+
+
+def _remove_reader(state: GroupState, first: Fields, *_: Fields) -> None:
+    reader, offsets = first.text(), first.offsets()
+    final = {segment: offsets.get(segment, offset) for segment, offset in state.assigned.pop(reader, {}).items()}
+    state.unassigned |= final
+    state.checkpoints.leave(reader, final)
+
+
+def _release_segment(state: GroupState, first: Fields, *_: Fields) -> None:
+    reader, segment, offset = first.text(), first.segment(), first.int64()
+    _remove(state, reader, segment)
+    state.unassigned[segment] = offset
+    _note_read(state, {segment: offset})
+
+
+def _acquire_segment(state: GroupState, first: Fields, *_: Fields) -> None:
+    reader, segment = first.text(), first.segment()
+    segments = state.segments_of(reader)
+    if segment not in state.unassigned:
+        raise ReaderGroupStateError(f"reader {reader!r} takes {segment}, which is not free")
+    segments[segment] = state.unassigned.pop(segment)
+
+
+def _report_position(state: GroupState, first: Fields, *more: Fields) -> None:
+    first.text(), first.int64()
+    if more:
+        _note_read(state, more[0].mapping(_segment_with_range, Fields.int64))
+
+
+def _complete_segment(state: GroupState, first: Fields, *_: Fields) -> None:
+    reader, done = first.text(), first.segment()
+    successors = first.mapping(Fields.segment, lambda each: each.items(Fields.int64))
+    _remove(state, reader, done)
+    state.read.pop(done, None)
+    for segment, predecessors in successors.items():
+        state.future.setdefault(segment, set(predecessors))
+    for predecessors_left in state.future.values():
+        predecessors_left.discard(done.to_int())
+    for segment in [segment for segment, left in state.future.items() if not left]:
+        del state.future[segment]
+        state.unassigned[segment] = 0
+        state.read.setdefault(segment, 0)
+
+
+def _reach_checkpoint(state: GroupState, first: Fields, *_: Fields) -> None:
+    name, reader, offsets = first.text(), first.text(), first.offsets()
+    state.checkpoints.reached(name, reader, offsets)
+    if not is_silent(name):
+        segments = state.segments_of(reader)
+        segments.update({segment: offset for segment, offset in offsets.items() if segment in segments})
+
+
+def _create_checkpoint(state: GroupState, first: Fields, *_: Fields) -> None:
+    state.checkpoints.begin(first.text(), state.assigned, state.unassigned)
+
+
+def _clear_checkpoints(state: GroupState, first: Fields, *_: Fields) -> None:
+    state.checkpoints.drop_before(first.text())
+
+
+def _checkpoint_published(_: GroupState, first: Fields, *__: Fields) -> None:
+    first.boolean()  # a note between readers: whether the controller knows the last checkpoint
+
+
+def _set_updating(state: GroupState, first: Fields, *_: Fields) -> None:
+    state.updating = first.boolean()
+
+
+def _drop_outstanding(state: GroupState, *_: Fields) -> None:
+    state.checkpoints.drop_outstanding()
+
+
+CHANGES: Final[Mapping[int, Callable[..., None]]] = {
+    2: _add_reader,
+    _REMOVE_READER: _remove_reader,
+    4: _release_segment,
+    5: _acquire_segment,
+    6: _report_position,
+    7: _complete_segment,
+    8: _reach_checkpoint,
+    _CREATE_CHECKPOINT: _create_checkpoint,
+    _CLEAR_CHECKPOINTS: _clear_checkpoints,
+    11: _checkpoint_published,
+    _UPDATING: _set_updating,
+    13: _drop_outstanding,
+}
+
+
+def _segment_with_range(fields: Fields) -> SegmentId:
+    segment = fields.segment()
+    fields.key_range()
+    return segment
+
+
+def _remove(state: GroupState, reader: str, segment: SegmentId) -> None:
+    if state.segments_of(reader).pop(segment, None) is None:
+        raise ReaderGroupStateError(f"reader {reader!r} gives up {segment}, which it does not have")
+
+
+def _note_read(state: GroupState, offsets: Offsets) -> None:
+    """Of segments that are read now only: a reader may speak of one that it has given up since."""
+    state.read.update({segment: offset for segment, offset in offsets.items() if segment in state.read})
+
+
+# --- the changes that are made here -------------------------------------------------------------------------
+
+
+def begin_checkpoint(name: str) -> bytes:
+    """All readers are to say where they are."""
+    return output.record(output.text(name), kind=_CREATE_CHECKPOINT)
+
+
+def forget_checkpoints_before(name: str) -> bytes:
+    """As Java does it when a checkpoint is complete."""
+    return output.record(output.text(name), kind=_CLEAR_CHECKPOINTS)
+
+
+def begin_update() -> bytes:
+    """Readers are to ask the controller for another configuration."""
+    return output.record(bytes([True]), kind=_UPDATING)
+
+
+def remove_reader(reader: str) -> bytes:
+    """A reader is gone: its segments are free, from where a checkpoint left them."""
+    return output.record(output.text(reader) + output.offsets({}), kind=_REMOVE_READER)

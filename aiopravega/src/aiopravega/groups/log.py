@@ -1,0 +1,127 @@
+"""The stream in which the members of a reader group keep its state: `_RG` and the group's name, of one segment.
+
+A reader that has seen much of it writes the whole state once more, and marks on the segment where; what lies before
+may be removed. So reading begins at the mark, or at the head where there is none. Source: `StateSynchronizerImpl` and
+`RevisionedStreamClientImpl` in Pravega's client.
+"""
+
+import asyncio
+from typing import Final, Self
+
+from aiopravega import wire
+from aiopravega.control import Access, Controller
+from aiopravega.cuts import SegmentRange
+from aiopravega.errors import (
+    ReaderGroupNotFoundError,
+    ReaderGroupStateError,
+    SegmentNotFoundError,
+    StreamNotFoundError,
+    StreamTruncatedError,
+)
+from aiopravega.groups.conditional import ConditionalWriter
+from aiopravega.groups.records import apply_event
+from aiopravega.groups.state import GroupState
+from aiopravega.names import SegmentId, group_stream
+from aiopravega.read.events import read_segment
+from aiopravega.store import SegmentStore
+
+# Readers make the state shorter at most every few seconds; a reading takes some milliseconds.
+_ATTEMPTS: Final = 10
+
+
+class GroupLog:
+    """The state of one group as of the last `refresh`, and a way to add to it.
+
+    Attributes:
+        state: None, if nobody has written one: a group that only reports its position by itself has none.
+        offset: up to which the state's events were read.
+    """
+
+    def __init__(self, store: SegmentStore, group: str, segment: SegmentId) -> None:
+        self.state: GroupState | None = None
+        self.offset = 0
+        self._store = store
+        self._group = group
+        self._segment = segment
+        self._writer = ConditionalWriter(store, segment)
+
+    @classmethod
+    async def open(cls, controller: Controller, store: SegmentStore, scope: str, name: str) -> Self:
+        """The state of a group as it is now.
+
+        Raises:
+            ReaderGroupNotFoundError: there is no such group.
+            ReaderGroupStateError: its state is not understood.
+        """
+        missing = ReaderGroupNotFoundError(f"reader group {scope}/{name} does not exist. Check scope and name")
+        try:
+            segments = await controller.head_segments(group_stream(scope, name))
+        except StreamNotFoundError as error:
+            raise missing from error
+        if not segments:
+            raise missing
+        log = cls(store, f"{scope}/{name}", next(iter(segments)))
+        try:
+            await log.refresh()
+        except SegmentNotFoundError as error:
+            raise missing from error
+        return log
+
+    async def refresh(self) -> None:
+        """Read what was written since.
+
+        Raises:
+            SegmentNotFoundError: the group was deleted.
+            ReaderGroupStateError: its state is not understood.
+        """
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                await self._read()
+            except StreamTruncatedError:
+                self.state, self.offset = None, 0
+                if attempt == _ATTEMPTS:
+                    raise
+            else:
+                return
+
+    async def _read(self) -> None:
+        if self.state is None:
+            info, mark = await asyncio.gather(self._store.info(self._segment), self._mark())
+            start = info.start_offset if mark is None else mark
+        else:
+            info, start = await self._store.info(self._segment), self.offset
+        if start > info.write_offset:  # written since
+            info = await self._store.info(self._segment)
+        wanted = SegmentRange(self._segment, start, info.write_offset)
+        events = [event async for event in read_segment(self._store, wanted)]
+        # A change that is not understood leaves half of a state.
+        state, self.state = self.state, None
+        for event in events:
+            try:
+                state = apply_event(state, event.data)
+            except ReaderGroupStateError as error:
+                raise ReaderGroupStateError(
+                    f"the state of reader group {self._group} is not understood, at offset {event.offset} of "
+                    f"{self._segment}: {error}"
+                ) from error
+        self.state, self.offset = state, info.write_offset
+
+    async def _mark(self) -> int | None:
+        reply = await self._store.request(
+            self._segment,
+            Access.READ,
+            lambda request_id, token: wire.GetSegmentAttribute(
+                request_id, str(self._segment), wire.REVISION_MARK, token
+            ),
+            wire.SegmentAttribute,
+        )
+        return None if reply.value == wire.NO_VALUE else reply.value
+
+    async def append(self, event: bytes) -> bool:
+        """Write an event if nobody else has written since the state was read; returns False if somebody has.
+
+        The state is read again then.
+        """
+        done = await self._writer.write(event, self.offset)
+        await self.refresh()
+        return done

@@ -1,0 +1,134 @@
+"""How far a reader group is in one stream, and how much is left to read, in a bounded number of round trips."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from aiopravega.control import Controller
+from aiopravega.cuts import END_OF_SEGMENT, StreamCut
+from aiopravega.errors import InvalidStreamCutError, SegmentNotFoundError
+from aiopravega.groups.state import GroupState
+from aiopravega.groups.whole_cuts import whole_cut
+from aiopravega.names import SegmentId, StreamName
+from aiopravega.read.absence import check_not_made_again
+from aiopravega.read.plan import Planner
+from aiopravega.store import SegmentStore
+
+
+@dataclass(frozen=True, slots=True)
+class StreamProgress:
+    """How far a group is in one stream.
+
+    Attributes:
+        stream: that it reads.
+        position: from where readers continue that start again without a checkpoint.
+        read: up to where the readers have read, as they last said; they say it every few seconds.
+        checkpoint: the position in the last checkpoint; None: there was none.
+        end: where the group ends; None: it does not.
+        unread_bytes: after the checkpoint, or the position where there is none; with event headers. Java's
+            `ReaderGroupMetrics.unreadBytes` says the same.
+        lag_bytes: after `read`.
+        is_truncated: retention has removed events that the group has not read.
+        is_at_scaling: a reader is at the end of a segment that a scaling replaced, and continues after a checkpoint.
+    """
+
+    stream: StreamName
+    position: StreamCut
+    read: StreamCut
+    checkpoint: StreamCut | None
+    end: StreamCut | None
+    unread_bytes: int
+    lag_bytes: int
+    is_truncated: bool
+    is_at_scaling: bool
+
+
+def later(one: int, other: int) -> int:
+    """The later one of two positions in a segment."""
+    return END_OF_SEGMENT if END_OF_SEGMENT in (one, other) else max(one, other)
+
+
+async def stream_progress(
+    controller: Controller, store: SegmentStore, planner: Planner, stream: StreamName, state: GroupState
+) -> StreamProgress:
+    """How far a group is in a stream.
+
+    Raises:
+        StreamNotFoundError: the stream was deleted.
+        StreamMadeAgainError: it was deleted and made again.
+    """
+    tail, head = await asyncio.gather(planner.tail(stream), planner.head(stream))
+    end = state.ends_in(stream)
+    offsets = {segment: offset for segment, offset in state.offsets().items() if segment.stream == stream}
+    read = {segment: later(offset, state.read.get(segment, offset)) for segment, offset in offsets.items()}
+    last = state.checkpoints.last
+    marked = None if last is None else {segment: each for segment, each in last.items() if segment.stream == stream}
+    given = [offsets, read, *([] if marked is None else [marked])]
+    try:
+        cuts = await asyncio.gather(*(whole_cut(controller, stream, each, end, tail) for each in given))
+        spans = await asyncio.gather(*(_between(controller, cut, end or tail) for cut in cuts))
+    except (InvalidStreamCutError, SegmentNotFoundError):
+        await check_not_made_again(controller, store, [StreamCut(stream, offsets)] if offsets else [])
+        raise
+    old = {segment for span in spans for segment in span} | set(offsets)
+    lengths = await _lengths(store, old - tail.positions.keys()) | dict(tail.positions)
+    unread = [_size(cut, end or tail, span, lengths, head) for cut, span in zip(cuts, spans, strict=True)]
+    finished = {
+        segment
+        for segments in state.assigned.values()
+        for segment in segments
+        if segment in read and segment not in tail.positions
+        if read[segment] in (END_OF_SEGMENT, lengths.get(segment, END_OF_SEGMENT))
+    }
+    return StreamProgress(
+        stream=stream,
+        position=cuts[0],
+        read=cuts[1],
+        checkpoint=None if marked is None else cuts[2],
+        end=end,
+        unread_bytes=unread[-1 if marked is not None else 0][0],
+        lag_bytes=unread[1][0],
+        is_truncated=unread[1][1],
+        is_at_scaling=bool(finished) and end is None,
+    )
+
+
+async def _between(controller: Controller, cut: StreamCut, end: StreamCut) -> Iterable[SegmentId]:
+    """The segments from a cut to the end, those of both included."""
+    if cut.positions.keys() == end.positions.keys() or cut.stream is None:
+        return cut.positions
+    return await controller.segments_between(cut.stream, cut.positions, end.positions)
+
+
+async def _lengths(store: SegmentStore, segments: Iterable[SegmentId]) -> dict[SegmentId, int]:
+    """How long segments are; those that were removed are left out."""
+
+    async def length(segment: SegmentId) -> int | None:
+        try:
+            return (await store.info(segment)).write_offset
+        except SegmentNotFoundError:
+            return None
+
+    wanted = list(segments)
+    found = await asyncio.gather(*(length(segment) for segment in wanted))
+    return {segment: known for segment, known in zip(wanted, found, strict=True) if known is not None}
+
+
+def _size(
+    cut: StreamCut, end: StreamCut, span: Iterable[SegmentId], lengths: Mapping[SegmentId, int], head: StreamCut
+) -> tuple[int, bool]:
+    """Bytes between two cuts that can still be read, and whether some cannot."""
+    size, truncated = 0, False
+    for segment in span:
+        start = cut.positions.get(segment, 0)
+        if start == END_OF_SEGMENT:
+            continue
+        if segment not in lengths:
+            truncated = True
+            continue
+        stop = end.positions.get(segment, END_OF_SEGMENT)
+        stop = lengths[segment] if stop == END_OF_SEGMENT else stop
+        first = max(start, head.positions.get(segment, 0))
+        truncated |= min(first, stop) > start
+        size += max(0, stop - first)
+    return size, truncated

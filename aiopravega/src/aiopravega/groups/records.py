@@ -1,0 +1,68 @@
+"""From the events of a reader group's stream to its state, one event after another.
+
+An event is a whole state, or some changes that belong together (`UpdateOrInitSerializer` in Pravega's client). A change
+may be a whole state, too: this is how a group is reset.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from aiopravega.errors import ReaderGroupStateError
+from aiopravega.groups import output, whole_states
+from aiopravega.groups.changes import CHANGES
+from aiopravega.groups.fields import Fields
+from aiopravega.groups.state import GroupState
+
+_WHOLE: Final = 1
+_CHANGES: Final = 2
+_FORMAT: Final = 0
+
+
+def apply_event(state: GroupState | None, event: bytes | memoryview) -> GroupState:
+    """The state after an event; None: before the first one. A state that is given may be changed.
+
+    Raises:
+        ReaderGroupStateError: the event is not understood.
+    """
+    fields = Fields(event)
+    kind = fields.int32()
+    if kind == _WHOLE:
+        return _apply(None, fields)
+    if kind != _CHANGES:
+        raise ReaderGroupStateError(f"an event of kind {kind} is neither a state nor changes")
+    while fields.left:
+        state = _apply(state, Fields(fields.take(fields.int32())))
+    if state is None:
+        raise ReaderGroupStateError("changes come before any state")
+    return state
+
+
+def _apply(state: GroupState | None, fields: Fields) -> GroupState:
+    form, kind = fields.byte(), fields.byte()
+    if form != _FORMAT:
+        raise ReaderGroupStateError(f"serialization format {form} of a record is not known")
+    what = f"a record of kind {kind}"
+    if kind in (whole_states.NEW, whole_states.COMPACT):
+        _, revisions = fields.contents(what)
+        return (whole_states.read_new if kind == whole_states.NEW else whole_states.read_compact)(revisions)
+    change = CHANGES.get(kind)
+    if change is None:
+        raise ReaderGroupStateError(
+            f"a change of kind {kind} is not known, so that the state after it is not, either: was it written by a "
+            "newer Pravega? Use a newer release of this package, or the Java client"
+        )
+    if state is None:
+        raise ReaderGroupStateError("a change comes before any state")
+    _, revisions = fields.contents(what)
+    change(state, *revisions)
+    return state
+
+
+def whole_event(record: bytes) -> bytes:
+    """The event of a whole state."""
+    return output.int32(_WHOLE) + record
+
+
+def changes_event(records: Iterable[bytes]) -> bytes:
+    """The event of some changes that belong together."""
+    return output.int32(_CHANGES) + b"".join(output.int32(len(one)) + one for one in records)

@@ -1,0 +1,61 @@
+"""What Spark's JVM writes to its error output, as lines of the task's log with their own levels.
+
+Airflow takes every line of a task's error output for an error, and a JVM inherits it. So the JVM gets a pipe instead,
+which a thread reads for as long as the JVM lives.
+"""
+
+import logging
+import os
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, Protocol
+
+_STDERR: Final = 2
+# Spark's own pattern begins with date and time.
+_LINE: Final = re.compile(r"(?:\S+ ){0,3}(TRACE|DEBUG|INFO|WARN|WARNING:|ERROR|FATAL) ")
+_LEVELS: Final = {
+    "TRACE": logging.DEBUG,
+    "DEBUG": logging.DEBUG,
+    "INFO": logging.INFO,
+    "WARN": logging.WARNING,
+    "WARNING:": logging.WARNING,
+    "ERROR": logging.ERROR,
+    "FATAL": logging.CRITICAL,
+}
+
+
+class LogLike(Protocol):
+    """A logger, of Python or of Airflow."""
+
+    def log(self, level: int, event: str, /, *args: object) -> object:
+        """Add a line."""
+
+
+@contextmanager
+def jvm_lines_logged(log: LogLike) -> Iterator[None]:
+    """Log what programs that the block starts write to their error output; they may live longer than the block.
+
+    A line without a level, such as one of a traceback, has the level of the line before.
+    """
+    reader, writer = os.pipe()
+    kept = os.dup(_STDERR)
+    os.dup2(writer, _STDERR)
+    os.close(writer)
+    threading.Thread(target=_log_lines, args=(reader, log), daemon=True).start()
+    try:
+        yield
+    finally:
+        os.dup2(kept, _STDERR)
+        os.close(kept)
+
+
+def _log_lines(reader: int, log: LogLike) -> None:
+    level = logging.INFO
+    with os.fdopen(reader, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            found = _LINE.match(line)
+            if found:
+                level = _LEVELS[found[1]]
+            log.log(level, "%s", line.rstrip())

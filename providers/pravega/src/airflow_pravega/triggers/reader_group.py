@@ -1,0 +1,60 @@
+"""The trigger of the sensor for reader groups: waits until a group of Java or Flink has got far enough."""
+
+from typing import Any
+
+from aiopravega import PravegaClient, StreamCut, StreamName
+from aiopravega.groups import ReaderGroupDescription
+from aiopravega.intervals.group_condition import GroupCondition, GroupPosition
+from airflow_pravega.looks import DescriptionOf, Question, Seen
+from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
+
+
+class PravegaReaderGroupTrigger(PravegaWaitingTrigger):
+    """Fires once, when a group has got far enough: `{"status": "passed"}`.
+
+    Args:
+        stream: the group, as `scope/group`.
+        past: the text of a cut that the group must have passed, or None.
+        max_lag_bytes: bytes that may be left, or None.
+        newer_than: name of a checkpoint that must not be the last one, or None.
+        by: which position counts: `"read"` or `"checkpoint"`.
+        poll_interval: seconds between two checks, at most.
+        pravega_conn_id: id of the connection.
+        carried: see `PravegaWaitingTrigger`.
+    """
+
+    def __init__(
+        self,
+        stream: str,
+        past: str | None,
+        max_lag_bytes: int | None,
+        newer_than: str | None,
+        by: str,
+        poll_interval: float,
+        pravega_conn_id: str,
+        carried: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(stream, poll_interval, pravega_conn_id, carried)
+        self.past = past
+        self.max_lag_bytes = max_lag_bytes
+        self.newer_than = newer_than
+        self.by = by
+
+    def arguments(self) -> dict[str, Any]:
+        """See `PravegaWaitingTrigger`."""
+        return {
+            "past": self.past,
+            "max_lag_bytes": self.max_lag_bytes,
+            "newer_than": self.newer_than,
+            "by": self.by,
+        }
+
+    def question(self, scope: str | None) -> Question[Any]:
+        """See `PravegaWaitingTrigger`."""
+        return DescriptionOf(StreamName.parse(self.stream, scope))
+
+    async def check(self, client: PravegaClient, seen: Seen[ReaderGroupDescription]) -> dict[str, Any] | None:
+        """See `PravegaWaitingTrigger`."""
+        past = None if self.past is None else StreamCut.from_text(self.past)
+        condition = GroupCondition(past, self.max_lag_bytes, self.newer_than, GroupPosition(self.by))
+        return None if await condition.unmet(client, seen.answer) is not None else {"status": "passed"}

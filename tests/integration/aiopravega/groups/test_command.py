@@ -1,0 +1,163 @@
+"""`pravega groups` as a person types it, against a real server."""
+
+import asyncio
+import json
+import sys
+import uuid
+
+import pytest
+
+from aiopravega import ScalingPolicy, StreamCut, StreamCutRange, StreamName
+from aiopravega.blocking import PravegaClient
+from aiopravega.commands import metrics
+from aiopravega.commands.groups import main
+from aiopravega.groups import JavaCheckpoint
+from aiopravega.ledger import Interval
+
+COMMAND = "from aiopravega.commands.main import main; raise SystemExit(main())"
+
+
+@pytest.fixture(autouse=True)
+def controller(pravega_config, monkeypatch):
+    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
+
+
+@pytest.fixture
+def blocking(pravega_config):
+    with PravegaClient(pravega_config) as client:
+        yield client
+
+
+@pytest.fixture
+def stream(blocking):
+    name = StreamName(f"groups-{uuid.uuid4().hex}", "stream")
+    blocking.create_scope(name.scope)
+    blocking.create_stream(name.scope, name.stream, ScalingPolicy.fixed(2))
+    with blocking.writer(name.scope, name.stream) as writer:
+        writer.write_many([b"event"] * 10, [str(number) for number in range(10)])
+    return name
+
+
+@pytest.fixture
+def typed(capsys):
+    """The exit code of a command, what it prints, and what it complains about."""
+
+    def typed(*words):
+        code = main([str(word) for word in words])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return typed
+
+
+def test_a_group_is_made_described_reset_and_deleted(typed, blocking, stream):
+    group = f"{stream.scope}/group"
+    head, tail = blocking.head(stream.scope, stream.stream), blocking.tail(stream.scope, stream.stream)
+    size = blocking.distance(head, tail)
+
+    assert typed("create", group, stream, "--no-checkpoints")[:2] == (0, f"{group}: made\n")
+    assert typed("create", group, stream, "--no-checkpoints")[1] == f"{group}: exists already, set up so\n"
+    code, out, _ = typed("lag", group, "--json")
+    found = json.loads(out)
+    assert (code, found["lag_bytes"], found["unread_bytes"]) == (0, size, size)
+    assert "automatic checkpoints: none" in typed("describe", group)[1]
+    described = json.loads(typed("describe", group, "--json")[1])
+    assert StreamCut.from_text(described["streams"][0]["position"]) == head
+
+    assert typed("reset", group, tail.to_text())[0] == 1
+    code, out, _ = typed("reset", group, tail.to_text(), "--yes", "--json")
+    assert (code, json.loads(out)["starts"]) == (0, {str(stream): tail.to_text()})
+    assert json.loads(typed("list", stream.scope, "--json")[1])[0]["lag_bytes"] == 0
+    assert "CheckpointError" in typed("reset", group, "--yes")[2]
+
+    code, out, err = typed("delete", group)
+    assert (code, out) == (1, "")
+    assert "To delete it, say --yes" in err
+    assert typed("delete", group, "--yes")[:2] == (0, f"{group}: deleted\n")
+    assert json.loads(typed("list", stream.scope, "--json")[1]) == []
+
+
+def test_a_group_is_made_of_an_interval_or_of_the_tail(typed, blocking, stream):
+    head, tail = blocking.head(stream.scope, stream.stream), blocking.tail(stream.scope, stream.stream)
+    ledger = blocking.cut_ledger(stream.scope)
+    ledger.create()
+    ledger.record(Interval("etl", stream, "day"), StreamCutRange(head, tail), None)
+
+    assert typed("create", f"{stream.scope}/day", stream, "--interval", "day", "--consumer", "etl")[0] == 0
+    assert typed("create", f"{stream.scope}/new", stream, "--latest")[0] == 0
+
+    groups = {each["group"]: each for each in json.loads(typed("list", stream.scope, "--json")[1])}
+    assert groups[f"{stream.scope}/day"]["ends"] == {str(stream): tail.to_text()}
+    assert groups[f"{stream.scope}/new"]["lag_bytes"] == 0
+    assert (
+        "'etl' has no interval 'night'"
+        in (typed("create", f"{stream.scope}/x", stream, "--interval", "night", "--consumer", "etl")[2])
+    )
+    assert "--consumer goes with --interval" in typed("create", f"{stream.scope}/x", stream, "--consumer", "etl")[2]
+
+
+def test_a_picture_of_the_lag_and_the_cuts_of_a_checkpoint(typed, blocking, stream, tmp_path):
+    group = f"{stream.scope}/group"
+    typed("create", group, stream)
+    assert typed("lag", group, "--for", "1s", "--every", "1s")[1].count("█" * 50) == 2
+
+    cut = blocking.tail(stream.scope, stream.stream)
+    (tmp_path / "bytes").write_bytes(JavaCheckpoint("name", {stream: cut}).to_bytes())
+    assert json.loads(typed("decode", tmp_path / "bytes", "--json")[1])["cuts"] == {str(stream): cut.to_text()}
+    assert typed("decode", tmp_path / "bytes", "--flink-sql")[1] == (
+        f"'scope' = '{stream.scope}', 'scan.streams' = 'stream', 'scan.start-streamcuts' = '{cut.to_text()}'\n"
+    )
+    assert "cannot read" in typed("decode", tmp_path / "missing")[2]
+
+
+def test_a_subscriber_is_listed_and_a_group_that_is_not_there_is_said(typed, blocking, stream):
+    blocking.subscribe(stream.scope, stream.stream, "etl")
+
+    assert "a subscriber without readers" in typed("list", stream.scope)[1]
+    assert typed("describe", f"{stream.scope}/missing")[0] == 2
+    assert "ReaderGroupNotFoundError" in typed("describe", f"{stream.scope}/missing")[2]
+
+
+def test_metrics_of_groups_consumers_and_streams(capsys, blocking, stream):
+    size = blocking.distance(blocking.head(stream.scope, stream.stream), blocking.tail(stream.scope, stream.stream))
+    blocking.create_reader_group(stream.scope, "group", [stream])
+    ledger = blocking.cut_ledger(stream.scope)
+    ledger.create()
+    ends = blocking.head(stream.scope, stream.stream), blocking.tail(stream.scope, stream.stream)
+    ledger.record(Interval("etl", stream, "day"), StreamCutRange(*ends), None)
+
+    assert metrics.main([stream.scope]) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    of = f'scope="{stream.scope}"'
+    assert f'pravega_reader_group_lag_bytes{{{of},group="group",stream="{stream}"}} {size}' in lines
+    assert f'pravega_stream_readable_bytes{{{of},stream="stream"}} {size}' in lines
+    assert f'pravega_consumer_waiting_intervals{{{of},stream="stream",consumer="etl"}} 1' in lines
+    assert "# TYPE pravega_reader_group_readers gauge" in lines
+    assert metrics.main(["no-such-scope"]) == 2
+
+
+async def test_metrics_are_served(stream):
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", COMMAND, "metrics", stream.scope, "--serve", "0",
+        stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    address = (await process.stdout.readline()).decode().split()[-1]
+    try:
+        host, port = address.removeprefix("http://").removesuffix("/metrics").split(":")
+
+        async def get(path: str) -> str:
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            answer = (await reader.read()).decode()
+            writer.close()
+            return answer
+
+        found = await get("/metrics")
+        assert found.startswith("HTTP/1.1 200 OK")
+        assert f'pravega_stream_segments{{scope="{stream.scope}",stream="stream"}} 2' in found
+        assert (await get("/other")).startswith("HTTP/1.1 404")
+    finally:
+        process.terminate()
+        await process.wait()

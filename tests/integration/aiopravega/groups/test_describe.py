@@ -1,0 +1,171 @@
+"""What we say about reader groups of the official Java client is what Java itself says."""
+
+import asyncio
+
+import pytest
+from tests.integration.aiopravega.groups.conftest import JavaGroup
+
+from aiopravega import ScalingPolicy, StreamCut, StreamName
+from aiopravega.errors import ReaderGroupError, ReaderGroupNotFoundError
+from aiopravega.groups import JavaCheckpoint, cut_from_bytes, cut_to_bytes
+
+
+@pytest.mark.timeout(1500)
+async def test_java_says_the_same_at_twenty_points(java_group, start_java, client, make_stream, write_events):
+    stream = await make_stream(3)
+    points = 0
+
+    async def point(**expected: object) -> None:
+        nonlocal points
+        described = await java_group.assert_same()
+        assert {name: getattr(described, name) for name in expected} == expected
+        points += 1
+
+    await write_events(stream, range(200))
+    await java_group.create(stream, automatic=1000, retention="AUTOMATIC_RELEASE_AT_LAST_CHECKPOINT")
+    await point()
+    for reader in ("one", "two"):
+        await java_group.ask("open", reader=reader)
+        await point()
+    for round_ in range(4):  # checkpoints come by themselves
+        await java_group.read("one", "two", events=20)
+        await point()
+        await write_events(stream, range(200 + 100 * round_, 300 + 100 * round_))
+        await point()
+    await java_group.ask("compact")
+    await point()
+    for segments in (5, 3):  # to more, and to fewer
+        await client.scale_stream(stream.scope, stream.stream, segments)
+        await write_events(stream, range(1000, 1100))
+        await point()
+        await java_group.read("one", "two", seconds=2)
+        await point()
+    await java_group.ask("compact")  # removes what lies before the last mark
+    await point()
+    with start_java() as other:
+        theirs = JavaGroup(other, client, stream.scope, java_group.name)
+        await theirs.ask("open", reader="dies")
+        await theirs.read("dies", events=10)
+        await asyncio.to_thread(other.kill)
+    await point()
+    assert "dies" in (await java_group.describe()).readers
+    for reader in ("one", "two"):
+        await java_group.ask("close", reader=reader)
+        await point()
+    assert points == 20
+
+
+async def test_a_group_waits_at_a_scaling_until_we_make_a_checkpoint(java_group, client, make_stream, write_events):
+    stream = await make_stream(2)
+    await write_events(stream, range(100))
+    await java_group.create(stream)
+    await java_group.ask("open", reader="one")
+    found = await java_group.read_all("one", total=100)
+    await client.scale_stream(stream.scope, stream.stream, 3)
+    await write_events(stream, range(100, 200))
+    found += await java_group.read("one", seconds=3)
+    assert len(found) == 100
+    described = await java_group.assert_same()
+    assert described.needs_checkpoint
+
+    making = asyncio.create_task(client.checkpoint_reader_group(stream.scope, java_group.name, "ours"))
+    found += await java_group.read_all("one", total=100)
+    made = await making
+
+    assert sorted(map(int, found)) == list(range(200))
+    described = await java_group.assert_same()
+    assert not described.needs_checkpoint
+    assert described.last_checkpoint == made
+    assert made.name == "ours"
+
+
+async def test_a_checkpoint_of_java_and_its_bytes_are_read(java_group, make_stream, write_events):
+    stream = await make_stream(2)
+    await write_events(stream, range(50))
+    await java_group.create(stream)
+    await java_group.ask("open", reader="one")
+    await java_group.read("one", events=10, seconds=20)
+    await java_group.ask("begin_checkpoint", name="theirs")
+    assert (await java_group.describe()).waiting_checkpoints == {"theirs": ("one",)}
+    await java_group.read("one", seconds=3)
+    theirs = await java_group.ask("end_checkpoint", name="theirs")
+
+    checkpoint = JavaCheckpoint.from_bytes(bytes.fromhex(theirs["bytes"]))
+
+    assert checkpoint.name == "theirs"
+    assert {str(stream): cut for stream, cut in checkpoint.cuts.items()} == {
+        name: StreamCut.from_text(text) for name, text in theirs["cuts"].items()
+    }
+    assert (await java_group.assert_same()).last_checkpoint == checkpoint
+    back = await java_group.ask("from_bytes", bytes=checkpoint.to_bytes().hex(), checkpoint=True)
+    assert back["cuts"].keys() == theirs["cuts"].keys()
+    for cut in checkpoint.cuts.values():
+        bytes_of_java = await java_group.ask("bytes", cut=cut.to_text())
+        assert cut_from_bytes(bytes.fromhex(bytes_of_java["bytes"])) == cut
+        text = await java_group.ask("from_bytes", bytes=cut_to_bytes(cut).hex(), checkpoint=False)
+        assert StreamCut.from_text(text["cut"]) == cut
+
+
+async def test_a_group_of_several_streams_with_ends_is_described(java_group, client, make_stream, write_events):
+    streams = [await make_stream(2, name) for name in ("one", "two")]
+    for stream in streams:
+        await write_events(stream, range(30))
+    ends = [await client.tail(stream.scope, stream.stream) for stream in streams]
+    await write_events(streams[0], range(30))
+    cuts = {end.stream.stream: ["UNBOUNDED", end.to_text()] for end in ends}
+    await java_group.ask("create", streams=cuts, automatic=1000, retention="NONE")
+    await java_group.ask("open", reader="one")
+    described = await java_group.describe()
+    assert described.unread_bytes == sum([await client.distance(await client.head(*_name(e)), e) for e in ends])
+
+    assert len(await java_group.read_all("one", total=60)) == 60
+    for _ in range(4):
+        await java_group.read("one", seconds=1)
+
+    described = await java_group.describe()
+    assert [each.end for each in described.streams] == ends
+    assert described.lag_bytes == 0
+    assert [each.position for each in described.streams] == ends
+
+
+def _name(cut: StreamCut) -> tuple[str, str]:
+    assert cut.stream is not None
+    return cut.stream.scope, cut.stream.stream
+
+
+async def test_groups_are_listed_and_subscribers_have_no_state(java_group, client, make_stream):
+    stream = await make_stream()
+    await java_group.create(stream)
+    await client.subscribe(stream.scope, stream.stream, "etl")
+
+    assert await client.reader_groups(stream.scope) == ["etl.stream", "group"]
+    described = await client.describe_reader_group(stream.scope, "etl.stream")
+    assert not described.has_state
+    with pytest.raises(ReaderGroupError, match="a subscriber that reports its position to Pravega by itself"):
+        _ = described.unread_bytes
+    with pytest.raises(ReaderGroupNotFoundError):
+        await client.describe_reader_group(stream.scope, "other")
+
+
+async def test_unread_events_that_retention_removed_are_told(java_group, client, make_stream, write_events):
+    stream = await make_stream()
+    await write_events(stream, range(10))
+    await java_group.create(stream)
+    cut = await client.tail(stream.scope, stream.stream)
+    await write_events(stream, range(10))
+
+    await client.truncate_stream(cut)
+
+    (progress,) = (await java_group.describe()).streams
+    assert progress.is_truncated
+    assert progress.lag_bytes == await client.distance(cut, await client.tail(stream.scope, stream.stream))
+
+
+async def test_a_wide_group_is_described(java_group, client, scope):
+    assert await client.create_stream(scope, "wide", ScalingPolicy.fixed(60))
+    stream = StreamName(scope, "wide")
+    await java_group.create(stream)
+
+    described = await java_group.assert_same()
+
+    assert len(described.unassigned) == 60

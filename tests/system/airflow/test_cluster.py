@@ -1,0 +1,56 @@
+"""The Spark operators on a standalone cluster, which a connection of Spark's provider names; its workers die."""
+
+import pytest
+from tests.system.spark_cluster import SparkCluster
+
+from aiopravega import UNBOUNDED, StreamCutRange, StreamName
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_group("airflow_processes")]
+
+DAG_ID = "clustered_rides"
+RIDES, COPIES = StreamName("system-cluster", "rides"), StreamName("system-cluster", "copies")
+EVENTS = [f"ride {number}" for number in range(500)]
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    with SparkCluster(tmp_path) as started:
+        yield started
+
+
+def test_a_job_survives_the_death_of_its_worker(airflow, client, make_stream, cluster):
+    write = make_stream(str(RIDES))
+    assert client.create_stream(COPIES.scope, COPIES.stream)
+    api = airflow.api
+    api.add_connection("spark_cluster", "spark", host=f"spark://{cluster.host}", port=cluster.port)
+    api.unpause(DAG_ID)
+    write(*EVENTS)
+    worker = cluster.start_worker()
+    run_id = api.trigger(DAG_ID)
+
+    for phase in ("read", "write"):
+        begun = airflow.home / "clustered" / f"{phase}-begun"
+
+        def working(begun=begun, phase=phase):
+            state = api.task(DAG_ID, run_id, phase)["state"]
+            assert state not in {"failed", "upstream_failed"}, api.log(DAG_ID, run_id, phase)
+            return begun.exists() and list(begun.iterdir())
+
+        api.wait(working, f"Spark works on the {phase}")
+        processes = {int(file.name) for file in begun.iterdir()}
+        assert processes & set(worker.pids()), "the work is not done by the worker"
+        worker.kill()
+        worker = cluster.start_worker()
+        (begun.parent / f"{phase}-released").touch()
+        api.wait_for_task(DAG_ID, run_id, phase, "success")
+        assert {int(file.name) for file in begun.iterdir()} - processes, "nothing was done by the second worker"
+
+    api.wait_for_run(DAG_ID, run_id)
+    for phase in ("read", "write"):
+        assert api.task(DAG_ID, run_id, phase)["try_number"] == 1
+    read = api.result(DAG_ID, run_id, "read")
+    assert read["events"] == read["rows"] == len(EVENTS)
+    written = api.result(DAG_ID, run_id, "write")
+    assert (written["written"], written["events"]) == (True, len(EVENTS))
+    copies = client.read(StreamCutRange(UNBOUNDED, UNBOUNDED), COPIES)
+    assert sorted(event.data.decode() for event in copies) == sorted(EVENTS)
