@@ -9,7 +9,10 @@ from dagster_pravega.complete import complete_partitions_sensor
 from dagster_pravega.component import PravegaStreamComponent
 from dagster_pravega.cut_partitions import StreamCutPartitions
 from dagster_pravega.cut_sensor import build_stream_cut_sensor
+from dagster_pravega.decode_errors import build_decode_errors_check
+from dagster_pravega.drift import build_schema_drift_check
 from dagster_pravega.external import build_external_assets
+from dagster_pravega.freshness import build_stream_freshness_check
 from dagster_pravega.gates import build_data_gate, build_schema_gate
 from dagster_pravega.group_lag import build_reader_group_lag_check
 from dagster_pravega.group_sensor import build_reader_group_sensor
@@ -19,6 +22,7 @@ from dagster_pravega.maintenance import build_ledger_maintenance
 from dagster_pravega.observed import observe_pravega_stream
 from dagster_pravega.ranges import RangeConfig
 from dagster_pravega.resource import PravegaResource
+from dagster_pravega.row_count import build_row_count_check
 from dagster_pravega.schema_registry import SchemaRegistryResource
 from dagster_pravega.sessions import spark_session
 from dagster_pravega.spec import pravega_stream_spec
@@ -36,12 +40,16 @@ __all__ = [
     "StreamCutPartitions",
     "StreamRead",
     "build_data_gate",
+    "build_decode_errors_check",
     "build_external_assets",
     "build_ledger_maintenance",
     "build_reader_group_lag_check",
     "build_reader_group_sensor",
+    "build_row_count_check",
+    "build_schema_drift_check",
     "build_schema_gate",
     "build_stream_cut_sensor",
+    "build_stream_freshness_check",
     "build_stream_lag_check",
     "complete_partitions_sensor",
     "observe_pravega_stream",

@@ -19,14 +19,14 @@ from dagster import (
     asset_check,
 )
 
-from aiopravega import UNBOUNDED, StreamCutRange, StreamName
+from aiopravega import StreamCutRange, StreamName
 from aiopravega.gates import DataReport, check_candidate, check_data
 from aiopravega.schema import SchemaFormat
 from aiopravega.schema.open import POLICY, SchemaReport
-from dagster_pravega.ranges import latest_materialization
+from dagster_pravega.checked_range import checked_range
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.schema_registry import SchemaRegistryResource
-from dagster_pravega.spec import CUTS_KEY, STREAM_KEY, plain
+from dagster_pravega.spec import CUTS_KEY, STREAM_KEY
 from dagster_pravega.step_failures import failing_for_good
 
 AnAsset: TypeAlias = AssetKey | str | Sequence[str] | AssetsDefinition | AssetSpec
@@ -114,7 +114,7 @@ def build_schema_gate(
                 "pravega/schema_type": content["type"],
                 "pravega/policy": report.compatibility.policy.policy,
                 "pravega/compared": ", ".join(f"v{each.version}" for each in report.compatibility.compared) or "none",
-                "pravega/violations": _table(_VIOLATION, content["violations"]),
+                "pravega/violations": table_of(_VIOLATION, content["violations"]),
                 **({} if report.registered is None else {"pravega/version": report.registered.version}),
             },
         )
@@ -157,9 +157,8 @@ def build_data_gate(
     def data_gate(
         context: AssetCheckExecutionContext, pravega: PravegaResource, schema_registry: SchemaRegistryResource
     ) -> AssetCheckResult:
-        wanted = cuts or _written(context, key) or StreamCutRange(UNBOUNDED, UNBOUNDED)
-
         with failing_for_good():
+            wanted = checked_range(context, key, cuts)
             client, registry = pravega.client, schema_registry.registry
             report = client.run(
                 check_data(
@@ -182,8 +181,8 @@ def build_data_gate(
                 "pravega/events": report.events,
                 "pravega/failed": report.failed,
                 "pravega/sampled": report.sampled,
-                "pravega/schemas": _table(_SCHEMA, content["schemas"]),
-                "pravega/failures": _table(_FAILURE, content["failures"]),
+                "pravega/schemas": table_of(_SCHEMA, content["schemas"]),
+                "pravega/failures": table_of(_FAILURE, content["failures"]),
             },
         )
 
@@ -197,14 +196,6 @@ def key_of(asset: AnAsset) -> AssetKey:
     return AssetKey.from_coercible(asset)
 
 
-def _written(context: AssetCheckExecutionContext, key: AssetKey) -> StreamCutRange | None:
-    """What the latest materialization of an asset says that it wrote."""
-    latest = latest_materialization(context.instance, key, None)
-    if latest is None or CUTS_KEY not in latest.metadata:
-        return None
-    return StreamCutRange.from_json(plain(latest.metadata[CUTS_KEY]))
-
-
 def _result(
     context: AssetCheckExecutionContext, report: SchemaReport | DataReport, metadata: Mapping[str, Any]
 ) -> AssetCheckResult:
@@ -214,7 +205,7 @@ def _result(
     )
 
 
-def _table(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> TableMetadataValue:
+def table_of(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> TableMetadataValue:
     """Dagster's cells are texts, numbers and truths; what is not known is left empty."""
     records = [TableRecord({name: "" if row[name] is None else row[name] for name in columns}) for row in rows]
     return MetadataValue.table(records, TableSchema(columns=[TableColumn(name) for name in columns]))

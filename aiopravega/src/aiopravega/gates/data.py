@@ -5,7 +5,7 @@ one, and JSON is validated by its JSON Schema.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import Iterable
 from contextlib import aclosing
 from typing import Final
 
@@ -13,11 +13,11 @@ from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import (
     CodecNotRegisteredError,
-    ConfigurationError,
     MalformedEventError,
     SchemaNotFoundError,
 )
 from aiopravega.gates.data_report import Claim, DataReport, Failure
+from aiopravega.gates.sampling import hold_sample, sampled_events
 from aiopravega.names import StreamName
 from aiopravega.read import Event, EventPointer
 from aiopravega.schema import (
@@ -35,8 +35,6 @@ from aiopravega.schema.registry.codecs import NONE
 from aiopravega.schema.registry.header import HEADER_BYTES
 from aiopravega.schema.serializers.generic import format_of
 
-# A sample is taken from the beginnings of so many parts of the range, of about the same size.
-_PLACES: Final = 10
 _MOST_FAILURES: Final = 20
 _LONGEST_REASON: Final = 300  # characters
 # Events that are decoded before others of the event loop get their turn.
@@ -77,8 +75,7 @@ async def check_data(
         ConfigurationError: the sample is not a positive number, or a format's library is not installed.
         PravegaError: the cluster or the registry cannot be asked.
     """
-    if sample is not None and sample < 1:
-        raise ConfigurationError(f"a sample of {sample} events is empty: give a number above 0, or no sample")
+    hold_sample(sample)
     resolved = await client.resolve(wanted, stream)
     name = resolved.start.stream
     assert name is not None  # it is resolved
@@ -91,32 +88,12 @@ async def check_data(
         {form.info.type: form for form in forms},
     )
     report = _Tally(most_failures)
-    async with aclosing(_events(client, resolved, sample)) as events:
+    async with aclosing(sampled_events(client, resolved, sample)) as events:
         async for event in events:
             report.add(event, *await claims.check(event))
             if report.events % _TURN == 0:
                 await asyncio.sleep(0)
     return report.report(resolved, sampled=sample is not None)
-
-
-async def _events(client: PravegaClient, wanted: StreamCutRange, sample: int | None) -> AsyncGenerator[Event, None]:
-    """All events, or the first ones of each of several parts."""
-    if sample is None:
-        async with aclosing(client.read(wanted)) as events:
-            async for event in events:
-                yield event
-        return
-    parts = await client.split(wanted, min(_PLACES, sample))
-    left = sample
-    for number, part in enumerate(parts):
-        share = -(-left // (len(parts) - number))  # later parts give more if an earlier part had too few
-        async with aclosing(client.read(part)) as events:
-            async for event in events:
-                if share == 0:
-                    break
-                yield event
-                share -= 1
-                left -= 1
 
 
 class _Claims:

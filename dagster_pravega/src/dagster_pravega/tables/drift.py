@@ -1,0 +1,88 @@
+"""What differs between the columns of a schema and those that Dagster has stored of a table, by Spark or by Arrow."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import pyarrow as pa
+from dagster import TableSchema
+
+
+class Drift(StrEnum):
+    """How a column differs."""
+
+    NEW = "new in the registry"
+    MISSING = "missing in the registry"
+    TYPE = "another type"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDrift:
+    """A column that differs, with its types as they are called there; None: it is not there."""
+
+    name: str
+    drift: Drift
+    registry: str | None
+    materialized: str | None
+
+
+def drift_of(registry: pa.Schema, materialized: TableSchema, ignored: Collection[str]) -> list[ColumnDrift]:
+    """The columns that differ; those of the registry come first."""
+    shown = {column.name: column.type for column in materialized.columns}
+    found = []
+    for field in registry:
+        text = str(field.type)
+        if field.name in ignored:
+            continue
+        if field.name not in shown:
+            found.append(ColumnDrift(field.name, Drift.NEW, text, None))
+        elif shown[field.name] not in _names(field.type):
+            found.append(ColumnDrift(field.name, Drift.TYPE, text, shown[field.name]))
+    gone = [name for name in shown if name not in ignored and name not in registry.names]
+    return found + [ColumnDrift(name, Drift.MISSING, None, shown[name]) for name in gone]
+
+
+def _names(kind: pa.DataType) -> Sequence[str]:
+    """What Arrow, Polars (which has long offsets) and Spark call a type."""
+    return str(kind), str(_large(kind)), spark_name(kind)
+
+
+def _large(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string(kind):
+        return pa.large_string()
+    if pa.types.is_binary(kind):
+        return pa.large_binary()
+    if pa.types.is_list(kind):
+        return pa.large_list(_large_field(kind.value_field))
+    if pa.types.is_struct(kind):
+        return pa.struct([_large_field(field) for field in kind])
+    return kind
+
+
+def _large_field(field: pa.Field) -> pa.Field:
+    return field.with_type(_large(field.type))
+
+
+def spark_name(kind: pa.DataType) -> str:
+    """What Spark calls an Arrow type (`DataType.simpleString`)."""
+    if pa.types.is_list(kind):
+        return f"array<{spark_name(kind.value_type)}>"
+    if pa.types.is_map(kind):
+        return f"map<{spark_name(kind.key_type)},{spark_name(kind.item_type)}>"
+    if pa.types.is_struct(kind):
+        return f"struct<{','.join(f'{field.name}:{spark_name(field.type)}' for field in kind)}>"
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    if pa.types.is_timestamp(kind):
+        return "timestamp_ntz" if kind.tz is None else "timestamp"
+    return _SPARK_NAMES.get(str(kind), str(kind))
+
+
+_SPARK_NAMES = {
+    "bool": "boolean",
+    "int8": "tinyint",
+    "int16": "smallint",
+    "int32": "int",
+    "int64": "bigint",
+    "date32[day]": "date",
+}

@@ -1,0 +1,62 @@
+"""How many events of a range do not become columns, and why."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import pyarrow as pa
+
+from aiopravega import StreamCutRange
+from aiopravega.blocking import PravegaClient
+from aiopravega.gates.sampling import sampled_events
+from aiopravega.read import Event, EventPointer
+from dagster_pravega.tables.decoding import Decode
+
+# Events that become a block; few enough to be in memory even if each has some hundred kilobytes.
+_BLOCK: Final = 1000
+_MOST_FAILURES: Final = 20
+_LONGEST_REASON: Final = 300  # characters
+
+
+@dataclass(slots=True)
+class DecodeErrors:
+    """Of `events` that were read, `failed` do not decode; where the first ones of them are, and the reasons."""
+
+    events: int = 0
+    failed: int = 0
+    failures: list[tuple[str, str]] = field(default_factory=list)
+
+
+def count_errors(client: PravegaClient, wanted: StreamCutRange, decode: Decode, sample: int | None) -> DecodeErrors:
+    """Decode the events of a range.
+
+    Args:
+        client: a connected client.
+        wanted: the range, with both ends fixed.
+        decode: what makes columns of a block of events.
+        sample: how many events at most, taken at several offsets of the range; None: all of them.
+
+    Raises:
+        PravegaError: the range cannot be read, or the registry cannot be asked.
+    """
+    found = DecodeErrors()
+    events = sampled_events(client.asynchronous, wanted, sample)
+    try:
+        # Decoding asks the registry in this thread; the loop's thread only reads.
+        while block := client.run(_next(events)):
+            bad = decode(pa.array([event.data for event in block], pa.binary())).bad
+            found.events += len(block)
+            found.failed += len(bad)
+            for at in sorted(bad)[: _MOST_FAILURES - len(found.failures)]:
+                reason = " ".join(str(bad[at]).split())[:_LONGEST_REASON]
+                found.failures.append((str(EventPointer.of(block[at])), reason))
+    finally:
+        client.run(events.aclose())
+    return found
+
+
+async def _next(events: AsyncIterator[Event]) -> list[Event]:
+    block: list[Event] = []
+    while len(block) < _BLOCK and (event := await anext(events, None)) is not None:
+        block.append(event)
+    return block
