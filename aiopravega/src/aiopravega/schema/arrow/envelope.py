@@ -12,13 +12,15 @@ import pyarrow.compute as pc
 
 from aiopravega.errors import MalformedEventError
 from aiopravega.schema.arrow.arrays import Numbers, borders_of, pick, values_of
-from aiopravega.schema.arrow.block import Block, PayloadDecoder, good_rows
+from aiopravega.schema.arrow.block import Block, PayloadDecoder
 from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD, NONE, Codec, codec_named
 from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL
 
 # Without an explicit end, PyArrow 26 fails to cut ("Negative buffer resize").
 _TO_THE_END: Final = 2**31 - 1
 NO_HEADER: Final = -1
+# Unpacked bytes of one block: half of what Arrow's arrays of bytes and strings hold.
+LARGEST_BLOCK: Final = 1024 * 1024 * 1024
 
 
 def codec_of(name: str) -> Codec | None:
@@ -53,24 +55,57 @@ def without_header(events: pa.BinaryArray) -> pa.BinaryArray:
 
 @dataclass(frozen=True, slots=True)
 class Unpacking:
-    """Decodes compressed payloads."""
+    """Decodes compressed payloads, some at a time, so that few small events cannot fill the memory.
+
+    Args:
+        codec: unpacks.
+        inner: decodes what was unpacked.
+        limit: bytes of one payload.
+        most: bytes of all payloads of a block; those after it are bad events.
+    """
 
     codec: Codec
     inner: PayloadDecoder
     limit: int = LARGEST_PAYLOAD
+    most: int = LARGEST_BLOCK
 
     def decode(self, payloads: pa.BinaryArray) -> Block:
         """The columns of the payloads inside."""
         bad: dict[int, str] = {}
-        unpacked = []
+        parts: list[list[pa.Array]] = []
+        total = 0
+        rows: list[int] = []
+        unpacked: list[bytes] = []
+        waiting = 0  # bytes
         for row, payload in enumerate(payloads.to_pylist()):
             try:
-                unpacked.append(self.inner.trim(self.codec.decompress(payload, self.limit)))
+                content = self._unpack(payload, self.most - total)
             except MalformedEventError as error:
                 bad[row] = str(error)
+                continue
+            total += len(content)
+            if waiting + len(content) > LARGEST_PAYLOAD:
+                parts.append(self._decode(rows, unpacked, bad))
+                rows, unpacked, waiting = [], [], 0
+            rows.append(row)
+            unpacked.append(content)
+            waiting += len(content)
+        parts.append(self._decode(rows, unpacked, bad))
+        return Block([pa.concat_arrays(column) for column in zip(*parts, strict=True)], bad)
+
+    def _unpack(self, payload: bytes, room: int) -> bytes:
+        content = self.codec.decompress(payload, self.limit)
+        if len(content) > self.limit:  # by a codec that was registered, and has no limit
+            raise MalformedEventError(f"it unpacks to more than the limit of {self.limit} bytes")
+        if len(content) > room:
+            raise MalformedEventError(f"its block of events unpacks to more than {self.most} bytes")
+        return self.inner.trim(content)
+
+    def _decode(self, rows: list[int], unpacked: list[bytes], bad: dict[int, str]) -> list[pa.Array]:
+        """The columns of some payloads, which were in these rows; notes the bad ones."""
         block = self.inner.decode(values_of(unpacked, pa.binary()))
-        rows = good_rows(len(payloads), bad)
-        return Block(block.columns, bad | {int(rows[row]): why for row, why in block.bad.items()})
+        bad |= {rows[row]: why for row, why in block.bad.items()}
+        return block.columns
 
     def trim(self, payload: bytes) -> bytes:
         """The same."""

@@ -5,6 +5,7 @@ from io import BytesIO
 from typing import Any
 
 from aiopravega.errors import ConfigurationError, MalformedEventError
+from aiopravega.schema.avro.hostile import check_of
 from aiopravega.schema.avro.model import Named, kind_of
 from aiopravega.schema.avro.parsing import parse
 from aiopravega.schema.avro.single_events import value_reader
@@ -64,9 +65,15 @@ class AvroFormat:
         writes = self._schema
         if written is not None and written.schema_data != self.info.schema_data:
             writes = parse(written.schema_data, "the Avro schema of the events")
-        read_value = value_reader(self._schema, writes, self._fastavro)
+        try:
+            read_value = value_reader(self._schema, writes, self._fastavro)
+        except RecursionError:
+            raise ConfigurationError("the Avro schema of the events is nested too deeply") from None
+        check = check_of(writes)
 
         def read(event: bytes) -> Any:
+            if check is not None:
+                check(event, skip)
             source = BytesIO(event)
             source.seek(skip)
             try:

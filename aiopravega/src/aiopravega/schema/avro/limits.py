@@ -19,6 +19,7 @@ from aiopravega.schema.avro.model import (
     Union,
     label_of,
     source_of,
+    takes_no_bytes,
 )
 from aiopravega.schema.avro.plan import (
     IntoBranch,
@@ -35,6 +36,7 @@ from aiopravega.schema.avro.plan import (
 from aiopravega.schema.policy.findings import ABSENT, Finding
 
 MOST_DIGITS: Final = 38  # of Arrow's decimals of 128 bits, and of Spark's
+MOST_LEVELS: Final = 60  # of columns inside columns; Arrow sends no more than 64
 _RAW: Final = "read the events raw or one by one"
 
 
@@ -51,7 +53,7 @@ class Limit:
 
 def limits_of(schema: AvroType, path: str) -> Iterator[Limit]:
     """What cannot be a column in the schema that is read with."""
-    yield from _limits(schema, path, (), skipped=False)
+    yield from _limits(schema, path, (), 0, skipped=False)
 
 
 def written_limits(step: Step, path: str) -> Iterator[Limit]:
@@ -71,35 +73,39 @@ def _finding(limit: Limit, reader: str, writer: str) -> Finding:
     return Finding(limit.path, limit.rule, reader, writer, remedy, remedy)
 
 
-def _limits(schema: AvroType, path: str, around: tuple[Record, ...], *, skipped: bool) -> Iterator[Limit]:
+def _limits(schema: AvroType, path: str, around: tuple[Record, ...], levels: int, *, skipped: bool) -> Iterator[Limit]:
     """The limits of a type inside some records; if it is only skipped, its digits do not count."""
+    if levels > MOST_LEVELS:
+        problem = f"{path} is nested more than {MOST_LEVELS} levels deep, and columns are not"
+        yield Limit(path, "column-nesting", schema, problem, "nest it less")
+        return
     match schema:
         case Primitive(_, "decimal", precision) | Fixed(_, _, "decimal", precision) if not skipped:
             if precision > MOST_DIGITS:
                 problem = f"{path} is a {DECIMAL} of {precision} digits, and a column has {MOST_DIGITS} at most"
                 yield Limit(path, "column-digits", schema, problem, f"give it {MOST_DIGITS} digits")
         case Sequence(items):
-            if _takes_no_bytes(items, ()):
+            if takes_no_bytes(items, ()):
                 yield _endless(schema, path)
-            yield from _limits(items, f"{path}[]", around, skipped=skipped)
+            yield from _limits(items, f"{path}[]", around, levels + 1, skipped=skipped)
         case Mapping(values):
-            yield from _limits(values, f"{path}{{}}", around, skipped=skipped)
+            yield from _limits(values, f"{path}{{}}", around, levels + 1, skipped=skipped)
         case Union(branches):
             for branch in branches:
-                yield from _limits(branch, path, around, skipped=skipped)
+                yield from _limits(branch, path, around, levels + 1, skipped=skipped)
         case Record(name, fields):
             if schema in around:
                 problem = f"{path} is a {name}, which contains itself, and a column has an end"
                 yield Limit(path, "column-recursion", schema, problem, "spell out as many levels as there are")
                 return
             for field in fields:
-                yield from _limits(field.type, f"{path}.{field.name}", (*around, schema), skipped=skipped)
+                yield from _limits(field.type, f"{path}.{field.name}", (*around, schema), levels + 1, skipped=skipped)
 
 
 def _written(step: Step, path: str, seen: set[int]) -> Iterator[Limit]:
     match step:
         case ReadItems(reader, items):
-            if _reads_no_bytes(items, ()) and not _takes_no_bytes(reader.items, ()):
+            if _reads_no_bytes(items, ()) and not takes_no_bytes(reader.items, ()):
                 yield _endless(reader, path)
             yield from _written(items, f"{path}[]", seen)
         case ReadEntries(_, values):
@@ -116,7 +122,7 @@ def _written(step: Step, path: str, seen: set[int]) -> Iterator[Limit]:
                 if isinstance(field, ReadField):
                     yield from _written(field.step, at, seen)
                 else:
-                    yield from _limits(field.type, at, (), skipped=True)
+                    yield from _limits(field.type, at, (), 0, skipped=True)
 
 
 def _endless(schema: Sequence, path: str) -> Limit:
@@ -124,21 +130,10 @@ def _endless(schema: Sequence, path: str) -> Limit:
     return Limit(path, "column-endless", schema, problem, "count them in a long")
 
 
-def _takes_no_bytes(schema: AvroType, around: tuple[Record, ...]) -> bool:
-    match schema:
-        case Primitive(kind):
-            return kind == "null"
-        case Fixed(_, size):
-            return size == 0
-        case Record(_, fields):
-            return schema in around or all(_takes_no_bytes(field.type, (*around, schema)) for field in fields)
-    return False
-
-
 def _reads_no_bytes(step: Step, around: tuple[ReadRecord, ...]) -> bool:
     match step:
         case ReadPrimitive(writer) | ReadFixed(writer):
-            return _takes_no_bytes(writer, ())
+            return takes_no_bytes(writer, ())
         case IntoBranch(_, _, inner):
             return _reads_no_bytes(inner, around)
         case ReadRecord():
@@ -147,4 +142,4 @@ def _reads_no_bytes(step: Step, around: tuple[ReadRecord, ...]) -> bool:
 
 
 def _field_reads_no_bytes(field: ReadField | SkipField, around: tuple[ReadRecord, ...]) -> bool:
-    return _takes_no_bytes(field.type, ()) if isinstance(field, SkipField) else _reads_no_bytes(field.step, around)
+    return takes_no_bytes(field.type, ()) if isinstance(field, SkipField) else _reads_no_bytes(field.step, around)

@@ -158,3 +158,15 @@ def logical_of(schema: AvroType) -> str:
     if not isinstance(schema, Primitive | Fixed) or schema.logical is None:
         return ""
     return f"{DECIMAL}({schema.precision}, {schema.scale})" if schema.logical == DECIMAL else schema.logical
+
+
+def takes_no_bytes(schema: AvroType, around: tuple[Record, ...]) -> bool:
+    """Whether values of a type, inside some records, have no bytes at all, so that any number of them has none."""
+    match schema:
+        case Primitive(kind):
+            return kind == "null"
+        case Fixed(_, size):
+            return size == 0
+        case Record(_, fields):
+            return schema in around or all(takes_no_bytes(field.type, (*around, schema)) for field in fields)
+    return False

@@ -21,6 +21,9 @@ from aiopravega.schema.debezium.options import ChangeOptions, Decimals
 _NOT_NUMBERS: Final = ("NaN", "NAN", "Infinity", "-Infinity", "POSITIVE_INFINITY", "NEGATIVE_INFINITY")
 _DIGITS: Final = r"^[+-]?[0-9]*\.?[0-9]+([eE][+-]?[0-9]+)?$"
 _ONLY_DIGITS: Final = r"^([0-9]{4})+$"
+# PostgreSQL has the longest: 131,072 digits before the point, 16,383 after it. A scale of 2^31 would be 2 GB of zeros.
+_LONGEST_TEXT: Final = 100_000  # characters of base64, which are some 180,000 digits
+_LARGEST_SCALE: Final = 200_000
 _AMBIGUOUS: Final = (
     "the texts of column {!r} may be digits, or numbers in base64: say it with option decimals (base64 or digits), or "
     "give a schema with schema_file"
@@ -72,6 +75,8 @@ def texts(array: pa.Array, meaning: Meaning) -> pa.Array:
 
 
 def _exact(text: str, scale: int) -> str:
+    if len(text) > _LONGEST_TEXT or abs(scale) > _LARGEST_SCALE:
+        raise BlockError(f"it is a decimal of more digits than any database has: its scale is {scale}")
     try:
         unscaled = int.from_bytes(base64.b64decode(text, validate=True), "big", signed=True)
     except (binascii.Error, TypeError, ValueError):

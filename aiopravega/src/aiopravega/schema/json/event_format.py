@@ -82,7 +82,7 @@ class JsonFormat:
                 value, end = scan(text)
                 if end != len(text) and text[end:].strip("\0 \t\r\n"):
                     raise MalformedEventError("bytes follow the end of its JSON value")
-            except ValueError:
+            except (ValueError, RecursionError):
                 return read_with_care(event)
             return value
 
@@ -92,6 +92,8 @@ class JsonFormat:
                 return json.loads(event[skip:].rstrip(b"\0"))
             except ValueError as error:
                 raise MalformedEventError(f"it is not JSON: {error}") from None
+            except RecursionError:
+                raise MalformedEventError("it is JSON that is nested too deeply") from None
 
         def read_valid(event: bytes) -> Any:
             value = read(event)
@@ -139,6 +141,8 @@ def _validator(document: Any) -> Callable[[Any], str]:
                 return f"{error.json_path}: {error.message[:_LONGEST_COMPLAINT]}"
         except unresolvable as error:
             return f"the schema refers to what is not in it: {error}"
+        except RecursionError:
+            return "it, or the schema, is nested too deeply to be compared"
         return ""
 
     return problem

@@ -4,6 +4,7 @@ from typing import Final
 
 # In a byte of a number: another one follows.
 _MORE: Final = 0x80
+_LONGEST: Final = 10  # bytes of a number; what is longer is left to the decoder, which refuses it
 
 
 def without_padding(payload: bytes) -> bytes:
@@ -35,11 +36,9 @@ def _end_of_fields(payload: bytes) -> int:
 
 
 def _varint(payload: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(payload):
-        byte = payload[at]
-        value |= byte % _MORE << shift
-        at, shift = at + 1, shift + 7
+    value = 0
+    for shift, byte in enumerate(payload[at : at + _LONGEST]):
+        value |= byte % _MORE << 7 * shift
         if byte < _MORE:
-            break
-    return value, at
+            return value, at + shift + 1
+    return value, len(payload)

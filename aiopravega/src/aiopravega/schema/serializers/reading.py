@@ -110,7 +110,10 @@ class Readers:
         unpack, read, limit = codec_named(name).decompress, form.reader(info), self._limit
 
         def read_packed(event: bytes) -> Any:
-            return read(unpack(event[HEADER_BYTES:], limit))
+            payload = unpack(event[HEADER_BYTES:], limit)
+            if len(payload) > limit:  # by a codec that was registered, and has no limit
+                raise MalformedEventError(f"it unpacks to more than the limit of {limit} bytes")
+            return read(payload)
 
         return read_packed, all_by(read_packed)
 

@@ -66,6 +66,19 @@ class Events:
         """Continue where a part of them is now."""
         self.at[rows] = part.at
 
+    def items(self, rows: Numbers, start: Numbers, end: Numbers) -> "Events":
+        """Cursors for parts of the events of these rows, which begin and end there, in the order of the data."""
+        return Events(self.data, self._buffer, start, end, self._rows[rows], self._outcome)
+
+    def view(self, end: int) -> memoryview:
+        """The data up to an offset."""
+        return memoryview(self._buffer).cast("B")[:end]  # Arrow takes its bytes for signed ones
+
+    def alive(self, rows: Numbers) -> Mask:
+        """Which of these have not failed."""
+        alive: Mask = self._outcome.failed[self._rows[rows]] == 0
+        return alive
+
     def fail(self, mask: Mask, reason: str) -> None:
         """Give up events; the first reason of each counts."""
         if not mask.any():

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from aiopravega.schema.arrow.arrays import booleans, numbers, pick, strings
 from aiopravega.schema.avro.columns.cursors import Events
+from aiopravega.schema.avro.columns.walks import after_number, after_span
 
 _INT: Final = np.iinfo(np.int32)
 
@@ -25,6 +26,9 @@ class Node(Protocol):
     def read(self, events: Events) -> pa.Array:
         """The next value of each event; anything for those that fail."""
 
+    def walk(self, view: memoryview, at: int) -> int:
+        """Where the value ends that begins there; see `aiopravega.schema.avro.columns.walks`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Null:
@@ -35,6 +39,10 @@ class Null:
     def read(self, events: Events) -> pa.Array:
         """See `Node`."""
         return pa.nulls(len(events), self.type)
+
+    def walk(self, view: memoryview, at: int) -> int:
+        """See `Node`."""
+        return at
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,10 @@ class Truth:
         byte = events.fixed(1)[:, 0]
         events.fail(byte > 1, "a boolean is neither 0 nor 1")
         return booleans(byte == 1)
+
+    def walk(self, view: memoryview, at: int) -> int:
+        """See `Node`."""
+        return at + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +82,10 @@ class Whole:
             values = values * self.factor
         return _as(values // self.divisor if self.divisor != 1 else values, self.type)
 
+    def walk(self, view: memoryview, at: int) -> int:
+        """See `Node`."""
+        return after_number(view, at)
+
 
 @dataclass(frozen=True, slots=True)
 class Real:
@@ -82,6 +98,10 @@ class Real:
         """See `Node`."""
         return _as(events.words(self.kind, int(self.kind[-1])), self.type)
 
+    def walk(self, view: memoryview, at: int) -> int:
+        """See `Node`."""
+        return at + int(self.kind[-1])
+
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
@@ -92,6 +112,10 @@ class Bytes:
     def read(self, events: Events) -> pa.Array:
         """See `Node`."""
         return events.slices(*events.spans())
+
+    def walk(self, view: memoryview, at: int) -> int:
+        """See `Node`."""
+        return after_span(view, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +135,10 @@ class Text:
             events.fail(~good, "a string is not UTF-8")
             return events.slices(start, np.where(good, end, start)).cast(self.type)
 
+    def walk(self, view: memoryview, at: int) -> int:
+        """See `Node`."""
+        return after_span(view, at)
+
 
 @dataclass(frozen=True, slots=True)
 class FixedBytes:
@@ -126,6 +154,10 @@ class FixedBytes:
         return pa.Array.from_buffers(
             self.type, len(data), [None, pa.py_buffer(borders), pa.py_buffer(np.ascontiguousarray(data))], null_count=0
         )
+
+    def walk(self, view: memoryview, at: int) -> int:
+        """See `Node`."""
+        return at + self.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +190,10 @@ class Decimal:
         values = numbers(np.ascontiguousarray(filled[:, ::-1]).reshape(-1).view("V16"), self.type)
         return _checked_decimals(events, values)
 
+    def walk(self, view: memoryview, at: int) -> int:
+        """See `Node`."""
+        return at + self.size if self.size else after_span(view, at)
+
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
@@ -178,6 +214,10 @@ class Symbols:
             events.fail(unknown[index], "a symbol of an enumeration is not in the schema that is read with")
         return pick(strings([symbol or "" for symbol in self.symbols]), index)
 
+    def walk(self, view: memoryview, at: int) -> int:
+        """See `Node`."""
+        return after_number(view, at)
+
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
@@ -190,6 +230,10 @@ class Unreadable:
         """See `Node`."""
         events.fail(np.ones(len(events), np.bool_), self.reason)
         return pa.nulls(len(events), self.type)
+
+    def walk(self, view: memoryview, at: int) -> int:
+        """See `Node`."""
+        raise IndexError(self.reason)
 
 
 def _as(values: "np.typing.NDArray[np.generic]", kind: pa.DataType) -> pa.Array:

@@ -7,6 +7,7 @@ import pyarrow as pa
 from aiopravega.schema.arrow.arrays import values_of
 from aiopravega.schema.avro.columns import compound, nodes
 from aiopravega.schema.avro.columns.cursors import Events
+from aiopravega.schema.avro.columns.items import Items
 from aiopravega.schema.avro.columns.skipping import skipping
 from aiopravega.schema.avro.columns.types import arrow_type, members, merged
 from aiopravega.schema.avro.defaults import datum
@@ -42,9 +43,9 @@ def node_of(step: Step) -> nodes.Node:
         case ReadSymbol(_, symbols):
             return nodes.Symbols(pa.string(), symbols)
         case ReadItems(reader, items):
-            return compound.Items(arrow_type(reader), (node_of(items),))
+            return Items(arrow_type(reader), (node_of(items),))
         case ReadEntries(reader, values):
-            return compound.Items(arrow_type(reader), (nodes.Text(pa.string()), node_of(values)))
+            return Items(arrow_type(reader), (nodes.Text(pa.string()), node_of(values)))
         case ReadBranches(reader, branches):
             return compound.Choice(arrow_type(reader), tuple(map(node_of, branches)))
         case IntoBranch(reader, index, inner):

@@ -5,9 +5,11 @@ from typing import Final
 
 import pyarrow as pa
 
-from aiopravega.schema.avro.columns.compound import Choice, Items
+from aiopravega.schema.avro.columns.compound import Choice
 from aiopravega.schema.avro.columns.cursors import Events
+from aiopravega.schema.avro.columns.items import Items
 from aiopravega.schema.avro.columns.nodes import Node
+from aiopravega.schema.avro.columns.walks import after_number, after_span
 from aiopravega.schema.avro.model import AvroType, Enumeration, Fixed, Mapping, Primitive, Record, Sequence, Union
 
 _WIDTHS: Final = {"null": 0, "boolean": 1, "float": 4, "double": 8}
@@ -26,6 +28,10 @@ class SkipNumber:
         events.longs()
         return pa.nulls(len(events))
 
+    def walk(self, view: memoryview, at: int) -> int:
+        """See `Node`."""
+        return after_number(view, at)
+
 
 @dataclass(frozen=True, slots=True)
 class SkipSpan:
@@ -37,6 +43,10 @@ class SkipSpan:
         """See `Node`."""
         events.spans()
         return pa.nulls(len(events))
+
+    def walk(self, view: memoryview, at: int) -> int:
+        """See `Node`."""
+        return after_span(view, at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +61,10 @@ class SkipWidth:
         events.skip(self.width)
         return pa.nulls(len(events))
 
+    def walk(self, view: memoryview, at: int) -> int:
+        """See `Node`."""
+        return at + self.width
+
 
 @dataclass(frozen=True, slots=True)
 class SkipParts:
@@ -64,6 +78,12 @@ class SkipParts:
         for part in self.parts:
             part.read(events)
         return pa.nulls(len(events))
+
+    def walk(self, view: memoryview, at: int) -> int:
+        """See `Node`."""
+        for part in self.parts:
+            at = part.walk(view, at)
+        return at
 
 
 def skipping(schema: AvroType) -> Node:
