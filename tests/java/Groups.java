@@ -10,6 +10,7 @@
  *   {"do": "begin_checkpoint", "scope", "group", "name"}
  *   {"do": "end_checkpoint", "name"}                     its "bytes" as hexadecimal digits, and "cuts"
  *   {"do": "compact", "scope", "group"}                  what readers do with a long state: write it anew, and mark it
+ *   {"do": "retain", "scope", "group", "stream", "cut": TEXT}    nothing before the cut is needed any more
  *   {"do": "bytes", "cut": TEXT}                         a cut as "bytes"
  *   {"do": "from_bytes", "bytes", "checkpoint": BOOL}    the text of a cut, or the cuts of a checkpoint
  *   {"do": "reset", "scope", "group"}, {"do": "delete", "scope", "group"}
@@ -108,6 +109,10 @@ public class Groups {
                 break;
             case "compact":
                 compact((ReaderGroupImpl) group(command));
+                break;
+            case "retain":
+                group(command).updateRetentionStreamCut(Map.of(
+                        Stream.of(text(command, "scope"), text(command, "stream")), StreamCut.from(text(command, "cut"))));
                 break;
             case "bytes":
                 answer.put("bytes", hexadecimal(StreamCut.from(text(command, "cut")).toBytes()));

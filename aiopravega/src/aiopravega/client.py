@@ -20,13 +20,13 @@ from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError, StreamNotFoundError
 from aiopravega.event_time import TimeCalls
 from aiopravega.groups import GroupCalls
+from aiopravega.groups.subscribers import Subscribers
 from aiopravega.ledger import Keepers
 from aiopravega.ledger.calls import LedgerCalls
 from aiopravega.names import StreamName, check_name
 from aiopravega.read import Event, EventPointer, fetch_event
 from aiopravega.read.calls import RangeCalls
 from aiopravega.read.given_cuts import GivenCuts
-from aiopravega.read.subscribers import Subscribers
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
 from aiopravega.write.transaction import DEFAULT_LEASE, Transaction, TransactionHandle
@@ -48,7 +48,7 @@ class PravegaClient(RangeCalls, TimeCalls, GroupCalls, LedgerCalls):
         controller = Controller(self.config)
         super().__init__(controller, SegmentStore(self.config, controller))
         self._given_cuts = GivenCuts(self.controller, self.store, self._planner, self._splitter)
-        self._subscribers = Subscribers(self.controller, self._planner, self._given_cuts)
+        self._subscribers = Subscribers(self.controller, self.store, self._given_cuts)
         self._keepers = Keepers()
         self._tail_of = self._planner.tail
         # The id of all its transactions: for the stream's watermarks they are one writer.
@@ -180,7 +180,7 @@ class PravegaClient(RangeCalls, TimeCalls, GroupCalls, LedgerCalls):
         parsed = EventPointer.from_text(pointer) if isinstance(pointer, str) else pointer
         return await fetch_event(self.controller, self.store, parsed)
 
-    # --- subscribers: see aiopravega.read.subscribers -------------------------------------------------------
+    # --- subscribers: see aiopravega.groups.subscribers -----------------------------------------------------
 
     async def subscribe(
         self, scope: str, stream: str, name: str, cut: StreamCut | None = None, *, between_events: bool = False

@@ -51,6 +51,34 @@ async def test_plain_writes_transactions_tables_and_reads_work(admin, stream):
     assert [entry.value async for entry in table.entries()] == [b"two"]
 
 
+async def test_groups_are_made_and_moved_by_who_may_and_read_by_all(admin, stream, reader_config):
+    name = stream.scope, stream.stream
+    async with admin.writer(*name) as writer:
+        await writer.write_many(EVENTS)
+    tail = await admin.tail(*name)
+    assert await admin.create_reader_group(stream.scope, "group", [stream])
+    await admin.reset_reader_group(stream.scope, "group", [tail])
+    await admin.subscribe(*name, "etl")
+    await admin.report(*name, "etl", tail)
+    for group in ("group", "etl.stream"):
+        assert (await admin.describe_reader_group(stream.scope, group)).lag_bytes == 0
+
+    async with PravegaClient(reader_config) as reader:
+        assert (await reader.describe_reader_group(stream.scope, "group")).lag_bytes == 0
+        for refused in (
+            reader.create_reader_group(stream.scope, "other", [stream]),
+            reader.reset_reader_group(stream.scope, "group", [stream]),
+            reader.delete_reader_group(stream.scope, "group"),
+            reader.checkpoint_reader_group(stream.scope, "group"),
+            reader.publish_reader_group(stream.scope, "etl.stream", [tail]),
+        ):
+            with pytest.raises(PermissionDeniedError):
+                await refused
+
+    await admin.delete_reader_group(stream.scope, "group")
+    assert await admin.reader_groups(stream.scope) == ["etl.stream"]
+
+
 async def test_an_account_that_may_only_read_reads(admin, stream, reader_config):
     async with admin.writer(stream.scope, stream.stream) as writer:
         await writer.write_many(EVENTS)

@@ -27,7 +27,8 @@ def group(client, stream):
     with client.writer(stream.scope, stream.stream) as writer:
         for number in range(EVENTS):
             writer.write(b"%d" % number)
-    client.create_reader_group(stream.scope, "group", [stream])
+    # Beside load a reading takes longer than the time between two automatic checkpoints.
+    client.create_reader_group(stream.scope, "group", [stream], checkpoint_interval=None)
     return f"{stream.scope}/group"
 
 

@@ -98,6 +98,24 @@ def test_two_queries_cannot_share_a_name(follow, fill, files, client, make_strea
     type(files)(files.folder / "again").run(follow(stream, start_stream_cut="earliest", subscriber="etl"))
 
 
+def test_a_query_publishes_its_position_as_a_reader_group(follow, fill, files, client, make_stream):
+    first, second = make_stream(2, "first"), make_stream(1, "second")
+    for stream in (first, second):
+        fill(stream, 100)
+    frame = follow(
+        first, stream=None, streams="first,second", start_stream_cut="earliest", max_bytes_per_trigger=1000,
+        reader_group="spark",
+    )  # fmt: skip
+
+    files.run(frame)
+
+    described = client.describe_reader_group(first.scope, "spark")
+    assert described.is_published
+    assert {each.position for each in described.streams} == {client.tail(*names(each)) for each in (first, second)}
+    assert (described.lag_bytes, described.readers) == (0, {})
+    assert client.subscribers(*names(first)) == [f"{first.scope}/spark"]
+
+
 def stream_reader(stream: StreamName, config, **options: str) -> PravegaStreamReader:
     given = {"controller": config.controller_uri, "scope": stream.scope, "stream": stream.stream, "subscriber": "etl"}
     return PravegaStreamReader(ReadOptions.parse(given | options), Columns.of())

@@ -114,7 +114,9 @@ class PravegaClient(OpenFace[aio.PravegaClient]):
     describe_reader_group = waits(aio.PravegaClient.describe_reader_group)
     create_reader_group = waits(aio.PravegaClient.create_reader_group)
     reset_reader_group = waits(aio.PravegaClient.reset_reader_group)
+    publish_reader_group = waits(aio.PravegaClient.publish_reader_group)
     delete_reader_group = waits(aio.PravegaClient.delete_reader_group)
+    reader_offline = waits(aio.PravegaClient.reader_offline)
     checkpoint_reader_group = waits(aio.PravegaClient.checkpoint_reader_group)
 
     # --- writes ---------------------------------------------------------------------------------------------

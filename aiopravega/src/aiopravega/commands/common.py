@@ -10,7 +10,7 @@ from typing import Final
 
 from aiopravega.client import PravegaClient
 from aiopravega.config import PravegaConfig
-from aiopravega.errors import PravegaError
+from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.ledger import CUT_TABLE, CutLedger
 from aiopravega.names import StreamName
 
@@ -39,6 +39,17 @@ def ledger_of(client: PravegaClient, options: argparse.Namespace, scope: str) ->
     """The cut ledger that the options name, or that of a scope."""
     named = StreamName.parse(options.ledger, client.config.scope) if options.ledger else StreamName(scope, CUT_TABLE)
     return client.cut_ledger(named.scope, named.stream)
+
+
+def scopes_of(client: PravegaClient, named: Sequence[str]) -> Sequence[str]:
+    """The scopes that are named, or the default one.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    if not named and client.config.scope is None:
+        raise ConfigurationError("the numbers of which scope? Name it, or set PRAVEGA_SCOPE")
+    return named or [client.config.scope or ""]
 
 
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}

@@ -58,14 +58,20 @@ def add_moves(commands: "Commands") -> None:
     marked.set_defaults(action=_checkpoint)
     marked.add_argument("--name", help="of the checkpoint; default: a new one")
     marked.add_argument("--timeout", type=duration, default=_TIMEOUT, help="how long to wait for the readers (60s)")
-    for each in (deleted, marked):
+    gone = commands.add_parser("offline", help="say that a reader is dead, so that others take its segments")
+    gone.set_defaults(action=_offline)
+    for each in (deleted, marked, gone):
         each.add_argument("group", metavar="SCOPE/GROUP")
         add_controller(each)
-    for each in (reset, deleted):
+    gone.add_argument("reader", help="its name, as describe shows it")
+    gone.add_argument(
+        "--watch", type=duration, metavar="DURATION", help="how long it must be silent; default: as long as is needed"
+    )
+    for each in (reset, deleted, gone):
         each.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
-    for each in (reset, deleted, marked):
+    for each in (reset, deleted, marked, gone):
         each.add_argument("--force", action="store_true", help="although readers are online, or are Flink's")
-    for each in (created, reset, deleted, marked):
+    for each in (created, reset, deleted, marked, gone):
         each.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -154,6 +160,22 @@ async def _delete(client: PravegaClient, options: argparse.Namespace) -> int:
         return 1
     await client.delete_reader_group(scope, name, force=options.force)
     _say(options, {"group": f"{scope}/{name}", "deleted": True}, "deleted")
+    return 0
+
+
+async def _offline(client: PravegaClient, options: argparse.Namespace) -> int:
+    scope, name = group_name(client, options.group)
+    if not options.yes:
+        found = await client.describe_reader_group(scope, name)
+        segments = found.readers.get(options.reader)
+        has = "is not in the group" if segments is None else f"has {len(segments)} segments"
+        print(f"reader {options.reader!r} of {scope}/{name} {has}. To take it out, say --yes.", file=sys.stderr)
+        return 1
+    watch = None if options.watch is None else options.watch.total_seconds()
+    freed = await client.reader_offline(scope, name, options.reader, watch=watch, force=options.force)
+    offsets = {str(segment): offset for segment, offset in freed.items()}
+    lines = "".join(f"\n  {segment} from {offset:,}" for segment, offset in offsets.items())
+    _say(options, {"group": f"{scope}/{name}", "reader": options.reader, "segments": offsets}, f"is gone{lines}")
     return 0
 
 

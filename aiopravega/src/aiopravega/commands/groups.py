@@ -6,8 +6,10 @@ What changes them is in `group_moves`.
 import argparse
 import asyncio
 import json
+import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -18,10 +20,11 @@ from aiopravega.commands.group_moves import add_moves, group_name
 from aiopravega.cuts import UNBOUNDED, StreamCutRange
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.groups import JavaCheckpoint, ReaderGroupDescription, flink_sql_options
+from aiopravega.intervals.lag_picture import LagPoint, draw_lag_png, lag_line
+from aiopravega.intervals.picture import plotting
 from aiopravega.names import SegmentId
 
 _NO_CHECKPOINT: Final = "none"
-_BAR: Final = 50
 _EVERY: Final = timedelta(seconds=5)
 
 
@@ -39,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lag = commands.add_parser("lag", help="show what is left to read, once or again and again as a picture")
     lag.set_defaults(action=_lag)
     lag.add_argument("--for", dest="watch", type=duration, metavar="DURATION", help="draw it for so long: 90s, 15m, 1h")
+    lag.add_argument("--output", type=Path, metavar="FILE.png", help="with --for: draw it into a file, too")
     lag.add_argument(
         "--every", type=duration, default=_EVERY, metavar="DURATION", help="between two lines of the picture (5s)"
     )
@@ -115,6 +119,8 @@ def _note(found: ReaderGroupDescription) -> str:
         return "retention has removed events that it has not read"
     if found.waiting_checkpoints:
         return f"checkpoints under way: {', '.join(map(repr, found.waiting_checkpoints))}"
+    if found.is_published:
+        return "published by a subscriber or a query of Spark"
     return ""
 
 
@@ -132,6 +138,7 @@ async def _describe(client: PravegaClient, options: argparse.Namespace) -> int:
     if not found.has_state:
         print("\n".join([*lines, "it has no readers: a subscriber that reports its position by itself"]))
         return 0
+    lines += ["no readers: a subscriber or a query of Spark publishes the position"] if found.is_published else []
     lines += [f"reader {reader}: {_segments(segments)}" for reader, segments in found.readers.items()]
     lines += [f"no reader: {_segments(found.unassigned)}"] if found.unassigned or not found.readers else []
     last = found.last_checkpoint
@@ -156,6 +163,8 @@ def _segments(offsets: Mapping[SegmentId, int]) -> str:
 
 async def _lag(client: PravegaClient, options: argparse.Namespace) -> int:
     scope, name = group_name(client, options.group)
+    if options.watch is None and options.output is not None:
+        raise ConfigurationError("--output draws the lag over time: say --for how long")
     if options.watch is not None:
         await _draw(client, scope, name, options)
         return 0
@@ -185,23 +194,29 @@ async def _lag(client: PravegaClient, options: argparse.Namespace) -> int:
 
 async def _draw(client: PravegaClient, scope: str, name: str, options: argparse.Namespace) -> None:
     """A line for each moment: its bar is the lag, in parts of the greatest one so far."""
+    if options.output is not None:
+        plotting()  # before the time is spent
     ends, greatest, said = time.monotonic() + options.watch.total_seconds(), 1, ""
+    points: list[LagPoint] = []
     while True:
         found = await client.describe_reader_group(scope, name)
-        now, greatest = datetime.now(UTC), max(greatest, found.lag_bytes)
+        greatest = max(greatest, found.lag_bytes)
+        point = LagPoint(datetime.now(UTC), found.lag_bytes, found.unread_bytes)
+        points.append(point)
         if options.json:
-            sizes = {"lag_bytes": found.lag_bytes, "unread_bytes": found.unread_bytes}
-            print(json.dumps({"time": now.isoformat(), **sizes}), flush=True)
+            print(json.dumps({**asdict(point), "time": point.time.isoformat()}), flush=True)
         else:
-            bar = "█" * round(_BAR * found.lag_bytes / greatest)
-            print(f"{now:%H:%M:%S}  {found.lag_bytes:>15,}  {bar}", flush=True)
+            print(lag_line(point, greatest), flush=True)
         if (note := _note(found)) and note != said and not options.json:
             print(note)
         said = note
         pause = min(options.every.total_seconds(), ends - time.monotonic())
         if pause <= 0:
-            return
+            break
         await asyncio.sleep(pause)
+    if options.output is not None:
+        draw_lag_png(f"{scope}/{name}", points, options.output)
+        print(options.output, file=sys.stderr if options.json else sys.stdout)
 
 
 async def _decode(_: PravegaClient, options: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ _TOPICS: Final = {
     "catalog": "scopes and streams, with the schemas of their events: list, describe, make, drop",
     "tables": "key-value tables: list, describe, delete",
     "groups": "reader groups of Java and Flink: how far they are, checkpoints; create, reset, delete",
+    "lag": "what all consumers, reader groups and subscribers of some scopes have not read yet, in one table",
     "metrics": "lag of groups and consumers, sizes of streams, for Prometheus: once, or by HTTP",
     "schema": "compare a schema with files or a group of the registry before it is used; register it",
     "ledger": "exactly-once writes: their states, and a person's decisions about them",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_controller, run
+from aiopravega.commands.common import add_controller, run, scopes_of
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.intervals.gauges import GAUGES, Sample, gauges
 
@@ -34,9 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 async def _act(client: PravegaClient, options: argparse.Namespace) -> int:
-    scopes = options.scopes or ([client.config.scope] if client.config.scope else [])
-    if not scopes:
-        raise ConfigurationError("the numbers of which scope? Name it, or set PRAVEGA_SCOPE")
+    scopes = scopes_of(client, options.scopes)
     if options.serve is None:
         print(await _text(client, scopes), end="")
         return 0

@@ -1,7 +1,7 @@
 """The controller's calls about subscribers: those for whom consumption-based retention keeps a stream's events.
 
 To Pravega, a subscriber is a reader group that reports how far it has read by itself. A group without readers does, and
-costs one small internal stream. Which cuts may be reported: see `aiopravega.read.subscribers`.
+costs one small internal stream. Which cuts may be reported: see `aiopravega.groups.subscribers`.
 """
 
 from collections.abc import Mapping

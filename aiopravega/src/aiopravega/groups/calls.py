@@ -1,22 +1,25 @@
 """The client's calls about reader groups: a part of `aiopravega.client.PravegaClient`."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Final
 
 from aiopravega.control import Controller, GroupRetention
 from aiopravega.control.reader_groups import CHECKPOINT_INTERVAL
 from aiopravega.cuts import StreamCut
+from aiopravega.errors import ConfigurationError
 from aiopravega.groups.checkpoints import checkpoint
 from aiopravega.groups.cut_bytes import JavaCheckpoint
 from aiopravega.groups.description import ReaderGroupDescription
 from aiopravega.groups.log import GroupLog
 from aiopravega.groups.moves import GroupMoves
+from aiopravega.groups.offline import reader_offline
 from aiopravega.groups.parts import Part
 from aiopravega.groups.progress import stream_progress
 from aiopravega.groups.state import GroupState, is_silent
-from aiopravega.names import StreamName
+from aiopravega.groups.subscribers import Subscribers
+from aiopravega.names import SegmentId, StreamName
 from aiopravega.read.given_cuts import GivenCuts
 from aiopravega.read.plan import Planner
 from aiopravega.store import SegmentStore
@@ -32,6 +35,7 @@ class GroupCalls:
     store: SegmentStore
     _planner: Planner
     _given_cuts: GivenCuts
+    _subscribers: Subscribers
 
     async def reader_groups(self, scope: str) -> list[str]:
         """The names of the reader groups of a scope, sorted; those of subscribers without readers are among them.
@@ -126,6 +130,34 @@ class GroupCalls:
         """
         return await self._moves().reset(scope, group, parts, force=force)
 
+    async def publish_reader_group(
+        self, scope: str, group: str, cuts: Iterable[StreamCut], *, between_events: bool = False
+    ) -> None:
+        """Publish how far a program is that keeps its positions itself, as the position of a group without readers.
+
+        The first time, the group is made. Retention waits for it, as for a subscriber; positions only move forward.
+
+        Args:
+            scope: where the group is.
+            group: its name.
+            cuts: one for each stream that the program reads, always of the same streams.
+            between_events: the cuts are known to lie between events, as those of `tail`, `split` and `next_cut`; else
+                up to 16 MiB a segment are read to check it.
+
+        Raises:
+            InvalidStreamCutError: a cut is inside an event, does not fit its stream, or is before one of earlier.
+            ReadersOnlineError: readers read with this group.
+            ConfigurationError: Pravega does not accept the name, or a cut is unbounded.
+            ReaderGroupError: a group of this name is set up another way.
+            StreamNotFoundError: there is no such stream.
+        """
+        given = {}
+        for cut in cuts:
+            if cut.stream is None:
+                raise ConfigurationError("an unbounded StreamCut is no position: give the head or the tail")
+            given[cut.stream] = cut
+        await self._subscribers.publish(scope, group, given, between_events=between_events)
+
     async def delete_reader_group(self, scope: str, group: str, *, force: bool = False) -> None:
         """Delete a reader group with its state; retention waits for it no more.
 
@@ -155,6 +187,30 @@ class GroupCalls:
             ReaderGroupNotFoundError: there is no such group.
         """
         return await checkpoint(self.controller, self.store, scope, group, name, timeout, force=force)
+
+    async def reader_offline(
+        self, scope: str, group: str, reader: str, *, watch: float | None = None, force: bool = False
+    ) -> Mapping[SegmentId, int]:
+        """Say that a reader is gone, as Java's `readerOffline` does, so that others take its segments.
+
+        Returns its segments with the offsets from where they are read: what it has read since the last checkpoint, or
+        since it took a segment, is read again. The reader is watched before.
+
+        Args:
+            scope: where the group is.
+            group: its name.
+            reader: its name in the group.
+            watch: for how many seconds it must be silent; None: for as long as it takes to be sure of a reader whose
+                program asks for events. One that is busy with an event for longer is silent, too.
+            force: at once, alive or not. A reader that is alive gets Java's `ReinitializationRequiredException`.
+
+        Raises:
+            ReadersOnlineError: it is alive.
+            ReaderGroupError: it is not in the group.
+            ConfigurationError: `watch` is too short to say.
+            ReaderGroupNotFoundError: there is no such group.
+        """
+        return await reader_offline(self.controller, self.store, scope, group, reader, watch, force=force)
 
     def _moves(self) -> GroupMoves:
         return GroupMoves(self.controller, self.store, self._planner, self._given_cuts)

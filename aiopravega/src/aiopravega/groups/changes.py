@@ -21,7 +21,7 @@ _UPDATING: Final = 12
 
 
 def _add_reader(state: GroupState, first: Fields, *_: Fields) -> None:
-    reader = first.text()
+    reader = state.hear(first.text())
     if reader in state.assigned:
         raise ReaderGroupStateError(f"reader {reader!r} joins the group a second time")
     state.assigned[reader] = {}
@@ -35,14 +35,14 @@ def _remove_reader(state: GroupState, first: Fields, *_: Fields) -> None:
 
 
 def _release_segment(state: GroupState, first: Fields, *_: Fields) -> None:
-    reader, segment, offset = first.text(), first.segment(), first.int64()
+    reader, segment, offset = state.hear(first.text()), first.segment(), first.int64()
     _remove(state, reader, segment)
     state.unassigned[segment] = offset
     _note_read(state, {segment: offset})
 
 
 def _acquire_segment(state: GroupState, first: Fields, *_: Fields) -> None:
-    reader, segment = first.text(), first.segment()
+    reader, segment = state.hear(first.text()), first.segment()
     segments = state.segments_of(reader)
     if segment not in state.unassigned:
         raise ReaderGroupStateError(f"reader {reader!r} takes {segment}, which is not free")
@@ -50,13 +50,14 @@ def _acquire_segment(state: GroupState, first: Fields, *_: Fields) -> None:
 
 
 def _report_position(state: GroupState, first: Fields, *more: Fields) -> None:
-    first.text(), first.int64()
+    state.hear(first.text())
+    first.int64()
     if more:
         _note_read(state, more[0].mapping(_segment_with_range, Fields.int64))
 
 
 def _complete_segment(state: GroupState, first: Fields, *_: Fields) -> None:
-    reader, done = first.text(), first.segment()
+    reader, done = state.hear(first.text()), first.segment()
     successors = first.mapping(Fields.segment, lambda each: each.items(Fields.int64))
     _remove(state, reader, done)
     state.read.pop(done, None)
@@ -71,7 +72,7 @@ def _complete_segment(state: GroupState, first: Fields, *_: Fields) -> None:
 
 
 def _reach_checkpoint(state: GroupState, first: Fields, *_: Fields) -> None:
-    name, reader, offsets = first.text(), first.text(), first.offsets()
+    name, reader, offsets = first.text(), state.hear(first.text()), first.offsets()
     state.checkpoints.reached(name, reader, offsets)
     if not is_silent(name):
         segments = state.segments_of(reader)

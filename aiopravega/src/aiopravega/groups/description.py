@@ -9,6 +9,7 @@ from aiopravega.cuts import StreamCut
 from aiopravega.errors import ReaderGroupError
 from aiopravega.groups.cut_bytes import JavaCheckpoint
 from aiopravega.groups.progress import StreamProgress
+from aiopravega.groups.published import is_published
 from aiopravega.names import SegmentId, StreamName
 
 
@@ -26,7 +27,7 @@ class ReaderGroupDescription:
         streams: how far it is in each of its streams; none, if the group has no state.
         last_checkpoint: the last one that is complete, or None; its name is empty where nobody remembers it.
         waiting_checkpoints: those that are under way, with the readers who have not reached them.
-        has_state: readers can use it; a subscriber that reports its position by itself needs no state.
+        has_state: somebody has written a state; a subscriber that has only reported to the controller has none.
     """
 
     scope: str
@@ -64,6 +65,11 @@ class ReaderGroupDescription:
     def needs_checkpoint(self) -> bool:
         """Whether it stands still until somebody makes a checkpoint: at a scaling, without automatic checkpoints."""
         return self.config.checkpoint_interval is None and any(each.is_at_scaling for each in self.streams)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether a program without readers publishes the position: a subscriber, or a query of Spark."""
+        return self.last_checkpoint is not None and is_published(self.last_checkpoint.name)
 
     def need_streams(self) -> tuple[StreamProgress, ...]:
         """How far it is in each stream.
@@ -107,6 +113,7 @@ class ReaderGroupDescription:
             "last_checkpoint": checkpoint and {"name": checkpoint.name, "cuts": _texts(checkpoint.cuts)},
             "waiting_checkpoints": {name: list(readers) for name, readers in self.waiting_checkpoints.items()},
             "has_state": self.has_state,
+            "is_published": self.is_published,
             "needs_checkpoint": self.needs_checkpoint,
             "unread_bytes": self.unread_bytes if self.has_state else None,
             "lag_bytes": self.lag_bytes if self.has_state else None,

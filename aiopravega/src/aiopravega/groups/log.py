@@ -6,12 +6,14 @@ may be removed. So reading begins at the mark, or at the head where there is non
 """
 
 import asyncio
+import contextlib
 from typing import Final, Self
 
 from aiopravega import wire
 from aiopravega.control import Access, Controller
 from aiopravega.cuts import SegmentRange
 from aiopravega.errors import (
+    AlreadyExistsError,
     ReaderGroupNotFoundError,
     ReaderGroupStateError,
     SegmentNotFoundError,
@@ -27,6 +29,8 @@ from aiopravega.store import SegmentStore
 
 # Readers make the state shorter at most every few seconds; a reading takes some milliseconds.
 _ATTEMPTS: Final = 10
+# Bytes of states that are not needed any more, before they are removed; reading them takes one request.
+_LONGEST: Final = 64 * 1024
 
 
 class GroupLog:
@@ -116,6 +120,39 @@ class GroupLog:
             wire.SegmentAttribute,
         )
         return None if reply.value == wire.NO_VALUE else reply.value
+
+    async def append_whole(self, event: bytes) -> bool:
+        """Write an event that holds a whole state, as `append` does; what is before it is removed from time to time."""
+        before = self.offset
+        if not await self._writer.write(event, before):
+            await self.refresh()
+            return False
+        mark, info = await asyncio.gather(self._mark(), self._store.info(self._segment))
+        if before - info.start_offset > _LONGEST:
+            await self._move_mark(mark, before)
+        await self.refresh()
+        return True
+
+    async def _move_mark(self, mark: int | None, offset: int) -> None:
+        """Have readers begin at an offset, as Java does it: those who read before the earlier mark begin again."""
+        name = str(self._segment)
+        old = wire.NO_VALUE if mark is None else mark
+        with contextlib.suppress(AlreadyExistsError, StreamTruncatedError):  # somebody else does it
+            await self._store.request(
+                self._segment,
+                Access.WRITE,
+                lambda request_id, token: wire.UpdateSegmentAttribute(
+                    request_id, name, wire.REVISION_MARK, offset, old, token
+                ),
+                wire.SegmentAttributeUpdated,
+            )
+            if mark is not None:
+                await self._store.request(
+                    self._segment,
+                    Access.WRITE,
+                    lambda request_id, token: wire.TruncateSegment(request_id, name, mark, token),
+                    wire.SegmentTruncated,
+                )
 
     async def append(self, event: bytes) -> bool:
         """Write an event if nobody else has written since the state was read; returns False if somebody has.

@@ -24,6 +24,7 @@ from aiopravega.errors import (
 from aiopravega.groups.changes import begin_update
 from aiopravega.groups.log import GroupLog
 from aiopravega.groups.parts import Part
+from aiopravega.groups.published import is_published
 from aiopravega.groups.records import changes_event, whole_event
 from aiopravega.groups.state import GroupState, cuts_of
 from aiopravega.groups.whole_cuts import whole_cut
@@ -81,6 +82,7 @@ class GroupMoves:
             state = self._need(log, scope, group)
             if not force:
                 _check_no_readers(state, f"reset reader group {scope}/{group}")
+                _check_not_published(state, f"{scope}/{group}")
             config = state.config
             if config.group_id == NO_ID:
                 raise ReaderGroupError(
@@ -187,8 +189,17 @@ def _check_no_readers(state: GroupState, what: str) -> None:
     if readers := sorted(state.assigned):
         raise ReadersOnlineError(
             f"cannot {what}: its readers {', '.join(map(repr, readers))} are online, or ended without saying so. Stop "
-            "them first; force it to take the group from them, and from those that are dead",
+            "them first; take out those that are dead (pravega groups offline); or force it to take the group from all",
             frozenset(readers),
+        )
+
+
+def _check_not_published(state: GroupState, group: str) -> None:
+    if is_published(state.checkpoints.last_name):
+        raise ReaderGroupError(
+            f"cannot reset reader group {group}: its position is published by a subscriber or by a query of Spark, "
+            "which continues where its own checkpoint says. Delete the group and start the query with another "
+            "checkpointLocation; force it if that program has ended forever, and readers of Java take over"
         )
 
 

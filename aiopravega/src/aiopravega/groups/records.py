@@ -27,7 +27,9 @@ def apply_event(state: GroupState | None, event: bytes | memoryview) -> GroupSta
     fields = Fields(event)
     kind = fields.int32()
     if kind == _WHOLE:
-        return _apply(None, fields)
+        whole = _apply(None, fields)
+        whole.heard = {} if state is None else state.heard
+        return whole
     if kind != _CHANGES:
         raise ReaderGroupStateError(f"an event of kind {kind} is neither a state nor changes")
     while fields.left:
@@ -44,7 +46,9 @@ def _apply(state: GroupState | None, fields: Fields) -> GroupState:
     what = f"a record of kind {kind}"
     if kind in (whole_states.NEW, whole_states.COMPACT):
         _, revisions = fields.contents(what)
-        return (whole_states.read_new if kind == whole_states.NEW else whole_states.read_compact)(revisions)
+        whole = (whole_states.read_new if kind == whole_states.NEW else whole_states.read_compact)(revisions)
+        whole.heard = {} if state is None else state.heard
+        return whole
     change = CHANGES.get(kind)
     if change is None:
         raise ReaderGroupStateError(

@@ -105,6 +105,7 @@ class GroupState:
         ends: where the group ends in segments; no entry: it does not.
         checkpoints: see there.
         updating: somebody is changing the configuration.
+        heard: how many records each reader has written since the state was first read; not a part of it.
     """
 
     config: ReaderGroupConfig
@@ -115,6 +116,12 @@ class GroupState:
     ends: Offsets = field(default_factory=dict)
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     updating: bool = False
+    heard: dict[str, int] = field(default_factory=dict, compare=False)
+
+    def hear(self, reader: str) -> str:
+        """Note that a reader has written a record; returns the reader."""
+        self.heard[reader] = self.heard.get(reader, 0) + 1
+        return reader
 
     def segments_of(self, reader: str) -> Offsets:
         """The segments of a reader.

@@ -68,5 +68,28 @@ def write_new(config: ReaderGroupConfig, starts: Offsets) -> bytes:
     )
 
 
+def write_compact(state: GroupState) -> bytes:
+    """A record instead of all that were before; of a state without readers, and without segments that wait."""
+    checkpoints = state.checkpoints
+    written = output.record(
+        output.items([output.text(name) for name in checkpoints.names])
+        + output.mapping({}, output.text, output.text)  # nobody is waited for
+        + output.mapping(checkpoints.offsets, output.text, output.offsets)
+        + output.offsets(checkpoints.last or {}),
+        bytes([True]),  # the controller knows the position: it was reported before
+    )
+    nothing = output.items([])
+    return output.record(
+        output.array(write_config(state.config))
+        + output.array(written)
+        + nothing * 3  # how late readers are, segments that wait, readers
+        + output.offsets(state.unassigned)
+        + output.offsets(state.ends),
+        output.offsets(state.read) + output.mapping(state.read, output.segment, lambda _: output.no_key_range()),
+        bytes([state.updating]),
+        kind=COMPACT,
+    )
+
+
 def _segment_without_range(segment: SegmentId) -> bytes:
     return output.segment(segment) + output.no_key_range()

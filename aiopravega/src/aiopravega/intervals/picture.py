@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CutRecord
@@ -54,12 +54,7 @@ def draw_png(records: Sequence[CutRecord], path: Path, now: datetime | None = No
     """
     if not records:
         raise ConfigurationError("there are no intervals to draw")
-    if find_spec("matplotlib") is None:
-        raise ConfigurationError("drawing needs matplotlib: pip install 'aiopravega[plot]', or leave the file out")
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
+    plt = plotting()
     from matplotlib.patches import Patch
 
     first, last = span(records, now)
@@ -69,14 +64,14 @@ def draw_png(records: Sequence[CutRecord], path: Path, now: datetime | None = No
         lines = [(row, record) for row, record in enumerate(records) if record.is_waiting == (state == "open")]
         axes.hlines(
             [row for row, _ in lines],
-            [_days(record.recorded_at) for _, record in lines],
-            [_days(over_at(record) or last) for _, record in lines],
+            [days(record.recorded_at) for _, record in lines],
+            [days(over_at(record) or last) for _, record in lines],
             colors=colour,
             linewidth=min(max(_LINE_POINTS / len(records), 1.0), _THICKEST_POINTS),
         )
         keys.append(Patch(color=colour, label=f"{state} ({len(lines):,})"))
     axes.xaxis_date()
-    axes.set_xlim(_days(first), _days(last))
+    axes.set_xlim(days(first), days(last))
     axes.set_title(f"{records[0].consumer} on {records[0].stream}: what was processed when")
     axes.set_xlabel("time (UTC), from taken to done")
     ticks = sorted({round(number * (len(records) - 1) / _TICKS) for number in range(_TICKS + 1)})
@@ -91,7 +86,23 @@ def draw_png(records: Sequence[CutRecord], path: Path, now: datetime | None = No
     plt.close(figure)
 
 
-def _days(time: datetime) -> float:
+def plotting() -> Any:
+    """What draws PNG files: `matplotlib.pyplot`, without a window.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    if find_spec("matplotlib") is None:
+        raise ConfigurationError("drawing needs matplotlib: pip install 'aiopravega[plot]', or leave the file out")
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    return plt
+
+
+def days(time: datetime) -> float:
     """A time as matplotlib counts it: in days since 1970."""
     return time.timestamp() / timedelta(days=1).total_seconds()
 

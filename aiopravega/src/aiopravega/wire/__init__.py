@@ -1,10 +1,17 @@
 """The segment store's protocol, sans I/O: commands, frames, events. It opens no socket."""
 
 from aiopravega.sizes import EVENT_HEADER, LARGEST_EVENT, MAX_EVENT
-from aiopravega.wire.command import Command, Reply, Request
-from aiopravega.wire.commands import (
+from aiopravega.wire.attribute_commands import (
     CREATION_TIME,
     REVISION_MARK,
+    GetSegmentAttribute,
+    SegmentAttribute,
+    SegmentTruncated,
+    TruncateSegment,
+    UpdateSegmentAttribute,
+)
+from aiopravega.wire.command import Command, Reply, Request
+from aiopravega.wire.commands import (
     AppendBlock,
     AppendBlockEnd,
     AppendSetup,
@@ -12,14 +19,12 @@ from aiopravega.wire.commands import (
     ConditionalCheckFailed,
     CreateTransientSegment,
     DataAppended,
-    GetSegmentAttribute,
     GetStreamSegmentInfo,
     Hello,
     InvalidEventNumber,
     KeepAlive,
     MergeSegments,
     ReadSegment,
-    SegmentAttribute,
     SegmentCreated,
     SegmentRead,
     SegmentsMerged,
@@ -111,6 +116,7 @@ __all__ = [
     "SegmentIsTruncated",
     "SegmentRead",
     "SegmentReadHead",
+    "SegmentTruncated",
     "SegmentsMerged",
     "SetupAppend",
     "StreamSegmentInfo",
@@ -123,6 +129,8 @@ __all__ = [
     "TableKeysRemoved",
     "TableRead",
     "TableSegmentNotEmpty",
+    "TruncateSegment",
+    "UpdateSegmentAttribute",
     "UpdateTableEntries",
     "WrongHost",
     "append_block_header",

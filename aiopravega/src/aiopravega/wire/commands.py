@@ -19,10 +19,6 @@ Updates = Annotated[tuple[AttributeUpdate, ...], fields.UPDATES]
 
 # Where Pravega leaves out a number.
 ABSENT = -1
-# The attribute with the time of a segment's making, in milliseconds (Pravega's `Attributes.CREATION_TIME`).
-CREATION_TIME = uuid.UUID(int=1 << 127)
-# The attribute with the offset from which a state is read that several clients share (Pravega's `SegmentAttribute`).
-REVISION_MARK = uuid.UUID("7df9a874-246c-c9d6-9397-cdd19ead68c5")
 _EVENT = 0
 
 
@@ -255,25 +251,3 @@ class StreamSegmentInfo(Reply):
     last_modified: Long
     write_offset: Long
     start_offset: Long = 0
-
-
-@register
-@dataclass(frozen=True, slots=True)
-class GetSegmentAttribute(Request):
-    """Asks for one of the numbers that a segment store keeps of a segment, by its id."""
-
-    TYPE: ClassVar[int] = 34
-    request_id: Long
-    segment: Text
-    attribute: Uuid
-    delegation_token: Text
-
-
-@register
-@dataclass(frozen=True, slots=True)
-class SegmentAttribute(Reply):
-    """The number; `NO_VALUE` where the segment has none."""
-
-    TYPE: ClassVar[int] = 35
-    request_id: Long
-    value: Long

@@ -25,7 +25,7 @@ from pyspark_pravega.read.packing import PiecesPartition, pack
 from pyspark_pravega.read.plan import SplitPolicy, plan
 from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.sources import Source
-from pyspark_pravega.read.subscription import Subscription
+from pyspark_pravega.read.subscription import subscription
 from pyspark_pravega.read.task import read_partition
 from pyspark_pravega.read.time_columns import with_times
 
@@ -83,8 +83,7 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._targets: Cuts | None = None
         self._began_at: Offset | None = None
         self._latest: Offset | None = None
-        name = self._options.streaming.subscriber
-        self._subscription = None if name is None else Subscription(name)
+        self._subscription = subscription(self._options.streaming, self._streams[0].scope)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         """How much a batch reads, by option `max_bytes_per_trigger`."""

@@ -12,7 +12,9 @@ _MAX_BYTES: Final = "max_bytes_per_trigger"
 _APPROX_BYTES: Final = "approx_bytes_per_trigger"
 _SUBSCRIBER: Final = "subscriber"
 
-STREAMING_OPTIONS: Final = (_MAX_BYTES, _APPROX_BYTES, _SUBSCRIBER)
+_GROUP: Final = "reader_group"
+
+STREAMING_OPTIONS: Final = (_MAX_BYTES, _APPROX_BYTES, _SUBSCRIBER, _GROUP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +22,13 @@ class StreamingOptions:
     """The settings of a streaming query that a batch job has no use for.
 
     `max_bytes` is about how much one micro-batch reads, event headers included; None: all that there is.
-    `subscriber` is the name under which the streams' retention waits for the query; None: it does not.
+    `subscriber` is the name under which the streams' retention waits for the query; None: it does not. `reader_group`,
+    `name` or `scope/name`, is the group as whose position the query publishes how far it is; retention waits for it.
     """
 
     max_bytes: int | None = None
     subscriber: str | None = None
+    reader_group: str | None = None
 
     @classmethod
     def parse(cls, given: Options) -> Self:
@@ -39,4 +43,11 @@ class StreamingOptions:
         subscriber = given.text(_SUBSCRIBER)
         if subscriber is not None:
             check_name("subscriber", subscriber)
-        return cls(numbers[_MAX_BYTES] or numbers[_APPROX_BYTES], subscriber)
+        group = given.text(_GROUP)
+        if group is not None:
+            check_name("reader group", group.rpartition("/")[2])
+            if subscriber is not None:
+                raise ConfigurationError(
+                    f"options {_SUBSCRIBER!r} and {_GROUP!r} both have retention wait for the query: give one of them"
+                )
+        return cls(numbers[_MAX_BYTES] or numbers[_APPROX_BYTES], subscriber, group)

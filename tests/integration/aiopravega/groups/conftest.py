@@ -36,6 +36,10 @@ class JavaGroup:
     async def ask(self, what: str, **how: Any) -> dict[str, Any]:
         return await asyncio.to_thread(self.peer.ask, what, scope=self.scope, group=self.name, **how)
 
+    def with_name(self, name: str) -> "JavaGroup":
+        """Another group of the scope."""
+        return JavaGroup(self.peer, self.client, self.scope, name)
+
     async def create(self, *streams: StreamName, automatic: int = -1, retention: str = "NONE") -> None:
         cuts = {stream.stream: ["UNBOUNDED", "UNBOUNDED"] for stream in streams}
         answer = await self.ask("create", streams=cuts, automatic=automatic, retention=retention)

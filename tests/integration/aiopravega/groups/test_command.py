@@ -4,12 +4,13 @@ import asyncio
 import json
 import sys
 import uuid
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from aiopravega import ScalingPolicy, StreamCut, StreamCutRange, StreamName
+from aiopravega import ScalingPolicy, StreamCut, StreamCutRange, StreamName, TimeUnit
 from aiopravega.blocking import PravegaClient
-from aiopravega.commands import metrics
+from aiopravega.commands import lag, metrics
 from aiopravega.commands.groups import main
 from aiopravega.groups import JavaCheckpoint
 from aiopravega.ledger import Interval
@@ -96,10 +97,49 @@ def test_a_group_is_made_of_an_interval_or_of_the_tail(typed, blocking, stream):
     assert "--consumer goes with --interval" in typed("create", f"{stream.scope}/x", stream, "--consumer", "etl")[2]
 
 
+def test_a_group_is_made_of_event_times(typed, blocking, stream):
+    name = stream.scope, stream.stream
+    hours = [datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in range(4)]
+    marks = blocking.watermarks(*name, follow=True)
+    with blocking.writer(*name) as writer:
+        for hour in hours:
+            writer.write_many([b"event"] * 10, [str(number) for number in range(10)])
+            writer.note_time(hour)
+            assert next(marks).lower == TimeUnit.MS.number(hour)
+    wanted = blocking.range_for(*name, (hours[2], hours[3]))
+    ahead = blocking.range_for(*name, (hours[2], hours[3]), ahead=timedelta(hours=2))
+    assert ahead.start != wanted.start
+    group, times = f"{stream.scope}/group", (hours[2].isoformat(), hours[3].strftime("%Y-%m-%dT%H:%M"))
+
+    def made(*more):
+        assert typed("create", group, stream, *more)[0] == 0
+        found = json.loads(typed("describe", group, "--json")[1])
+        assert typed("delete", group, "--yes")[0] == 0
+        return found["starts"], found["ends"]
+
+    # A time without a zone is in UTC.
+    assert made("--from", times[0], "--to", times[1]) == tuple(
+        {str(stream): cut.to_text()} for cut in (wanted.start, wanted.end)
+    )
+    assert made("--from", times[0], "--to", times[1], "--ahead", "2h")[0] == {str(stream): ahead.start.to_text()}
+    assert made("--from", times[0]) == ({str(stream): wanted.start.to_text()}, {})
+    assert "--to and --ahead go with --from" in typed("create", group, stream, "--to", times[1])[2]
+    assert "name the streams, and no cuts" in typed("create", group, wanted.start.to_text(), "--from", times[0])[2]
+    assert "NotYetError" in typed("create", group, stream, "--from", times[0], "--to", "2027-01-01")[2]
+
+
 def test_a_picture_of_the_lag_and_the_cuts_of_a_checkpoint(typed, blocking, stream, tmp_path):
     group = f"{stream.scope}/group"
     typed("create", group, stream)
     assert typed("lag", group, "--for", "1s", "--every", "1s")[1].count("█" * 50) == 2
+    picture = tmp_path / "lag.png"
+    lines = typed("lag", group, "--for", "1s", "--every", "1s", "--output", picture, "--json")[1].splitlines()
+    assert [json.loads(line)["lag_bytes"] for line in lines] == [
+        blocking.describe_reader_group(stream.scope, "group").lag_bytes
+    ] * 2
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "cannot write the picture" in typed("lag", group, "--for", "1s", "--output", tmp_path / "no" / "lag.png")[2]
+    assert "say --for how long" in typed("lag", group, "--output", picture)[2]
 
     cut = blocking.tail(stream.scope, stream.stream)
     (tmp_path / "bytes").write_bytes(JavaCheckpoint("name", {stream: cut}).to_bytes())
@@ -112,8 +152,13 @@ def test_a_picture_of_the_lag_and_the_cuts_of_a_checkpoint(typed, blocking, stre
 
 def test_a_subscriber_is_listed_and_a_group_that_is_not_there_is_said(typed, blocking, stream):
     blocking.subscribe(stream.scope, stream.stream, "etl")
+    blocking.report(stream.scope, stream.stream, "etl", blocking.tail(stream.scope, stream.stream))
+    etl = f"{stream.scope}/etl.stream"
 
-    assert "a subscriber without readers" in typed("list", stream.scope)[1]
+    assert "published by a subscriber or a query of Spark" in typed("list", stream.scope)[1]
+    assert json.loads(typed("lag", etl, "--json")[1])["lag_bytes"] == 0
+    assert "a subscriber or a query of Spark publishes the position" in typed("describe", etl)[1]
+    assert "continues where its own checkpoint says" in typed("reset", etl, stream, "--yes")[2]
     assert typed("describe", f"{stream.scope}/missing")[0] == 2
     assert "ReaderGroupNotFoundError" in typed("describe", f"{stream.scope}/missing")[2]
 
@@ -135,6 +180,34 @@ def test_metrics_of_groups_consumers_and_streams(capsys, blocking, stream):
     assert f'pravega_consumer_waiting_intervals{{{of},stream="stream",consumer="etl"}} 1' in lines
     assert "# TYPE pravega_reader_group_readers gauge" in lines
     assert metrics.main(["no-such-scope"]) == 2
+
+
+def test_the_lag_of_all_who_read_is_in_one_table(capsys, blocking, stream):
+    size = blocking.distance(blocking.head(stream.scope, stream.stream), blocking.tail(stream.scope, stream.stream))
+    blocking.create_reader_group(stream.scope, "group", [stream])
+    blocking.subscribe(stream.scope, stream.stream, "etl")
+    blocking.report(stream.scope, stream.stream, "etl", blocking.tail(stream.scope, stream.stream))
+    ledger = blocking.cut_ledger(stream.scope)
+    ledger.create()
+    ends = blocking.head(stream.scope, stream.stream), blocking.tail(stream.scope, stream.stream)
+    ledger.record(Interval("daily", stream, "day"), StreamCutRange(*ends), None)
+
+    assert lag.main([stream.scope, "--json"]) == 0
+
+    found = [(each["kind"], each["name"], each["lag_bytes"]) for each in json.loads(capsys.readouterr().out)]
+    assert found == [
+        ("stream", None, size), ("consumer", "daily", size), ("group", f"{stream.scope}/etl.stream", 0),
+        ("group", f"{stream.scope}/group", size),
+    ]  # fmt: skip
+    assert lag.main([stream.scope]) == 0
+    assert "1 intervals wait" in capsys.readouterr().out
+
+    blocking.truncate_stream(ends[1])
+
+    assert lag.main([stream.scope, "--json"]) == 1
+    lost = {each["name"]: each["notes"] for each in json.loads(capsys.readouterr().out)}
+    assert lost["daily"] == lost[f"{stream.scope}/group"] == ["retention has removed events that it has not read"]
+    assert lag.main(["no-such-scope"]) == 2
 
 
 async def test_metrics_are_served(stream):

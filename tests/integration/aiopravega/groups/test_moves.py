@@ -147,6 +147,38 @@ async def test_a_dead_reader_is_named_and_its_group_is_deleted_by_force(start_ja
     assert await client.create_reader_group(stream.scope, "group", [stream])
 
 
+@pytest.mark.timeout(600)
+async def test_a_dead_reader_is_taken_out_and_another_reads_its_segments(
+    java_group, start_java, client, make_stream, write_events
+):
+    stream = await make_stream(2)
+    await write_events(stream, range(20))
+    await java_group.create(stream)
+    with start_java() as other:
+        theirs = JavaGroup(other, client, stream.scope, java_group.name)
+        await theirs.ask("open", reader="dead")
+        assert len(await theirs.read_all("dead", total=20)) == 20
+        reading = asyncio.create_task(theirs.ask("read", reader="dead", events=1, seconds=30))
+        with pytest.raises(ReadersOnlineError, match="it has just written to the group's state"):
+            await client.reader_offline(stream.scope, "group", "dead", watch=300)
+        await reading
+        await asyncio.to_thread(other.kill)
+    with pytest.raises(ConfigurationError, match="it is not clear within 1 s"):
+        await client.reader_offline(stream.scope, "group", "dead", watch=1)
+
+    freed = await client.reader_offline(stream.scope, "group", "dead")
+
+    assert set(freed) == set((await client.head(stream.scope, stream.stream)).positions)
+    assert (await java_group.assert_same()).readers == {}
+    with pytest.raises(ReaderGroupError, match="it is not in the group"):
+        await client.reader_offline(stream.scope, "group", "dead")
+    await java_group.ask("open", reader="alive")
+    assert numbers(await java_group.read_all("alive", total=20)) == list(range(20))
+    assert await client.reader_offline(stream.scope, "group", "alive", force=True)
+    answer = await java_group.ask("read", reader="alive", events=1, seconds=60)
+    assert answer.get("reset")
+
+
 async def test_what_cannot_be_a_group_is_refused(client, make_stream, write_events):
     stream = await make_stream()
     await write_events(stream, range(2))

@@ -29,11 +29,18 @@ def test_a_limit_has_two_names(name):
         ({"max_bytes_per_trigger": "0"}, "at least 1"),
         ({"approx_bytes_per_trigger": "many"}, "whole number"),
         ({"subscriber": "not a name"}, "not a subscriber name"),
+        ({"reader_group": "scope/not a name"}, "not a reader group name"),
+        ({"reader_group": "one", "subscriber": "other"}, "give one of them"),
     ],
 )
 def test_what_cannot_work_is_refused(options, complaint):
     with pytest.raises(ConfigurationError, match=complaint):
         parse(**options)
+
+
+def test_a_group_is_named():
+    for name in ("etl", "other/etl"):
+        assert parse(reader_group=name).streaming.reader_group == name
 
 
 def test_a_subscriber_is_named():

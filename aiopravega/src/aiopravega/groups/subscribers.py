@@ -3,22 +3,30 @@
 Pravega truncates a stream at the earliest cut that its subscribers have reported, within the bounds of the stream's
 retention policy: without a policy nothing is removed, and above the policy's maximum unread events are removed too. A
 subscriber that has never reported protects nothing, so a subscription begins with a report here. Pravega would accept a
-cut beyond the tail, or inside an event, and truncate there, so each cut is checked against the stream first.
+cut beyond the tail, or inside an event, and truncate there, so each cut is checked against the stream first. Pravega
+does not give a reported cut back, so it is published in the group's state, too: see `published`.
 """
 
+import asyncio
 import contextlib
+from collections.abc import Iterable, Mapping
 
-from aiopravega.control import Controller, ReaderGroup
-from aiopravega.cuts import StreamCut
+from aiopravega.control import Controller, GroupRetention, ReaderGroup, ReaderGroupConfig
+from aiopravega.cuts import UNBOUNDED, StreamCut
 from aiopravega.errors import (
     ConfigurationError,
     InvalidStreamCutError,
+    ReaderGroupError,
     StreamNotFoundError,
     SubscriberNotFoundError,
 )
-from aiopravega.names import StreamName, check_name
+from aiopravega.groups.log import GroupLog
+from aiopravega.groups.published import check_no_readers, publish
+from aiopravega.names import SegmentId, StreamName, check_name
 from aiopravega.read.given_cuts import GivenCuts
-from aiopravega.read.plan import Planner
+from aiopravega.store import SegmentStore
+
+Cuts = Mapping[StreamName, StreamCut]
 
 
 class Subscribers:
@@ -28,9 +36,9 @@ class Subscribers:
     `etl.orders` in the stream's scope. Subscribers of other clients are named in full, `scope/group`.
     """
 
-    def __init__(self, controller: Controller, planner: Planner, given_cuts: GivenCuts) -> None:
+    def __init__(self, controller: Controller, store: SegmentStore, given_cuts: GivenCuts) -> None:
         self._controller = controller
-        self._planner = planner
+        self._store = store
         self._given_cuts = given_cuts
 
     async def subscribe(
@@ -60,12 +68,16 @@ class Subscribers:
                 "stream of this name, and protects nothing. Choose another name"
             )
         if cut is not None:
-            await self._move(group, stream, name, cut, between_events=between_events)
+            await self._move(group, {stream: cut}, f"subscriber {name} of {stream}", between_events=between_events)
             return
         # Also if it exists: the process that made it may have ended before it reported. If it has reported, nothing
         # changes.
+        head = await self._controller.head_segments(stream)
         with contextlib.suppress(InvalidStreamCutError):
-            await self._controller.update_subscriber(group, stream, await self._controller.head_segments(stream))
+            await self._controller.update_subscriber(group, stream, head)
+            log = await self._log(group)
+            if log.state is None:
+                await publish(log, group, {}, head)
 
     async def report(self, stream: StreamName, name: str, cut: StreamCut, *, between_events: bool = False) -> None:
         """Report that a subscriber needs nothing before `cut` any more.
@@ -79,7 +91,26 @@ class Subscribers:
                 reported earlier.
         """
         group = await self._controller.reader_group(stream.scope, _group_name(stream, name))
-        await self._move(group, stream, name, cut, between_events=between_events)
+        await self._move(group, {stream: cut}, f"subscriber {name} of {stream}", between_events=between_events)
+
+    async def publish(self, scope: str, name: str, cuts: Cuts, *, between_events: bool) -> None:
+        """See `GroupCalls.publish_reader_group`."""
+        check_name("reader group", name)
+        wanted = ReaderGroupConfig(
+            dict.fromkeys(cuts, UNBOUNDED), checkpoint_interval=None, retention=GroupRetention.MANUAL
+        )
+        for stream in cuts:
+            if not await self._controller.stream_exists(stream):
+                raise StreamNotFoundError(f"cannot publish a position in {stream}: the stream does not exist")
+        group = ReaderGroup(scope, name, await self._controller.create_group(scope, name, wanted))
+        what = f"reader group {group.subscriber}"
+        if group.config.settings != wanted.settings:
+            streams = ", ".join(map(str, sorted(group.streams)))
+            raise ReaderGroupError(
+                f"{what} exists already and is set up another way: it reads {streams}, with checkpoints every "
+                f"{group.config.checkpoint_interval}, with retention {group.config.retention.name}. Choose another name"
+            )
+        await self._move(group, cuts, what, between_events=between_events)
 
     async def names(self, stream: StreamName) -> list[str]:
         """The subscribers of a stream, sorted.
@@ -103,20 +134,31 @@ class Subscribers:
             return False
         return await self._controller.delete_reader_group(group)
 
-    async def _move(
-        self, group: ReaderGroup, stream: StreamName, name: str, cut: StreamCut, *, between_events: bool
-    ) -> None:
-        located = await self._given_cuts.located(stream, cut)
-        if not between_events:
-            await self._given_cuts.check_between_events(located)
-        try:
-            await self._controller.update_subscriber(group, stream, located.positions)
-        except InvalidStreamCutError as error:
-            raise InvalidStreamCutError(
-                f"subscriber {name} of {stream} cannot move to {cut}: it has reported a later cut, so events between "
-                "them may be removed already, or the cut does not cover the stream. Do two readers use the "
-                "name, or has one started again? Use another name, or unsubscribe this one"
-            ) from error
+    async def _move(self, group: ReaderGroup, cuts: Cuts, who: str, *, between_events: bool) -> None:
+        log = await self._log(group)
+        check_no_readers(log.state, group, f"move {who}")
+        located = {}
+        for stream, cut in cuts.items():
+            located[stream] = await self._given_cuts.located(stream, cut)
+            if not between_events:
+                await self._given_cuts.check_between_events(located[stream])
+        for stream, cut in located.items():
+            try:
+                await self._controller.update_subscriber(group, stream, cut.positions)
+            except InvalidStreamCutError as error:
+                raise InvalidStreamCutError(
+                    f"{who} cannot move to {cut}: it has reported a later cut, so events between "
+                    "them may be removed already, or the cut does not cover the stream. Do two readers use the "
+                    "name, or has one started again? Use another name, or unsubscribe this one"
+                ) from error
+        await publish(log, group, located, await self._heads(group.streams - located.keys()))
+
+    async def _log(self, group: ReaderGroup) -> GroupLog:
+        return await GroupLog.open(self._controller, self._store, group.scope, group.name)
+
+    async def _heads(self, streams: Iterable[StreamName]) -> dict[SegmentId, int]:
+        found = await asyncio.gather(*map(self._controller.head_segments, streams))
+        return {segment: offset for head in found for segment, offset in head.items()}
 
 
 def _group_name(stream: StreamName, name: str) -> str:

@@ -1,0 +1,117 @@
+"""The command `pravega lag`: who reads the streams of some scopes, and how much each has left, in one table.
+
+The numbers are those of `pravega metrics`.
+"""
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from aiopravega.client import PravegaClient
+from aiopravega.commands.common import add_controller, run, scopes_of, table
+from aiopravega.intervals.gauges import Sample, gauges
+
+# Of which kind a number is, by its labels.
+_KINDS: Final = ("group", "consumer")
+_LAGS: Final = ("pravega_reader_group_lag_bytes", "pravega_consumer_lag_bytes", "pravega_stream_readable_bytes")
+_TRUNCATED: Final = "retention has removed events that it has not read"
+
+
+@dataclass(slots=True)
+class _Line:
+    """What is known about one reader of one stream; `stream` is empty where it cannot be said."""
+
+    stream: str
+    kind: str
+    name: str
+    lag_bytes: int | None = None
+    unread_bytes: int | None = None
+    waiting_intervals: int | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "stream": self.stream or None,
+            "kind": self.kind,
+            "name": self.name or None,
+            "lag_bytes": self.lag_bytes,
+            "unread_bytes": self.unread_bytes,
+            "waiting_intervals": self.waiting_intervals,
+            "notes": self.notes,
+        }
+
+    def to_row(self) -> tuple[object, ...]:
+        sizes = ("" if size is None else f"{size:,}" for size in (self.lag_bytes, self.unread_bytes))
+        waiting = [f"{self.waiting_intervals} intervals wait"] if self.waiting_intervals else []
+        return self.stream, self.kind, self.name, *sizes, "; ".join(waiting + self.notes)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit code: 1 if something was lost or cannot be said, 2 after an error."""
+    parser = argparse.ArgumentParser(
+        prog="pravega lag",
+        description="What consumers of the cut ledger, reader groups and subscribers have not read yet.",
+    )
+    add_controller(parser)
+    parser.add_argument("scopes", nargs="*", metavar="SCOPE", help="default: PRAVEGA_SCOPE")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(action=_act)
+    return run(parser.parse_args(arguments))
+
+
+async def _act(client: PravegaClient, options: argparse.Namespace) -> int:
+    samples = [sample for scope in scopes_of(client, options.scopes) for sample in await gauges(client, scope)]
+    lines = _lines(samples)
+    if options.json:
+        print(json.dumps([line.to_json() for line in lines], indent=2))
+    else:
+        print(table(("stream", "who", "name", "lag", "unread", "note"), [line.to_row() for line in lines]))
+    return int(any(sample.value for sample in samples if sample.gauge in _NOTES))
+
+
+_NOTES: Final[Mapping[str, str]] = {
+    "pravega_reader_group_truncated": _TRUNCATED,
+    "pravega_consumer_lost": _TRUNCATED,
+    "pravega_unknown": "cannot be found out now",
+}
+
+
+def _lines(samples: Iterable[Sample]) -> list[_Line]:
+    lines: dict[tuple[str, str, str], _Line] = {}
+    held_up = {}
+    for sample in samples:
+        if sample.gauge == "pravega_reader_group_needs_checkpoint" and sample.value:
+            held_up[_name(sample)] = f"waits at a scaling: pravega groups checkpoint {_name(sample)}"
+        if sample.gauge.startswith("pravega_reader_group_") and "stream" not in sample.labels:
+            continue
+        key = (_stream(sample), next((kind for kind in _KINDS if kind in sample.labels), "stream"), _name(sample))
+        line = lines.setdefault(key, _Line(*key))
+        if sample.gauge in _LAGS:
+            line.lag_bytes = sample.value
+        elif sample.gauge == "pravega_reader_group_unread_bytes":
+            line.unread_bytes = sample.value
+        elif sample.gauge == "pravega_consumer_waiting_intervals":
+            line.waiting_intervals = sample.value
+        elif sample.gauge in _NOTES and sample.value:
+            line.notes.append(f"{_NOTES[sample.gauge]}{_error(sample)}")
+    for line in lines.values():
+        line.notes += [held_up[line.name]] if line.kind == "group" and line.name in held_up else []
+    order = ("stream", "consumer", "group")
+    return sorted(lines.values(), key=lambda line: (line.stream, order.index(line.kind), line.name))
+
+
+def _stream(sample: Sample) -> str:
+    stream = sample.labels.get("stream", "")
+    # Of a group, the stream may be of another scope, and is named in full.
+    return stream if not stream or "/" in stream else f"{sample.labels['scope']}/{stream}"
+
+
+def _name(sample: Sample) -> str:
+    group = sample.labels.get("group")
+    return sample.labels.get("consumer", "") if group is None else f"{sample.labels['scope']}/{group}"
+
+
+def _error(sample: Sample) -> str:
+    return f": {sample.labels['error']}" if "error" in sample.labels else ""
