@@ -25,6 +25,8 @@ from aiopravega.intervals.picture import plotting
 from aiopravega.names import SegmentId
 
 _NO_CHECKPOINT: Final = "none"
+# The first bytes of a file `_metadata`.
+_FLINK_METADATA: Final = bytes.fromhex("4960672d")
 _EVERY: Final = timedelta(seconds=5)
 
 
@@ -224,6 +226,12 @@ async def _decode(_: PravegaClient, options: argparse.Namespace) -> int:
         data = options.file.read_bytes()
     except OSError as error:
         raise ConfigurationError(f"cannot read {options.file}: {error}") from error
+    if data.startswith(_FLINK_METADATA):
+        raise ConfigurationError(
+            f"{options.file} is the metadata of a savepoint of Flink: the checkpoint is in it as the state of the "
+            "source, and is not looked for. `pravega groups describe` shows the cuts of the group's last checkpoint, "
+            "which Flink names PVG-CHK- and the checkpoint's number"
+        )
     checkpoint = JavaCheckpoint.from_bytes(data)
     if options.flink_sql:
         print(flink_sql_options([StreamCutRange(cut, UNBOUNDED) for cut in checkpoint.cuts.values()]))

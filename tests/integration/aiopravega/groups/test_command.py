@@ -148,6 +148,8 @@ def test_a_picture_of_the_lag_and_the_cuts_of_a_checkpoint(typed, blocking, stre
         f"'scope' = '{stream.scope}', 'scan.streams' = 'stream', 'scan.start-streamcuts' = '{cut.to_text()}'\n"
     )
     assert "cannot read" in typed("decode", tmp_path / "missing")[2]
+    (tmp_path / "_metadata").write_bytes(bytes.fromhex("4960672d00000004") + b"what follows")
+    assert "is the metadata of a savepoint of Flink" in typed("decode", tmp_path / "_metadata")[2]
 
 
 def test_a_subscriber_is_listed_and_a_group_that_is_not_there_is_said(typed, blocking, stream):
