@@ -107,8 +107,8 @@ def test_a_group_is_made_of_event_times(typed, blocking, stream):
             writer.note_time(hour)
             assert next(marks).lower == TimeUnit.MS.number(hour)
     wanted = blocking.range_for(*name, (hours[2], hours[3]))
-    ahead = blocking.range_for(*name, (hours[2], hours[3]), ahead=timedelta(hours=2))
-    assert ahead.start != wanted.start
+    exact = blocking.range_for(*name, (hours[2], hours[3]), ahead=timedelta())
+    assert exact.start != wanted.start
     group, times = f"{stream.scope}/group", (hours[2].isoformat(), hours[3].strftime("%Y-%m-%dT%H:%M"))
 
     def made(*more):
@@ -121,7 +121,7 @@ def test_a_group_is_made_of_event_times(typed, blocking, stream):
     assert made("--from", times[0], "--to", times[1]) == tuple(
         {str(stream): cut.to_text()} for cut in (wanted.start, wanted.end)
     )
-    assert made("--from", times[0], "--to", times[1], "--ahead", "2h")[0] == {str(stream): ahead.start.to_text()}
+    assert made("--from", times[0], "--to", times[1], "--ahead", "0s")[0] == {str(stream): exact.start.to_text()}
     assert made("--from", times[0]) == ({str(stream): wanted.start.to_text()}, {})
     assert "--to and --ahead go with --from" in typed("create", group, stream, "--to", times[1])[2]
     assert "name the streams, and no cuts" in typed("create", group, wanted.start.to_text(), "--from", times[0])[2]
