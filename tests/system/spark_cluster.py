@@ -1,8 +1,13 @@
-"""A standalone cluster of Spark: master and workers from the jars of PySpark, each a process that tests can kill."""
+"""A standalone cluster of Spark: master and workers from the jars of PySpark, each a process that tests can kill.
+
+A secret of Spark's, such as `spark.authenticate.secret`, goes to each process in a file that its owner alone can read:
+what is given as `--conf` or `-D` stands in the command lines that all users of a machine see.
+"""
 
 import os
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -18,10 +23,16 @@ _MEMORY: Final = "1g"  # of one executor
 
 
 class SparkCluster:
-    """A master, and the workers that are started; use it as a context manager."""
+    """A master, and the workers that are started; use it as a context manager.
 
-    def __init__(self, folder: Path) -> None:
+    `properties` are settings of Spark for all of them, and, by `properties_file`, for a driver.
+    """
+
+    def __init__(self, folder: Path, properties: Mapping[str, str] | None = None) -> None:
         self.port = free_ports(1)[0]
+        self.properties_file = folder / "spark.properties"
+        self.properties_file.touch(mode=0o600)
+        self.properties_file.write_text("".join(f"{name} {value}\n" for name, value in (properties or {}).items()))
         self._folder = folder
         self._environment = os.environ | {
             "SPARK_HOME": str(_HOME),
@@ -36,15 +47,21 @@ class SparkCluster:
         """The host of the master."""
         return _LOCALHOST
 
+    @property
+    def url(self) -> str:
+        """The address of the master, as Spark writes it."""
+        return f"spark://{_LOCALHOST}:{self.port}"
+
     def start_worker(self) -> ProcessTree:
         """Start a worker; it registers with the master by itself, and jobs wait for it."""
         work = self._folder / f"worker-{len(self._running)}"
         options = ["--cores", _CORES, "--memory", _MEMORY, "--work-dir", str(work)]
-        return self._start("worker.Worker", "0", *options, f"spark://{_LOCALHOST}:{self.port}")
+        return self._start("worker.Worker", "0", *options, self.url)
 
     def _start(self, kind: str, port: str, *words: str) -> ProcessTree:
         command = [str(_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}"]
-        command += ["--host", _LOCALHOST, "--port", port, "--webui-port", "0", *words]
+        command += ["--host", _LOCALHOST, "--port", port, "--webui-port", "0"]
+        command += ["--properties-file", str(self.properties_file), *words]
         started = start_server(command, self._folder / f"{len(self._running)}.log", self._environment)
         self._running.append(started)
         return started

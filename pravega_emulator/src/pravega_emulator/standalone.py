@@ -64,7 +64,7 @@ class PravegaEmulator(Emulator):
         port: int | None = None,
         full_jit: bool = False,
         settings: Mapping[str, str] | None = None,
-        timeout: float = 120.0,
+        timeout: float = 300.0,
     ) -> None:
         super().__init__(data, timeout)
         self._schema_registry = schema_registry
