@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.system.airflow.postgres import Postgres
+from tests.system.servers import free_ports
 
 from aiopravega import PravegaConfig, StreamName, wire
 from aiopravega.blocking import PravegaClient
@@ -30,6 +32,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real PostgreSQL, for libpq."""
+    with Postgres(free_ports(1)[0], tmp_path_factory.mktemp("postgres") / "postgres.log") as server:
+        yield server.url("psycopg2").replace("+psycopg2", "")
 
 
 @pytest.fixture

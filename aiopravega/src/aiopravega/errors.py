@@ -3,6 +3,7 @@
 A message says what was tried, on what, what came back and what to do about it. `retryable` says to a caller (a retry
 loop, an Airflow task) whether the same call can succeed later without any change.
 """
+# long because: all errors are one tree, which is read as one
 
 
 class PravegaError(Exception):
@@ -286,6 +287,10 @@ class GenerationError(LedgerError):
 
 class WriteSupersededError(LedgerError):
     """Another attempt of the same write id won the race; this attempt's transactions were aborted."""
+
+
+class LandingError(PravegaError):
+    """A table cannot take the rows of an interval: it holds another range of it, or is not what the rows need."""
 
 
 # --- the emulator -------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ What a person decides about it is in `decisions`.
 import argparse
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from aiopravega.commands.common import add_cluster, duration, ledger_of, run, ta
 from aiopravega.commands.decisions import add_decisions
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.picture import draw_png, draw_text
-from aiopravega.intervals.verify import verify
+from aiopravega.intervals.verify import Finding, verify
 from aiopravega.ledger import CutRecord, IntervalState
 from aiopravega.names import StreamName
 
@@ -37,6 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=timedelta(),
         metavar="DURATION",
         help="somebody may be at work on an interval for so long: 90s, 15m, 6h, 1d (0s)",
+    )
+    checked.add_argument(
+        "--table",
+        metavar="TABLE",
+        help="compare it with what this table holds, too, and count its rows: parquet:/folder, "
+        "postgresql://user@host/database#schema.table",
     )
     checked.set_defaults(action=_verify)
     for each in (shown, checked):
@@ -107,6 +113,9 @@ async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
     findings = {
         name: await verify(client, records, allow_open=options.allow_open) for name, records in consumers.items()
     }
+    if options.table is not None:
+        for name, found in _compared(options, client.config.scope, consumers).items():
+            findings[name] += found
     if options.json:
         shown = [
             {
@@ -130,6 +139,25 @@ async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
                 size = "" if each.size is None else f" ({each.size:,} bytes)"
                 print(f"  {each.kind} at {' and '.join(map(repr, each.intervals))}{size}: {each.text}")
     return 1 if any(findings.values()) else 0
+
+
+def _compared(
+    options: argparse.Namespace, scope: str | None, consumers: Mapping[str, Sequence[CutRecord]]
+) -> dict[str, list[Finding]]:
+    """In what a table differs from the records, by consumer."""
+    from aiopravega.jobs.landing import compare, table_of
+
+    stream, target = StreamName.parse(options.stream, scope), table_of(options.table)
+    held, rows = [each for each in target.holdings() if each.stream == stream], target.rows()
+    if options.consumer is None:
+        unknown = sorted({each.consumer for each in held} - consumers.keys())
+        if unknown:
+            raise ConfigurationError(
+                f"{options.table} holds intervals of {unknown} on {stream}, whom the ledger does not know: name the "
+                "right ledger by --ledger, or one consumer by --consumer"
+            )
+    by_consumer = {name: [each for each in held if each.consumer == name] for name in consumers}
+    return {name: compare(records, by_consumer[name], rows) for name, records in consumers.items()}
 
 
 async def _plot(client: PravegaClient, options: argparse.Namespace) -> int:

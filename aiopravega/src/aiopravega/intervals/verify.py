@@ -19,7 +19,7 @@ from aiopravega.read import Order
 
 
 class FindingKind(StrEnum):
-    """What can be wrong with intervals."""
+    """What can be wrong with intervals; the last four, with a table in which they should be."""
 
     GAP = "gap"
     OVERLAP = "overlap"
@@ -27,6 +27,10 @@ class FindingKind(StrEnum):
     FOREIGN = "foreign"
     OPEN = "open"
     FAILED = "failed"
+    NOT_HELD = "not in the table"
+    HELD = "in the table"
+    OTHER_RANGE = "another range in the table"
+    ROWS = "other rows in the table"
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,13 @@ def save_events(
     sink.options(**{STREAM_OPTION: str(stream), WRITE_ID_OPTION: write_id, REBUILD_OPTION: str(generation)}).save()
 
 
+def with_constants(frame: "DataFrame", columns: Mapping[str, str]) -> "DataFrame":
+    """The frame with more columns behind its own, each of one text."""
+    from pyspark.sql import functions
+
+    return frame.withColumns({name: functions.lit(text) for name, text in columns.items()})
+
+
 def counted(frame: "DataFrame") -> "tuple[DataFrame, Observation]":
     """The same frame, whose rows are counted while they pass, so that nothing is read twice; see `count_of`."""
     from pyspark.sql import Observation, functions

@@ -1,0 +1,23 @@
+"""Landing: the rows of an interval in a table exactly once, whatever is killed, repeated, or comes late."""
+
+from aiopravega.jobs.landing.compare import compare
+from aiopravega.jobs.landing.land import holdings, land
+from aiopravega.jobs.landing.parquet_folder import ParquetFolder
+from aiopravega.jobs.landing.postgres import Postgres
+from aiopravega.jobs.landing.rules import Action, Holding, Landed, Landing, decide
+from aiopravega.jobs.landing.tables import LandingTable, table_of
+
+__all__ = [
+    "Action",
+    "Holding",
+    "Landed",
+    "Landing",
+    "LandingTable",
+    "ParquetFolder",
+    "Postgres",
+    "compare",
+    "decide",
+    "holdings",
+    "land",
+    "table_of",
+]

@@ -1,0 +1,53 @@
+"""What a table holds, compared with what the cut ledger says that it should hold. No I/O."""
+
+from collections.abc import Mapping, Sequence
+
+from aiopravega.intervals.verify import Finding, FindingKind
+from aiopravega.jobs.landing.rules import Holding
+from aiopravega.ledger import CutRecord, IntervalState
+
+
+def compare(
+    records: Sequence[CutRecord], held: Sequence[Holding], rows: Mapping[tuple[str, str], int] | None = None
+) -> list[Finding]:
+    """Everything in which a table differs from the records of one consumer of a stream.
+
+    An interval that is open or has failed may be in the table or not: the next run of it finds out.
+
+    Args:
+        records: of the consumer, as `CutLedger.records` gives them.
+        held: what the table holds of this consumer and stream.
+        rows: the rows that are there, by consumer and interval; None: they were not counted.
+    """
+    findings = []
+    by_name = {each.interval: each for each in held}
+    for record in records:
+        found = by_name.pop(record.interval, None)
+        name = (record.interval,)
+        if found is None:
+            if record.is_done:
+                since = record.state_since.isoformat(timespec="seconds")
+                findings.append(Finding(FindingKind.NOT_HELD, name, f"done at {since}, but the table does not hold it"))
+        elif record.state in (IntervalState.GIVEN_BACK, IntervalState.SKIPPED):
+            text = f"it is {record.state.value} ({record.reason}), but the table holds {found.rows} rows of it"
+            findings.append(Finding(FindingKind.HELD, name, text))
+        elif (record.start, record.end) != (found.start, found.end):
+            text = (
+                f"the table holds the events from {found.range.start} to {found.range.end}, the ledger has "
+                f"{record.range.start} to {record.range.end}"
+            )
+            findings.append(Finding(FindingKind.OTHER_RANGE, name, text))
+    for found in by_name.values():
+        text = f"the table holds {found.rows} rows of it, and the ledger has no such interval"
+        findings.append(Finding(FindingKind.HELD, (found.interval,), text))
+    return findings + (_counts(held, rows) if rows is not None else [])
+
+
+def _counts(held: Sequence[Holding], rows: Mapping[tuple[str, str], int]) -> list[Finding]:
+    """Intervals of which somebody has added or removed rows since they were landed."""
+    differ = [(each, rows.get((each.consumer, each.interval), 0)) for each in held]
+    return [
+        Finding(FindingKind.ROWS, (each.interval,), f"{each.rows} rows were landed, and {found} are there")
+        for each, found in differ
+        if found != each.rows
+    ]

@@ -1,0 +1,28 @@
+"""Ranges of streams in tables exactly once: `land(frame, table, cuts)`, and what a table holds: `holdings(table)`.
+
+The rules are in `aiopravega.jobs.landing`, since what a table holds can be asked without Spark.
+"""
+
+from aiopravega.jobs.landing import (
+    Action,
+    Holding,
+    Landed,
+    LandingTable,
+    ParquetFolder,
+    Postgres,
+    holdings,
+    land,
+    table_of,
+)
+
+__all__ = [
+    "Action",
+    "Holding",
+    "Landed",
+    "LandingTable",
+    "ParquetFolder",
+    "Postgres",
+    "holdings",
+    "land",
+    "table_of",
+]

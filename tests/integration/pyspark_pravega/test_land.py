@@ -1,0 +1,200 @@
+"""Ranges of a real stream, by a real Spark, into tables: each event once, and the table and the ledger agree."""
+
+import datetime as dt
+import json
+from decimal import Decimal
+
+import psycopg2
+import pytest
+from pyspark.sql import functions as sf
+
+from aiopravega import StreamCutRange
+from aiopravega.commands import cuts as command
+from aiopravega.errors import LandingError
+from aiopravega.ledger import Interval
+from pyspark_pravega.land import Action, ParquetFolder, Postgres, holdings, land
+
+DAYS = ("monday", "tuesday", "wednesday")
+
+
+@pytest.fixture(params=["parquet", "postgres"])
+def table(request, tmp_path, scope):
+    """A new table of each kind; its text, and what it is."""
+    if request.param == "parquet":
+        return f"parquet:{tmp_path}/table", ParquetFolder(f"{tmp_path}/table")
+    dsn = request.getfixturevalue("postgres_dsn")
+    return f"{dsn}#{scope}", Postgres(dsn, scope)
+
+
+@pytest.fixture
+def contents(spark):
+    """The intervals and events that readers of a table find."""
+
+    def contents(table):
+        if isinstance(table, ParquetFolder):
+            rows = spark.read.parquet(table.path).select("_interval", "event").collect()
+            return sorted((row[0], bytes(row[1]).decode()) for row in rows)
+        with psycopg2.connect(table.dsn) as connection, connection.cursor() as cursor:
+            cursor.execute(f'select _interval, event from "{table.table}"')
+            return sorted((name, bytes(event).decode()) for name, event in cursor.fetchall())
+
+    return contents
+
+
+@pytest.fixture
+def ranges(client, make_stream, fill):
+    """Three ranges of a stream, one after the other, in the ledger as claims, with their events."""
+    stream = make_stream(2)
+    ledger = client.cut_ledger(stream.scope)
+    ledger.create()
+    start, found = client.head(stream.scope, stream.stream), {}
+    for number, day in enumerate(DAYS):
+        events = [each.decode() for each in fill(stream, 20, day)]
+        end = client.tail(stream.scope, stream.stream)
+        claimed = ledger.claim(Interval("lander", stream, day), StreamCutRange(start, end), number=number)
+        found[day] = claimed, events
+        start = end
+    return stream, ledger, found
+
+
+def test_ranges_are_landed_once_out_of_order_and_rebuilt_and_the_ledger_agrees(
+    read, table, ranges, contents, pravega_config, monkeypatch, capfd
+):
+    name, target = table
+    stream, ledger, found = ranges
+    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
+
+    def run(day, generation=1, where=target):
+        record, _ = found[day]
+        texts = {"start": record.start, "end": record.end}
+        frame = read(stream, start_stream_cut=record.start, end_stream_cut=record.end)
+        columns = frame.select("event", "segment_id", "offset", sf.lit(generation).alias("generation"))
+        landed = land(columns, where, {**texts, "consumer": "lander", "interval": day}, generation=generation)
+        ledger.complete(Interval("lander", stream, day))
+        return landed
+
+    def verify():
+        code = command.main(["verify", str(stream), "--table", name, "--json"])
+        [shown] = json.loads(capfd.readouterr().out)
+        return code, {(each["kind"], *each["intervals"]) for each in shown["findings"]}
+
+    assert run("wednesday", where=name).action is Action.APPEND
+    ledger.complete(Interval("lander", stream, "tuesday"))
+    assert verify() == (1, {("open", "monday"), ("not in the table", "tuesday")})
+    assert [run("monday").action, run("tuesday").action] == [Action.APPEND] * 2
+    assert run("monday").action is Action.NOTHING
+    assert run("tuesday", generation=2).action is Action.REPLACE
+    with pytest.raises(LandingError, match="holds generation 2"):
+        run("tuesday")
+    assert contents(target) == sorted((day, event) for day, (_, events) in found.items() for event in events)
+    held = {each.interval: each for each in holdings(name)}
+    assert {day: (each.generation, each.rows) for day, each in held.items()} == {
+        "monday": (1, 20),
+        "tuesday": (2, 20),
+        "wednesday": (1, 20),
+    }
+    assert {day: each.range for day, each in held.items()} == {day: found[day][0].range for day in DAYS}
+    assert verify() == (0, set())
+
+
+def test_a_task_that_is_tried_again_adds_nothing(spark, table, ranges, tmp_path):
+    _, target = table
+    _, _, found = ranges
+    mark = tmp_path / "tried"
+
+    def fail_once(batches):
+        for number, batch in enumerate(batches):
+            yield batch
+            if number == 1 and not mark.exists():
+                mark.touch()
+                raise ValueError("the first try fails after some rows")
+
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 10)
+    frame = spark.range(0, 100, 1, 1).mapInArrow(fail_once, "id long")
+    landed = land(frame, target, found["monday"][0].range, consumer="lander", interval="monday")
+    spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+    assert mark.exists()
+    assert landed.holding.rows == 100
+    assert target.rows() == {("lander", "monday"): 100}
+
+
+def test_an_interval_without_rows_is_held(spark, table, ranges):
+    _, target = table
+    _, _, found = ranges
+    empty = land(spark.range(0), target, found["monday"][0].range, consumer="lander", interval="monday")
+    assert (empty.action, empty.holding.rows) == (Action.APPEND, 0)
+    again = land(spark.range(5), target, found["monday"][0].range, consumer="lander", interval="monday")
+    assert again.action is Action.NOTHING
+    assert [each.rows for each in target.holdings()] == [0]
+
+
+ODD = [
+    (
+        True,
+        -1,
+        2**31 - 1,
+        -(2**63),
+        0.1,
+        float("-inf"),
+        Decimal("-12345678.90"),
+        "a\tb\\N\n\r\\",
+        b"\x00\xff\\",
+        dt.date(1500, 3, 1),
+        dt.datetime(2013, 1, 31, 21, 59, 59, 123456, tzinfo=dt.UTC),
+        dt.datetime(2013, 1, 31, 21, 59, 59, 123456),  # noqa: DTZ001  a time without a zone
+        'say "x"',
+    ),
+    (*[None] * 12, "\\N"),
+    (False, 1, 0, 0, float("nan"), 1e300, Decimal(0), "", b"", dt.date(9999, 12, 31), None, None, "ü€😀"),
+]
+TYPES = (
+    "bool boolean, tiny tinyint, number int, big bigint, real float, precise double, price decimal(10,2), text string, "
+    'bytes binary, day date, moment timestamp, local timestamp_ntz, `odd "name"` string'
+)
+
+
+def test_values_of_every_type_reach_postgres_as_they_are(spark, postgres_dsn, ranges, scope):
+    _, _, found = ranges
+    target = Postgres(postgres_dsn, scope)
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Kathmandu")
+    try:
+        land(spark.createDataFrame(ODD, TYPES), target, found["monday"][0].range, consumer="lander", interval="monday")
+    finally:
+        spark.conf.unset("spark.sql.session.timeZone")
+    with psycopg2.connect(postgres_dsn) as connection, connection.cursor() as cursor:
+        cursor.execute(f'select * from "{scope}"')
+        rows = [[bytes(each) if isinstance(each, memoryview) else each for each in row[:-2]] for row in cursor]
+    expected = [list(row) for row in ODD]
+    by_text = {row[-1]: row for row in rows}
+    assert len(by_text) == 3
+    for row in expected:
+        for value, there in zip(row, by_text[row[-1]], strict=True):
+            assert there == value or there == pytest.approx(value, nan_ok=True)
+
+
+def test_values_that_postgres_cannot_have_are_refused(spark, postgres_dsn, ranges, scope):
+    _, _, found = ranges
+    target = Postgres(postgres_dsn, scope)
+    with pytest.raises(LandingError, match=r"to_json\(list\)"):
+        land(
+            spark.sql("select array(1) as list"), target, found["monday"][0].range, consumer="lander", interval="monday"
+        )
+    with pytest.raises(Exception, match="character of code 0"):
+        land(
+            spark.sql("select 'a\\0b' as text"), target, found["monday"][0].range, consumer="lander", interval="monday"
+        )
+    assert target.rows() == {}
+    assert target.holdings() == []
+
+
+def test_files_that_no_landing_made_and_other_columns_are_refused(spark, tmp_path, ranges):
+    _, _, found = ranges
+    path = f"{tmp_path}/table"
+    spark.range(1).write.parquet(path)
+    with pytest.raises(LandingError, match="no landing has made"):
+        land(spark.range(1), ParquetFolder(path), found["monday"][0].range, consumer="lander", interval="monday")
+    target = ParquetFolder(f"{tmp_path}/other")
+    land(spark.range(1), target, found["monday"][0].range, consumer="lander", interval="monday")
+    with pytest.raises(LandingError, match="id string"):
+        land(spark.sql("select 'a' as id"), target, found["tuesday"][0].range, consumer="lander", interval="tuesday")
+    assert target.rows() == {("lander", "monday"): 1}
