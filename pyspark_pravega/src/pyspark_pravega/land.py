@@ -5,7 +5,9 @@ The rules are in `aiopravega.jobs.landing`, since what a table holds can be aske
 
 from aiopravega.jobs.landing import (
     Action,
+    DeltaFolder,
     Holding,
+    Iceberg,
     Landed,
     LandingTable,
     ParquetFolder,
@@ -17,7 +19,9 @@ from aiopravega.jobs.landing import (
 
 __all__ = [
     "Action",
+    "DeltaFolder",
     "Holding",
+    "Iceberg",
     "Landed",
     "LandingTable",
     "ParquetFolder",

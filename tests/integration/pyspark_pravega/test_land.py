@@ -6,20 +6,30 @@ from decimal import Decimal
 
 import psycopg2
 import pytest
+from deltalake import DeltaTable
+from pyiceberg.catalog import load_catalog
 from pyspark.sql import functions as sf
 
 from aiopravega import StreamCutRange
 from aiopravega.commands import cuts as command
 from aiopravega.errors import LandingError
 from aiopravega.ledger import Interval
-from pyspark_pravega.land import Action, ParquetFolder, Postgres, holdings, land
+from pyspark_pravega.land import Action, DeltaFolder, Iceberg, ParquetFolder, Postgres, holdings, land
 
 DAYS = ("monday", "tuesday", "wednesday")
 
 
-@pytest.fixture(params=["parquet", "postgres"])
-def table(request, tmp_path, scope):
+@pytest.fixture(params=["parquet", "postgres", "delta", "iceberg"])
+def table(request, tmp_path, scope, monkeypatch):
     """A new table of each kind; its text, and what it is."""
+    if request.param == "delta":
+        return f"delta:{tmp_path}/table", DeltaFolder(f"{tmp_path}/table")
+    if request.param == "iceberg":
+        properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}"}
+        for name, value in properties.items():
+            monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name.upper()}", value)
+        load_catalog("lake", **properties).create_namespace("shop")
+        return "iceberg:lake/shop.orders", Iceberg("shop.orders", "lake", properties)
     if request.param == "parquet":
         return f"parquet:{tmp_path}/table", ParquetFolder(f"{tmp_path}/table")
     dsn = request.getfixturevalue("postgres_dsn")
@@ -31,6 +41,13 @@ def contents(spark):
     """The intervals and events that readers of a table find."""
 
     def contents(table):
+        if isinstance(table, DeltaFolder | Iceberg):
+            found = (
+                DeltaTable(table.path).to_pyarrow_table()
+                if isinstance(table, DeltaFolder)
+                else table._load().scan().to_arrow()
+            )
+            return sorted((row["_interval"], row["event"].decode()) for row in found.to_pylist())
         if isinstance(table, ParquetFolder):
             rows = spark.read.parquet(table.path).select("_interval", "event").collect()
             return sorted((row[0], bytes(row[1]).decode()) for row in rows)

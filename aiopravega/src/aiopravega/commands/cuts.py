@@ -41,8 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checked.add_argument(
         "--table",
         metavar="TABLE",
-        help="compare it with what this table holds, too, and count its rows: parquet:/folder, "
-        "postgresql://user@host/database#schema.table",
+        help="compare it with what this table holds, too, and count its rows: parquet:/folder, delta:/folder, "
+        "iceberg:catalog/namespace.table, postgresql://user@host/database#schema.table",
     )
     checked.set_defaults(action=_verify)
     for each in (shown, checked):

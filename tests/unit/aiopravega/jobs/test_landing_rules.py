@@ -4,7 +4,18 @@ import pytest
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, LandingError, LedgerError
-from aiopravega.jobs.landing import Action, Holding, Landing, ParquetFolder, Postgres, compare, decide, table_of
+from aiopravega.jobs.landing import (
+    Action,
+    DeltaFolder,
+    Holding,
+    Iceberg,
+    Landing,
+    ParquetFolder,
+    Postgres,
+    compare,
+    decide,
+    table_of,
+)
 from aiopravega.jobs.landing.rules import check_columns
 from aiopravega.ledger import CutRecord, Interval, IntervalState
 
@@ -79,12 +90,22 @@ def test_tables_are_named_by_texts():
     assert table_of("postgresql://me:secret@host/db#shop.orders") == Postgres(
         "postgresql://me:secret@host/db", "shop.orders"
     )
+    assert table_of("delta:/lake/orders") == DeltaFolder("/lake/orders")
+    assert table_of("iceberg:lake/shop.orders") == Iceberg("shop.orders", "lake")
     assert "secret" not in repr(table_of("postgresql://me:secret@host/db#orders"))
 
 
 @pytest.mark.parametrize(
     "text",
-    ["orders", "kafka:orders", "parquet:lake/orders", "parquet:s3a://lake/orders", "postgresql://host/db", "parquet:"],
+    [
+        "orders",
+        "kafka:orders",
+        "parquet:lake/orders",
+        "parquet:s3a://lake/orders",
+        "postgresql://host/db",
+        "parquet:",
+        "iceberg:shop.orders",
+    ],
 )
 def test_what_names_no_table_that_can_be_landed_in_is_refused(text):
     with pytest.raises(ConfigurationError):

@@ -1,6 +1,8 @@
 """Landing: the rows of an interval in a table exactly once, whatever is killed, repeated, or comes late."""
 
 from aiopravega.jobs.landing.compare import compare
+from aiopravega.jobs.landing.delta_folder import DeltaFolder
+from aiopravega.jobs.landing.iceberg import Iceberg
 from aiopravega.jobs.landing.land import holdings, land
 from aiopravega.jobs.landing.parquet_folder import ParquetFolder
 from aiopravega.jobs.landing.postgres import Postgres
@@ -9,7 +11,9 @@ from aiopravega.jobs.landing.tables import LandingTable, table_of
 
 __all__ = [
     "Action",
+    "DeltaFolder",
     "Holding",
+    "Iceberg",
     "Landed",
     "Landing",
     "LandingTable",

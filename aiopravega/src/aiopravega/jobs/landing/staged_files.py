@@ -19,10 +19,12 @@ from aiopravega.jobs.landing.rules import Landing
 from aiopravega.jobs.spark_frames import count_of, counted, with_constants
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 _PREFIX: Final = "staged-"
 _LOCK: Final = ".lock"
+_BATCH_ROWS: Final = 64 * 1024
 _TIMESTAMPS: Final = "spark.sql.parquet.outputTimestampType"
 
 
@@ -38,6 +40,18 @@ class StagedFiles:
     def rows(self) -> int:
         """The rows of all files."""
         return sum(self.row_counts)
+
+    def schema(self) -> "pa.Schema":
+        """The columns of the files, without what Spark notes about them."""
+        from pyarrow import parquet
+
+        return parquet.read_schema(self.files[0]).remove_metadata()
+
+    def batches(self) -> "pa.RecordBatchReader":
+        """The rows, batch by batch."""
+        from pyarrow import dataset
+
+        return dataset.dataset(self.files, format="parquet").scanner(batch_size=_BATCH_ROWS).to_reader()
 
     @classmethod
     def found_in(cls, folder: Path) -> "StagedFiles":

@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.landing.delta_folder import DeltaFolder
+from aiopravega.jobs.landing.iceberg import Iceberg
 from aiopravega.jobs.landing.parquet_folder import ParquetFolder
 from aiopravega.jobs.landing.postgres import Postgres
 from aiopravega.jobs.landing.rules import Holding, Landed, Landing
@@ -43,7 +45,8 @@ def table_of(text: str) -> LandingTable:
     """The table that a text names.
 
     Args:
-        text: `parquet:/folder`, or `postgresql://user@host/database#schema.table`.
+        text: `parquet:/folder`, `delta:/folder`, `iceberg:catalog/namespace.table`, or
+            `postgresql://user@host/database#schema.table`.
 
     Raises:
         ConfigurationError: it is none of these.
@@ -51,15 +54,24 @@ def table_of(text: str) -> LandingTable:
     kind, _, rest = text.partition(":")
     makers: Mapping[str, Callable[[], LandingTable]] = {
         "parquet": lambda: ParquetFolder(rest),
+        "delta": lambda: DeltaFolder(rest),
+        "iceberg": lambda: _iceberg(rest),
         "postgresql": lambda: _postgres(text),
         "postgres": lambda: _postgres(text),
     }
     if kind not in makers:
         raise ConfigurationError(
-            f"{text!r} is not the name of a table: write parquet:/folder, or "
-            "postgresql://user@host/database#schema.table"
+            f"{text!r} is not the name of a table: write parquet:/folder, delta:/folder, "
+            "iceberg:catalog/namespace.table, or postgresql://user@host/database#schema.table"
         )
     return makers[kind]()
+
+
+def _iceberg(text: str) -> Iceberg:
+    catalog, slash, identifier = text.partition("/")
+    if not slash or not catalog:
+        raise ConfigurationError("a table of Iceberg is named with its catalog: iceberg:catalog/namespace.table")
+    return Iceberg(identifier, catalog)
 
 
 def _postgres(text: str) -> Postgres:
