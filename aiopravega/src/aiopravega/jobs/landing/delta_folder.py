@@ -115,7 +115,9 @@ class DeltaFolder:
             try:
                 table = self._table() or DeltaTable.create(self.path, staged.schema(), mode="ignore")
                 _check(table, staged, landing)
-                note.write_bytes(holding.to_json())
+                whole = staged.folder / "note"  # a note is there whole, or not at all
+                whole.write_bytes(holding.to_json())
+                whole.replace(note)
                 if action is Action.APPEND:
                     self._append(table, staged, holding)
                 else:

@@ -19,7 +19,9 @@ def connect(dsn: str) -> Any:
     try:
         return psycopg2.connect(dsn)
     except psycopg2.OperationalError as error:
-        raise LandingError(f"PostgreSQL cannot be reached: {error}") from None
+        refused = LandingError(f"PostgreSQL cannot be reached: {error}")
+        refused.retryable = True
+        raise refused from None
 
 
 def split_name(table: str) -> tuple[str | None, str]:
