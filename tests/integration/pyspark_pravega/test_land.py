@@ -114,6 +114,7 @@ def test_ranges_are_landed_once_out_of_order_and_rebuilt_and_the_ledger_agrees(
     assert verify() == (0, set())
 
 
+@pytest.mark.slow
 def test_a_task_that_is_tried_again_adds_nothing(spark, table, ranges, tmp_path):
     _, target = table
     _, _, found = ranges
@@ -135,6 +136,7 @@ def test_a_task_that_is_tried_again_adds_nothing(spark, table, ranges, tmp_path)
     assert target.rows() == {("lander", "monday"): 100}
 
 
+@pytest.mark.slow
 def test_an_interval_without_rows_is_held(spark, table, ranges):
     _, target = table
     _, _, found = ranges
