@@ -38,6 +38,13 @@ def _megabytes() -> float:
     return float(psutil.Process().memory_info().rss) / _MEGABYTE
 
 
+def _condition() -> dict[str, Any]:
+    """A byte is waited for: in the words of the release that runs."""
+    if "condition" in PravegaNextRangeTrigger.__init__.__annotations__:
+        return {"condition": {}}
+    return {"min_bytes": 1, "quiet_for": 0.0, "sealed": False}
+
+
 class Triggers:
     """As many as are asked for, and what they have fired."""
 
@@ -65,9 +72,7 @@ class Triggers:
                 consumer=f"dag-{number}/wait",
                 interval="2026-01-01T00:00:00+00:00",
                 order="2026-01-01T00:00:00.000000+00:00",
-                min_bytes=1,
-                quiet_for=0.0,
-                sealed=False,
+                **_condition(),
                 on_open="wait",
                 on_truncated="fail",
                 deadline=deadline,

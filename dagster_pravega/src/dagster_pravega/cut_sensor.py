@@ -15,8 +15,9 @@ import dagster as dg
 from aiopravega import PravegaClient
 from aiopravega.errors import ConfigurationError, StreamSealedError, TableNotFoundError
 from aiopravega.intervals.chain import BEGINNING, OnOpen
+from aiopravega.intervals.conditions import Combine, MoveCondition
 from aiopravega.intervals.losses import OnTruncated
-from aiopravega.intervals.moved import MoveCondition, StreamWatch
+from aiopravega.intervals.moved import StreamWatch
 from aiopravega.intervals.next_range import SINCE, ChainRules, NotNow, take_next
 from aiopravega.ledger import CutLedger, CutRecord, IntervalState
 from dagster_pravega.cut_partitions import StreamCutPartitions, is_partition
@@ -32,11 +33,13 @@ def build_stream_cut_sensor(
     *,
     partitions_def: StreamCutPartitions,
     target: Any,
-    min_bytes: int = 1,
+    min_bytes: int | None = None,
     min_events: int = 0,
     max_bytes: int | None = None,
+    max_events: int | None = None,
     quiet_for: timedelta = timedelta(),
     sealed: bool = False,
+    combine: str = Combine.ALL.value,
     since: str = "last",
     on_open: str = OnOpen.WAIT.value,
     open_timeout: timedelta = timedelta(hours=6),
@@ -47,7 +50,8 @@ def build_stream_cut_sensor(
 ) -> dg.SensorDefinition:
     """A sensor that takes the next range of a stream when the conditions hold, adds its partition and requests a run.
 
-    The conditions are those of Airflow's `PravegaStreamCutSensor`; all of them have to hold. Each range starts where
+    The conditions are those of Airflow's `PravegaStreamCutSensor`, but for those that make sense for one run only: all
+    that are given have to hold, or, with `combine="any"`, one of them. Each range starts where
     the consumer's last one ended, in either scheduler. The interval of a range is done when an asset that the IO
     manager writes is written, when the asset says `StreamRead.done`, or when the sensor sees that the run it
     requested, or one that was executed again from it, has succeeded; a run that failed is recorded as well.
@@ -58,12 +62,15 @@ def build_stream_cut_sensor(
         name: of the sensor.
         partitions_def: of the assets; says the stream and the consumer.
         target: the assets, or a job of them, as `dagster.sensor` takes them.
-        min_bytes: bytes to wait for, event headers (8 bytes each) included.
+        min_bytes: bytes to wait for, event headers (8 bytes each) included; by default 1, and with `combine="any"` no
+            condition of its own. A range is empty only if this is 0.
         min_events: events to wait for. They are read to be counted, once each, up to this number.
         max_bytes: the most bytes of a range, which then ends between events; a single longer event is a range. What
             follows is the next range.
-        quiet_for: besides, wait until nothing was written for so long, as the sensor saw it.
-        sealed: besides, wait until the stream is sealed.
+        max_events: the most events of a range, in the same way; at least one of each segment that has any.
+        quiet_for: wait until nothing was written for so long, as the sensor saw it.
+        sealed: wait until the stream is sealed.
+        combine: `"all"` or `"any"` of these conditions.
         since: where a consumer without ranges starts: `"last"`: at the head; `"latest"`: at the tail as it is then.
         on_open: what to do if the last range is not done: `"wait"` for it; `"take_over"`: start where it started, at
             once if it failed, else after `open_timeout`; `"skip"`: start where it ended.
@@ -83,7 +90,15 @@ def build_stream_cut_sensor(
         open_timeout,
         _choice("on_truncated", on_truncated, {each.value: each for each in OnTruncated}),
     )
-    condition = MoveCondition(min_bytes, quiet_for.total_seconds(), sealed, min_events, max_bytes)
+    condition = MoveCondition(
+        min_bytes=min_bytes,
+        quiet_for=quiet_for.total_seconds(),
+        sealed=sealed,
+        min_events=min_events,
+        max_bytes=max_bytes,
+        max_events=max_events,
+        combine=_choice("combine", combine, {each.value: each for each in Combine}),
+    )
     # It remembers what it saw as long as the code server lives.
     watch = StreamWatch(condition)
     stream, consumer = partitions_def.stream, partitions_def.consumer

@@ -6,7 +6,7 @@ from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDef
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.moved import count_events
+from aiopravega.intervals.bounded_ends import count_events
 from dagster_pravega.checked_range import checked_range
 from dagster_pravega.gates import AnAsset, key_of
 from dagster_pravega.measures import EVENTS_KEY

@@ -12,7 +12,8 @@ from aiopravega import StreamName
 from aiopravega.blocking import CutLedger, PravegaClient
 from aiopravega.errors import ConfigurationError, LedgerError
 from aiopravega.intervals.chain import OnOpen
-from aiopravega.intervals.moved import MoveCondition, StreamWatch
+from aiopravega.intervals.conditions import MoveCondition
+from aiopravega.intervals.moved import StreamWatch
 from aiopravega.intervals.next_range import SINCE, ChainRules, NotNow, take_next
 from aiopravega.ledger import CutRecord, Interval
 from dagster_pravega.resource import PravegaResource

@@ -1,4 +1,4 @@
-"""What a sensor can wait for besides bytes: silence, and the end of a stream."""
+"""What a sensor can wait for besides bytes, how much it takes at most, and how it gives up."""
 
 import threading
 import time
@@ -7,8 +7,10 @@ from functools import partial
 
 import pytest
 
-from aiopravega import PravegaClient
-from aiopravega.intervals.moved import MoveCondition, StreamWatch
+from aiopravega import PravegaClient, ScalingPolicy, StreamCut, StreamCutRange
+from aiopravega.errors import StreamSealedError
+from aiopravega.intervals.conditions import Combine, MoveCondition
+from aiopravega.intervals.moved import StreamWatch
 from airflow_pravega import clients
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
@@ -106,3 +108,144 @@ def test_silence_begins_again_with_each_write_and_a_sealed_stream_is_quiet(clien
 def test_a_silence_that_nobody_can_see_is_refused(run_task, stream, arguments):
     run = run_task(partial(PravegaStreamCutSensor, stream=str(stream), **arguments))
     assert (run.state(), run.tries()) == ("failed", 1)
+
+
+@pytest.fixture
+def end_of(client, stream):
+    """The end of a range from the head, if a condition holds."""
+    head = client.head(stream.scope, stream.stream)
+
+    def end_of(start: StreamCut = head, **condition) -> StreamCut | None:
+        asynchronous: PravegaClient = client.asynchronous
+        watch = StreamWatch(MoveCondition.from_json(MoveCondition(**condition).to_json()))
+        end: StreamCut | None = client.run(watch.end_if_moved(asynchronous, start, check=True))
+        return end
+
+    return end_of
+
+
+def test_a_cut_is_reached_when_the_tail_is_there(client, stream, write, end_of):
+    write(b"a")
+    here = client.tail(stream.scope, stream.stream)
+    ahead = StreamCut(stream, {segment: offset + 9 for segment, offset in here.positions.items()})
+    assert end_of(reach=here) == here
+    assert end_of(reach=ahead) is None
+    assert end_of(reach=ahead, min_bytes=9, combine=Combine.ANY) == here
+    while end_of(reach=ahead) is None:
+        write(*(b"%d" % number for number in range(20)))
+    assert end_of(reach=ahead) == client.tail(stream.scope, stream.stream)
+
+
+def test_a_watermark_is_waited_for_without_a_write(client, scope):
+    made = client.create_stream(
+        scope, "timed", ScalingPolicy.fixed(1), timestamp_aggregation_timeout=timedelta(minutes=5)
+    )
+    assert made
+    asynchronous: PravegaClient = client.asynchronous
+    head = client.head(scope, "timed")
+    with client.writer(scope, "timed") as writer:
+        writer.write(b"a")
+    tail = client.tail(scope, "timed")
+    marks = client.watermarks(scope, "timed", follow=True)
+    client.note_time(scope, "timed", "writer", 1_000)
+    next(iter(marks))
+
+    def end(time: int) -> StreamCut | None:
+        watch = StreamWatch(MoveCondition(watermark=time))
+        found: StreamCut | None = client.run(watch.end_if_moved(asynchronous, head, check=False))
+        return found
+
+    assert end(500) == tail  # older than the first mark
+    assert end(1_000) == tail
+    assert end(2_000) is None
+    client.note_time(scope, "timed", "writer", 2_000)
+    until(lambda: end(2_000) == tail)
+
+
+def test_all_or_any_of_the_conditions_hold(client, stream, write, end_of):
+    many = {"min_bytes": 1_000_000, "min_events": 3}
+    assert end_of(**many, combine=Combine.ANY) is None  # nothing is there
+    write(b"a", b"b")
+    assert end_of(**many) is None
+    assert end_of(**many, combine=Combine.ANY) is None
+    assert end_of(**many, sealed=True, combine=Combine.ANY) is None
+    write(b"c")
+    tail = client.tail(stream.scope, stream.stream)
+    assert end_of(**many) is None
+    assert end_of(**many, combine=Combine.ANY) == tail
+    assert end_of(min_events=4, sealed=True, combine=Combine.ANY) is None
+    client.seal_stream(stream.scope, stream.stream)
+    assert end_of(min_events=4, sealed=True, combine=Combine.ANY) == tail
+    with pytest.raises(StreamSealedError, match="it will never reach 1,000,000 bytes or 4 events"):
+        end_of(min_bytes=1_000_000, min_events=4, combine=Combine.ANY)
+    with pytest.raises(StreamSealedError):
+        end_of(tail, sealed=True, combine=Combine.ANY)  # nothing is left
+
+
+@pytest.mark.parametrize("sizes", [[1] * 50, [1, 2_000] * 25, [9_000, *[1] * 49]])
+def test_a_range_has_not_more_events_than_it_may_and_the_next_ones_have_the_rest(client, stream, write, end_of, sizes):
+    events = [b"%03d" % number + b"." * size for number, size in enumerate(sizes)]
+    write(*events)
+    start, found, ranges = client.head(stream.scope, stream.stream), [], []
+    while start != client.tail(stream.scope, stream.stream):
+        end = end_of(start, max_events=10, min_events=1)
+        ranges.append([event.data for event in client.read(StreamCutRange(start, end))])
+        found += ranges[-1]
+        start = end
+    assert sorted(found) == sorted(events)
+    assert max(map(len, ranges)) <= 10
+    assert min(map(len, ranges)) > 0
+
+
+def test_a_scaled_stream_is_taken_in_bounded_ranges_too(client, stream, write, end_of):
+    write(*(b"%03d" % number for number in range(30)))
+    client.scale_stream(stream.scope, stream.stream, 3)
+    write(*(b"%03d" % number for number in range(30, 60)))
+    start, ranges = client.head(stream.scope, stream.stream), []
+    while start != client.tail(stream.scope, stream.stream):
+        end = end_of(start, max_events=7, max_bytes=100_000)
+        ranges.append([event.data for event in client.read(StreamCutRange(start, end))])
+        start = end
+    assert sorted(event for each in ranges for event in each) == [b"%03d" % number for number in range(60)]
+    assert max(map(len, ranges)) <= 7
+
+
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_a_sensor_proceeds_with_what_is_there(run_task, write, read, stream, deferrable):
+    write(b"a", b"b")
+    sensor = partial(
+        PravegaStreamCutSensor,
+        stream=str(stream),
+        min_events=3,
+        max_events=9,
+        give_up_after=timedelta(seconds=1),
+        on_give_up="proceed",
+        deferrable=deferrable,
+        poll_interval=SOON,
+        poke_interval=SOON,
+    )
+    assert read(run_task(sensor).result()) == [b"a", b"b"]
+
+
+@pytest.mark.parametrize(("on_give_up", "state"), [("fail", "failed"), ("skip", "skipped")])
+def test_a_sensor_that_gives_up_fails_or_skips_without_another_try(run_task, stream, capsys, on_give_up, state):
+    sensor = partial(
+        PravegaStreamCutSensor,
+        stream=str(stream),
+        give_up_after=timedelta(seconds=1),
+        on_give_up=on_give_up,
+        deferrable=True,
+        poll_interval=SOON,
+    )
+    run = run_task(sensor)
+    assert (run.state(), run.tries()) == (state, 1)
+    assert "was given up after 0:00:01: not 1 bytes" in capsys.readouterr().out
+
+
+def test_what_a_sealed_stream_will_never_have_is_given_up_at_once(run_task, client, write, read, stream):
+    write(b"a")
+    client.seal_stream(stream.scope, stream.stream)
+    sensor = partial(
+        PravegaStreamCutSensor, stream=str(stream), min_events=2, give_up_after=timedelta(days=1), on_give_up="proceed"
+    )
+    assert read(run_task(sensor).result()) == [b"a"]

@@ -43,7 +43,7 @@ class Counting(PravegaNextRangeTrigger):
 
 def trigger(stream, day: str, **arguments: Any) -> Counting:
     common: dict[str, Any] = {"stream": str(stream), "consumer": "shop", "interval": day, "order": day}
-    common |= {"min_bytes": 1, "quiet_for": 0.0, "sealed": False, "on_open": "wait", "on_truncated": "fail"}
+    common |= {"condition": {}, "on_open": "wait", "on_truncated": "fail"}
     common |= {"deadline": (datetime.now(UTC) + timedelta(hours=1)).isoformat(), "poll_interval": SOON}
     return Counting(**common | {"pravega_conn_id": "pravega_default"} | arguments)
 

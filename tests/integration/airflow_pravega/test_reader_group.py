@@ -58,9 +58,9 @@ def test_a_group_is_waited_for_until_it_has_passed_a_cut(run_task, client, strea
                 self.go_on()
             return found
 
-        def wait_with(self, trigger):
+        def wait_with(self, *asked, **own):
             self.go_on()
-            super().wait_with(trigger)
+            super().wait_with(*asked, **own)
 
         def go_on(self):
             assert len(read(EVENTS)) == EVENTS

@@ -46,9 +46,9 @@ def test_a_commit_is_waited_for(run_task, sensor, stream, transaction, deferrabl
             transaction.commit()
             return found
 
-        def wait_with(self, trigger):
+        def wait_with(self, *asked, **own):
             transaction.commit()
-            super().wait_with(trigger)
+            super().wait_with(*asked, **own)
 
     announced = partial(Announced, **sensor.keywords, deferrable=deferrable)
     assert run_task(announced).result() == {
@@ -90,7 +90,12 @@ async def test_the_trigger_fires_when_it_is_decided(pravega_config, scope, end, 
     async with PravegaClient(pravega_config) as client, asyncio.timeout(PATIENCE):
         await client.create_stream(scope, "stream")
         opened = await client.open_transaction(scope, "stream")
-        made = PravegaTransactionTrigger(f"{scope}/stream", str(opened.txn_id), SOON, "pravega_default")
+        made = PravegaTransactionTrigger(
+            transaction=str(opened.txn_id),
+            stream=f"{scope}/stream",
+            poll_interval=SOON,
+            pravega_conn_id="pravega_default",
+        )
         name, arguments = json.loads(json.dumps(made.serialize()))
         again = resolve_name(name)(**arguments)
         waiting = asyncio.create_task(anext(aiter(again.run())))

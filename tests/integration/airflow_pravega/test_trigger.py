@@ -33,9 +33,21 @@ async def first_event(trigger: PravegaWaitingTrigger) -> dict[str, str]:
     raise AssertionError("the trigger ended without an event")
 
 
+def trigger_since(
+    since: str, stream: str = "a/b", min_bytes: int = 1, pravega_conn_id: str = "pravega_default"
+) -> PravegaStreamCutTrigger:
+    return PravegaStreamCutTrigger(
+        since=since,
+        condition={"min_bytes": min_bytes},
+        stream=stream,
+        poll_interval=0.1,
+        pravega_conn_id=pravega_conn_id,
+    )
+
+
 async def trigger_since_tail(pravega: PravegaClient, scope: str, stream: str, min_bytes: int = 1):
     since = (await pravega.tail(scope, stream)).to_text()
-    return PravegaStreamCutTrigger(f"{scope}/{stream}", since, min_bytes, 0.1, "pravega_default")
+    return trigger_since(since, f"{scope}/{stream}", min_bytes)
 
 
 def shared():
@@ -137,17 +149,17 @@ async def test_a_stream_that_will_never_move_ends_the_waiting(pravega, scope, sp
 
 
 async def test_a_text_that_is_no_cut_is_an_error():
-    event = await first_event(PravegaStreamCutTrigger("a/b", "rubbish", 1, 0.1, "pravega_default"))
+    event = await first_event(trigger_since("rubbish"))
     assert (event["status"], event["error"]) == ("error", "InvalidStreamCutError")
     unbounded = StreamCut.unbounded().to_text()
-    event = await first_event(PravegaStreamCutTrigger("a/b", unbounded, 1, 0.1, "pravega_default"))
+    event = await first_event(trigger_since(unbounded))
     assert (event["status"], event["error"]) == ("error", "ConfigurationError")
 
 
 async def test_an_outage_is_waited_out(pravega, scope, away):
     await pravega.create_stream(scope, "stream")
     since = (await pravega.tail(scope, "stream")).to_text()
-    triggers = [PravegaStreamCutTrigger(f"{scope}/stream", since, 1, 0.1, away.connection) for _ in range(3)]
+    triggers = [trigger_since(since, f"{scope}/stream", 1, away.connection) for _ in range(3)]
     async with pravega.writer(scope, "stream") as writer:
         await writer.write(b"event")
     with structlog.testing.capture_logs() as lines:
@@ -175,8 +187,7 @@ async def test_a_cluster_that_is_silent_holds_up_no_other(pravega, scope, monkey
         fields = {"conn_type": "pravega", "host": "127.0.0.1", "port": silent.getsockname()[1], "extra": limits}
         monkeypatch.setenv("AIRFLOW_CONN_SILENT", json.dumps(fields))
         stuck = [
-            asyncio.create_task(first_event(PravegaStreamCutTrigger(f"{scope}/stream", since, 1, 0.1, "silent")))
-            for _ in range(20)
+            asyncio.create_task(first_event(trigger_since(since, f"{scope}/stream", 1, "silent"))) for _ in range(20)
         ]
         async with asyncio.timeout(300):
             await until(lambda: users() == len(stuck))
@@ -193,7 +204,8 @@ async def test_a_cluster_that_is_silent_holds_up_no_other(pravega, scope, monkey
 
 async def test_the_end_of_an_outage_is_fired(pravega, scope, away):
     await pravega.create_stream(scope, "stream")
-    waiting = asyncio.create_task(first_event(PravegaReachableTrigger(f"{scope}/stream", 0.1, away.connection)))
+    trigger = PravegaReachableTrigger(stream=f"{scope}/stream", poll_interval=0.1, pravega_conn_id=away.connection)
+    waiting = asyncio.create_task(first_event(trigger))
     async with asyncio.timeout(300):
         await until(lambda: away.refused > 1)
         assert not waiting.done()

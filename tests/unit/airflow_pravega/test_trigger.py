@@ -7,64 +7,71 @@ import pytest
 from airflow.sdk import Asset, AssetWatcher
 from airflow.triggers.base import BaseEventTrigger
 
+from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError
+from aiopravega.intervals.conditions import Combine, MoveCondition
+from aiopravega.names import SegmentId, StreamName
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 from airflow_pravega.triggers.reachable import PravegaReachableTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutEventTrigger, PravegaStreamCutTrigger
 
+COMMON: dict[str, Any] = {
+    "stream": "examples/flights", "poll_interval": 2.5, "pravega_conn_id": "pravega_default"
+}  # fmt: skip
+FLIGHTS = StreamName("examples", "flights")
+CUT = StreamCut(FLIGHTS, {SegmentId(FLIGHTS, 0, 0): 12})
+
 
 def test_it_can_be_made_again_from_what_it_serializes():
-    trigger = PravegaStreamCutTrigger("examples/flights", "cut", 100, 2.5, "pravega_default")
+    trigger = PravegaStreamCutTrigger(since="cut", condition={"min_bytes": 100}, **COMMON)
     name, arguments = json.loads(json.dumps(trigger.serialize()))
     assert resolve_name(name)(**arguments).serialize() == trigger.serialize()
 
 
 def test_it_keeps_its_further_conditions():
-    trigger = PravegaStreamCutTrigger(
-        "examples/flights", "cut", 100, 2.5, "pravega_default", quiet_for=60.0, sealed=True
+    condition = MoveCondition(
+        min_bytes=100, quiet_for=60.0, sealed=True, reach=CUT, watermark=7, max_events=9, combine=Combine.ANY
     )
+    trigger = PravegaStreamCutTrigger(since="cut", condition=condition.to_json(), **COMMON)
     name, arguments = json.loads(json.dumps(trigger.serialize()))
     again = resolve_name(name)(**arguments)
-    assert (again.quiet_for, again.sealed) == (60.0, True)
+    assert MoveCondition.from_json(again.condition) == condition
     assert again.serialize() == trigger.serialize()
 
 
 def test_it_carries_the_id_of_the_connection_and_nothing_else_of_it(monkeypatch):
     monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_SECRET", "pravega://ada:s3cret@pravega:9090")
-    trigger = PravegaStreamCutTrigger("examples/flights", "cut", 100, 2.5, "pravega_secret")
+    trigger = PravegaStreamCutTrigger(since="cut", condition={}, **COMMON | {"pravega_conn_id": "pravega_secret"})
     assert trigger.serialize()[1]["pravega_conn_id"] == "pravega_secret"
     assert "s3cret" not in repr(trigger) + repr(vars(trigger))
 
 
 def test_the_one_for_event_times_can_be_made_again_too():
-    trigger = PravegaEventTimeTrigger("examples/flights", 1_357_017_420_000, 2.5, "pravega_default")
+    trigger = PravegaEventTimeTrigger(until=1_357_017_420_000, **COMMON)
     name, arguments = json.loads(json.dumps(trigger.serialize()))
     assert resolve_name(name)(**arguments).serialize() == trigger.serialize()
 
 
 def test_the_one_for_the_next_range_can_be_made_again_too():
     trigger = PravegaNextRangeTrigger(
-        stream="examples/flights",
         consumer="dag/wait",
         interval="monday",
         order="2026-01-01T00:00:00.000000+00:00 monday",
-        min_bytes=1,
-        quiet_for=60.0,
-        sealed=True,
+        condition={"min_bytes": 1, "quiet_for": 60.0},
         on_open="take_over",
         on_truncated="skip",
         deadline="2026-01-01T00:00:00+00:00",
-        poll_interval=2.5,
-        pravega_conn_id="pravega_default",
         carried={"waits_since": "2026-01-01"},
+        give_up_at="2026-01-01T00:00:00+00:00",
+        **COMMON,
     )
     name, arguments = json.loads(json.dumps(trigger.serialize()))
     assert resolve_name(name)(**arguments).serialize() == trigger.serialize()
 
 
 def test_what_a_sensor_has_to_know_when_it_continues_is_carried():
-    trigger = PravegaReachableTrigger("examples/flights", 2.5, "pravega_default", {"waits_since": "2026-01-01"})
+    trigger = PravegaReachableTrigger(carried={"waits_since": "2026-01-01"}, **COMMON)
     name, arguments = json.loads(json.dumps(trigger.serialize()))
     assert resolve_name(name)(**arguments).carried == {"waits_since": "2026-01-01"}
 

@@ -1,48 +1,21 @@
-"""When has a stream moved far enough for the next range? The conditions of all schedulers' sensors.
+"""When has a stream moved far enough for the next range? The check of the conditions of all schedulers' sensors.
 
 Where a consumer continued is in the cut ledger, and not known here.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
 
 from aiopravega import wire
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, StreamSealedError
+from aiopravega.event_time import Reach
+from aiopravega.intervals.bounded_ends import bounded_end, count_events
+from aiopravega.intervals.conditions import Combine, MoveCondition
 from aiopravega.intervals.tails import Tail
-
-
-@dataclass(frozen=True, slots=True)
-class MoveCondition:
-    """What has to hold, all of it: bytes (event headers included) since a cut, events, silence, the end of the stream.
-
-    `quiet_for` is for how many seconds nothing was written; a stream that is sealed is quiet. `min_events` are counted
-    by reading them. `max_bytes` is no condition: a range that has more ends earlier, between events.
-    """
-
-    min_bytes: int
-    quiet_for: float = 0.0
-    sealed: bool = False
-    min_events: int = 0
-    max_bytes: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.quiet_for < 0:
-            raise ConfigurationError(f"quiet_for is {self.quiet_for:g} s, but cannot be negative")
-        if self.min_bytes < 0 or self.min_events < 0:
-            raise ConfigurationError(f"min_bytes is {self.min_bytes} and min_events {self.min_events}: at least 0 each")
-        if self.max_bytes is not None and self.max_bytes < max(self.min_bytes, 1):
-            raise ConfigurationError(
-                f"max_bytes is {self.max_bytes}, but must be at least min_bytes ({self.min_bytes}) and at least 1"
-            )
-
-    def __str__(self) -> str:
-        events = f", {self.min_events:,} events" if self.min_events else ""
-        quiet = f", nothing written for {self.quiet_for:g} s" if self.quiet_for else ""
-        return f"{self.min_bytes:,} bytes{events}{quiet}{', sealed' if self.sealed else ''}"
+from aiopravega.read import Order
 
 
 class StreamWatch:
@@ -62,7 +35,7 @@ class StreamWatch:
         self._counted: tuple[StreamCutRange, int] | None = None
 
     async def end_if_moved(self, client: PravegaClient, start: StreamCut, *, check: bool) -> StreamCut | None:
-        """The end of the range from `start`, if the condition holds: the tail, or before it, if `max_bytes` says so.
+        """The end of the range from `start`, if the condition holds: the tail, or before it, as the bounds say.
 
         Args:
             client: a connected client.
@@ -98,20 +71,45 @@ class StreamWatch:
         wanted, tail = self.condition, seen.cut
         is_quiet = self._is_quiet(tail, at)
         moved = _moved_within(start, tail)
-        if check or moved is None or moved >= wanted.min_bytes:
+        if check or moved is None or moved >= wanted.least_bytes:
             moved = await client.distance(start, tail)
-        if moved >= wanted.min_bytes and await self._has_events(client, StreamCutRange(start, tail), moved):
-            if not (seen.is_sealed or (is_quiet and not wanted.sealed)):
-                return None
-            if wanted.max_bytes is None or moved <= wanted.max_bytes:
-                return tail
-            return await client.next_cut(start, wanted.max_bytes, tail)
+        range_ = StreamCutRange(start, tail)
+        if moved >= wanted.least_bytes and await self._holds(client, range_, moved, seen, is_quiet=is_quiet):
+            return await bounded_end(client, range_, moved, wanted.max_bytes, wanted.max_events)
         if seen.is_sealed:
             raise StreamSealedError(
                 f"{tail.stream} is sealed {moved:,} bytes after {start}: it will never reach {wanted}. "
                 "Wait for less to read the rest."
             )
         return None
+
+    async def _holds(
+        self, client: PravegaClient, range_: StreamCutRange, moved: int, seen: Tail, *, is_quiet: bool
+    ) -> bool:
+        is_any = self.condition.combine is Combine.ANY
+        async with aclosing(self._parts(client, range_, moved, seen, is_quiet=is_quiet)) as parts:
+            async for holds in parts:
+                if holds is is_any:
+                    return holds
+        return not is_any
+
+    async def _parts(
+        self, client: PravegaClient, range_: StreamCutRange, moved: int, seen: Tail, *, is_quiet: bool
+    ) -> AsyncGenerator[bool, None]:
+        """Whether each of the conditions that were given holds; those that ask the servers come last."""
+        wanted = self.condition
+        if wanted.min_bytes is not None:
+            yield moved >= wanted.min_bytes
+        if wanted.quiet_for:
+            yield is_quiet or seen.is_sealed
+        if wanted.sealed:
+            yield seen.is_sealed
+        if wanted.reach is not None:
+            yield await _has_reached(client, seen.cut, wanted.reach)
+        if wanted.watermark is not None:
+            yield await _is_complete(client, seen.cut, wanted.watermark)
+        if wanted.min_events:
+            yield await self._has_events(client, range_, moved)
 
     def _is_quiet(self, tail: StreamCut, at: float) -> bool:
         if tail != self._tail:
@@ -134,16 +132,18 @@ class StreamWatch:
         return events >= enough
 
 
-async def count_events(client: PravegaClient, wanted: StreamCutRange, enough: int) -> int:
-    """The events of a range, which are read for that; it stops at `enough`."""
-    events = 0
-    if enough > 0 and wanted.start != wanted.end:
-        async with aclosing(client.read(wanted)) as reading:
-            async for _ in reading:
-                events += 1
-                if events >= enough:
-                    break
-    return events
+async def _has_reached(client: PravegaClient, tail: StreamCut, wanted: StreamCut) -> bool:
+    return await client.compare(tail, wanted) in (Order.SAME, Order.AFTER)
+
+
+async def _is_complete(client: PravegaClient, tail: StreamCut, time: int) -> bool:
+    """Whether no event older than a time comes after the tail; a mark may be younger than the tail that was seen."""
+    stream = tail.stream
+    assert stream is not None, "a tail has a stream"
+    known = await client.cut_at(stream.scope, stream.stream, time)
+    if known.reach is Reach.BEFORE_HISTORY and known.lower is not None:
+        known = await client.cut_at(stream.scope, stream.stream, known.lower)
+    return known.cut is not None and await _has_reached(client, tail, known.cut)
 
 
 def _moved_within(start: StreamCut, tail: StreamCut) -> int | None:

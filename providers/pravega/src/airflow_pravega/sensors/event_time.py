@@ -92,14 +92,7 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
         except NotYetError as error:
             self.log.info("%s is not complete up to %s yet: %s", stream, times[1].isoformat(), error)
         if self.deferrable:
-            self.wait_with(
-                PravegaEventTimeTrigger(
-                    stream=str(stream),
-                    until=unit.first_number(times[1]),
-                    poll_interval=self.poll_interval,
-                    pravega_conn_id=self.pravega_conn_id,
-                )
-            )
+            self.wait_with(PravegaEventTimeTrigger, stream, until=unit.first_number(times[1]))
         return PokeReturnValue(False)
 
     async def _take(

@@ -81,15 +81,12 @@ class PravegaReaderGroupSensor(PravegaWaitingSensor):
             )
         if self.deferrable:
             self.wait_with(
-                PravegaReaderGroupTrigger(
-                    stream=str(group),
-                    past=None if condition.past is None else condition.past.to_text(),
-                    max_lag_bytes=condition.max_lag_bytes,
-                    newer_than=condition.newer_than,
-                    by=condition.by.value,
-                    poll_interval=self.poll_interval,
-                    pravega_conn_id=self.pravega_conn_id,
-                )
+                PravegaReaderGroupTrigger,
+                group,
+                past=None if condition.past is None else condition.past.to_text(),
+                max_lag_bytes=condition.max_lag_bytes,
+                newer_than=condition.newer_than,
+                by=condition.by.value,
             )
         return PokeReturnValue(False)
 

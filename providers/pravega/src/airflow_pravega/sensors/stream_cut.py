@@ -5,28 +5,30 @@ and with `since="last"` the next run starts where this one ended, once it is don
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-from airflow.providers.common.compat.sdk import AirflowSkipException
+from airflow.providers.common.compat.sdk import AirflowSensorTimeout, AirflowSkipException
 from airflow.sdk import Context, PokeReturnValue, XComArg
 
-from aiopravega.errors import ConfigurationError
+from aiopravega.errors import ConfigurationError, StreamSealedError
 from aiopravega.intervals.chain import OnOpen
+from aiopravega.intervals.conditions import Combine, MoveCondition
 from aiopravega.intervals.losses import OnTruncated
-from aiopravega.intervals.moved import MoveCondition, StreamWatch
+from aiopravega.intervals.moved import StreamWatch
 from aiopravega.loop import LoopThread
+from aiopravega.times import TimeUnit
 from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import run_order
 from airflow_pravega.links import LinkedToConsumer
+from airflow_pravega.sensors.move_arguments import condition_of
 from airflow_pravega.sensors.run_range import CHAINED, LAST, RangeArguments, RunRange
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
-from airflow_pravega.templated_values import choice_of, whole_number
+from airflow_pravega.templated_values import choice_of
 from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
-from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 _SIX_HOURS: Final = timedelta(hours=6)
 
@@ -38,10 +40,19 @@ class IfEmpty(StrEnum):
     SKIP = "skip"
 
 
-class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
-    """Waits until at least `min_bytes` are written to a stream since a cut; returns a range.
+class OnGiveUp(StrEnum):
+    """What a sensor does after it has waited for `give_up_after`."""
 
-    With `quiet_for` and `sealed` it waits for silence or for the end of the stream besides.
+    PROCEED = "proceed"
+    FAIL = "fail"
+    SKIP = "skip"
+
+
+class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
+    """Waits until a stream has moved far enough since a cut; returns a range.
+
+    What is far enough say `min_bytes`, `min_events`, `quiet_for`, `sealed`, `reach` and `watermark`: all that are given
+    have to hold, or, with `combine="any"`, one of them.
 
     The range is `{"start": text, "end": text, "consumer": name, "interval": name}`: `start` is where it waited from,
     `end` the tail when the condition held. If it holds at once, the task does not defer. Every range that it returns is
@@ -53,10 +64,24 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         since: where to start: `"last"` (where this consumer's last recorded range ended; the head of the stream if
             there is none), `"latest"` (the same, but a first run starts at the tail as it finds it), `"earliest"` (the
             head), the text of a StreamCut, or a range, such as another sensor's output, whose end is meant. (templated)
-        min_bytes: bytes to wait for, event headers (8 bytes each) included. (templated)
-        quiet_for: besides, wait until nothing was written for so long, as the sensor saw it; a stream that is sealed
-            is quiet.
-        sealed: besides, wait until the stream is sealed.
+        min_bytes: bytes to wait for, event headers (8 bytes each) included; by default 1, and with `combine="any"` no
+            condition of its own. A range is empty only if this is 0. (templated)
+        min_events: events to wait for. They are read to be counted, once each, up to this number. (templated)
+        quiet_for: wait until nothing was written for so long, as the sensor saw it; a stream that is sealed is quiet.
+        sealed: wait until the stream is sealed.
+        reach: wait until the stream's tail is at this cut or after it: the text of a cut, or a range, whose end is
+            meant. (templated)
+        watermark: wait until the stream is complete up to this event time, by its watermarks; a time with its zone. The
+            range has all that is older, and ends at the tail. (templated)
+        unit: what the stream's writers count times in: `ns`, `us`, `ms` or `s`.
+        combine: `"all"` or `"any"` of these conditions.
+        max_bytes: the most bytes of a range, which then ends between events; a single longer event is a range. What
+            follows is the next run's. (templated)
+        max_events: the most events of a range, in the same way; at least one of each segment that has any. (templated)
+        give_up_after: how long to wait for the conditions, from the first start of the try.
+        on_give_up: what to do then: `"proceed"` with what is there, which may be nothing, once no other run's range is
+            waited for; `"fail"`; or `"skip"` the task and what follows. A stream that is sealed too early is given up
+            at once. While the cluster is away, the sensor waits in any case. (templated)
         consumer: name of the chain of ranges in the cut ledger; by default the task's, `dag/task`. (templated)
         on_open: what to do if the last range is of a run that has not processed it, with `"last"` and `"latest"`:
             `"wait"` for it, and fail with its name after `open_timeout`; `"take_over"`: start where it started, at once
@@ -80,6 +105,12 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         "stream",
         "since",
         "min_bytes",
+        "min_events",
+        "reach",
+        "watermark",
+        "max_bytes",
+        "max_events",
+        "on_give_up",
         "consumer",
         "on_open",
         "on_truncated",
@@ -92,9 +123,18 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         *,
         stream: str,
         since: str | Mapping[str, str] | XComArg = LAST,
-        min_bytes: int | str | XComArg = 1,
+        min_bytes: int | str | XComArg | None = None,
+        min_events: int | str | XComArg | None = None,
         quiet_for: timedelta = timedelta(),
         sealed: bool = False,
+        reach: str | Mapping[str, str] | XComArg | None = None,
+        watermark: str | datetime | XComArg | None = None,
+        unit: str = TimeUnit.MS.name.lower(),
+        combine: str = Combine.ALL.value,
+        max_bytes: int | str | XComArg | None = None,
+        max_events: int | str | XComArg | None = None,
+        give_up_after: timedelta | None = None,
+        on_give_up: str = OnGiveUp.FAIL.value,
         consumer: str | None = None,
         on_open: str = OnOpen.WAIT.value,
         open_timeout: timedelta = _SIX_HOURS,
@@ -108,10 +148,21 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         check_choice(OnOpen, "on_open", on_open)
         check_choice(OnTruncated, "on_truncated", on_truncated)
         check_choice(IfEmpty, "if_empty", if_empty)
+        check_choice(OnGiveUp, "on_give_up", on_give_up)
+        check_choice(Combine, "combine", combine)
         self.since = since
         self.min_bytes = min_bytes
+        self.min_events = min_events
         self.quiet_for = quiet_for
         self.sealed = sealed
+        self.reach = reach
+        self.watermark = watermark
+        self.unit = unit
+        self.combine = combine
+        self.max_bytes = max_bytes
+        self.max_events = max_events
+        self.give_up_after = give_up_after
+        self.on_give_up = on_give_up
         self._watch: StreamWatch | None = None
         self.consumer = consumer
         self.on_open = on_open
@@ -121,9 +172,18 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
 
     def check(self, context: Context) -> PokeReturnValue:
         """See `PravegaWaitingSensor`. An error, too, if another run has left its range for too long."""
+        gives_up_at = None if self.give_up_after is None else self.waits_since(context) + self.give_up_after
+        if gives_up_at is None or datetime.now(UTC) < gives_up_at:
+            try:
+                return self._check(context, self._condition(), gives_up_at)
+            except StreamSealedError:  # no more will come
+                if gives_up_at is None:
+                    raise
+        return self._after_giving_up(context)
+
+    def _check(self, context: Context, condition: MoveCondition, gives_up_at: datetime | None) -> PokeReturnValue:
         if_empty = choice_of(IfEmpty, "if_empty", self.if_empty)
         config = PravegaHook(self.pravega_conn_id).get_config()
-        condition = self._condition()
         if self._watch is None or self._watch.condition != condition:
             self._watch = StreamWatch(condition)
         run_range = RunRange(config, self._range_arguments(context), context, self._watch, self.fired)
@@ -142,21 +202,40 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
                 raise AirflowSkipException(f"{not_yet}, so there is nothing to do")
             self.log.info(not_yet)
         if self.deferrable:
-            self.wait_with(self._trigger(context, run_range, condition))
+            self._wait(context, run_range, condition, gives_up_at)
         return PokeReturnValue(False)
 
-    def _trigger(self, context: Context, run_range: RunRange, condition: MoveCondition) -> PravegaWaitingTrigger:
+    def _after_giving_up(self, context: Context) -> PokeReturnValue:
+        """What `on_give_up` says.
+
+        Raises:
+            AirflowSensorTimeout: it fails.
+            AirflowSkipException: it is skipped.
+        """
+        condition = self._condition()
+        text = f"{self.stream} was given up after {self.give_up_after}: not {condition}"
+        match choice_of(OnGiveUp, "on_give_up", self.on_give_up):
+            case OnGiveUp.FAIL:
+                raise AirflowSensorTimeout(text)
+            case OnGiveUp.SKIP:
+                raise AirflowSkipException(text)
+            case OnGiveUp.PROCEED:
+                self.log.warning("%s; the range is what is there", text)
+        return self._check(context, condition.bounds(), None)
+
+    def _wait(
+        self, context: Context, run_range: RunRange, condition: MoveCondition, gives_up_at: datetime | None
+    ) -> None:
         common: dict[str, Any] = {
-            "stream": str(run_range.stream),
-            "min_bytes": condition.min_bytes,
-            "quiet_for": condition.quiet_for,
-            "sealed": condition.sealed,
-            "poll_interval": self.poll_interval,
-            "pravega_conn_id": self.pravega_conn_id,
+            "condition": condition.to_json(),
+            "give_up_at": None if gives_up_at is None else gives_up_at.isoformat(),
         }
         if self.since not in CHAINED:
-            return PravegaStreamCutTrigger(since=run_range.start.to_text(), **common)
-        return PravegaNextRangeTrigger(
+            self.wait_with(PravegaStreamCutTrigger, run_range.stream, since=run_range.start.to_text(), **common)
+            return
+        self.wait_with(
+            PravegaNextRangeTrigger,
+            run_range.stream,
             consumer=run_range.interval.consumer,
             interval=run_range.interval.name,
             order=run_order(context),
@@ -172,7 +251,18 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
                 "quiet_for needs to see the stream again and again, but in mode 'reschedule' each check is a new "
                 "process: say deferrable=True"
             )
-        return MoveCondition(whole_number("min_bytes", self.min_bytes), self.quiet_for.total_seconds(), self.sealed)
+        return condition_of(
+            min_bytes=self.min_bytes,
+            min_events=self.min_events,
+            quiet_for=self.quiet_for,
+            sealed=self.sealed,
+            reach=self.reach,
+            watermark=self.watermark,
+            unit=self.unit,
+            combine=self.combine,
+            max_bytes=self.max_bytes,
+            max_events=self.max_events,
+        )
 
     def _range_arguments(self, context: Context) -> RangeArguments:
         if self.since in CHAINED and not self.record:

@@ -63,14 +63,7 @@ class PravegaTransactionSensor(PravegaWaitingSensor):
             found = {"stream": str(stream), "transaction": str(transaction), "state": state.name.lower()}
             return PokeReturnValue(True, found)
         if self.deferrable:
-            self.wait_with(
-                PravegaTransactionTrigger(
-                    stream=str(stream),
-                    transaction=str(transaction),
-                    poll_interval=self.poll_interval,
-                    pravega_conn_id=self.pravega_conn_id,
-                )
-            )
+            self.wait_with(PravegaTransactionTrigger, stream, transaction=str(transaction))
         return PokeReturnValue(False)
 
 

@@ -86,7 +86,7 @@ class PravegaWaitingSensor(BaseSensorOperator):
         if self.deferrable:
             with failing_for_good():
                 stream = StreamName.parse(self.stream, PravegaHook(self.pravega_conn_id).get_config().scope)
-            self.wait_with(PravegaReachableTrigger(str(stream), self.poll_interval, self.pravega_conn_id))
+            self.wait_with(PravegaReachableTrigger, stream)
         return PokeReturnValue(False)
 
     def _report(self, taken: Mapping[str, str]) -> None:
@@ -102,8 +102,13 @@ class PravegaWaitingSensor(BaseSensorOperator):
             self._waits_since = first or datetime.now(UTC)
         return self._waits_since
 
-    def wait_with(self, trigger: PravegaWaitingTrigger) -> None:
-        """Defer for what is left of the sensor's timeout.
+    def wait_with(self, kind: type[PravegaWaitingTrigger], stream: StreamName, **own: Any) -> None:
+        """Defer to a trigger, for what is left of the sensor's timeout.
+
+        Args:
+            kind: of the trigger.
+            stream: what it waits for.
+            own: the arguments that only this kind has, and `give_up_at`.
 
         Raises:
             AirflowSensorTimeout: nothing is left.
@@ -115,7 +120,13 @@ class PravegaWaitingSensor(BaseSensorOperator):
                 f"{self.stream} was waited for since {since.isoformat(timespec='seconds')}, longer than the timeout of "
                 f"{self.timeout:g} s"
             )
-        trigger.carried = {"waits_since": since.isoformat(), "fired": self.fired}
+        trigger = kind(
+            stream=str(stream),
+            poll_interval=self.poll_interval,
+            pravega_conn_id=self.pravega_conn_id,
+            carried={"waits_since": since.isoformat(), "fired": self.fired},
+            **own,
+        )
         self.defer(trigger=trigger, method_name="resume", timeout=left)
 
     def resume(self, context: Context, event: dict[str, Any]) -> Any:

@@ -16,22 +16,14 @@ class PravegaEventTimeTrigger(PravegaWaitingTrigger):
         poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
         carried: see `PravegaWaitingTrigger`.
+        give_up_at: see `PravegaWaitingTrigger`.
     """
 
-    def __init__(
-        self,
-        stream: str,
-        until: int,
-        poll_interval: float,
-        pravega_conn_id: str,
-        carried: dict[str, Any] | None = None,
-    ) -> None:
-        super().__init__(stream, poll_interval, pravega_conn_id, carried)
-        self.until = until
+    own = ("until",)
 
-    def arguments(self) -> dict[str, Any]:
-        """See `PravegaWaitingTrigger`."""
-        return {"until": self.until}
+    def __init__(self, *, until: int, **waiting: Any) -> None:
+        super().__init__(**waiting)
+        self.until = until
 
     def question(self, scope: str | None) -> Question[Any]:
         """See `PravegaWaitingTrigger`."""

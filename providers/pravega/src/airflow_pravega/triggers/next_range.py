@@ -9,8 +9,9 @@ from airflow.triggers.base import TriggerEvent
 
 from aiopravega import PravegaClient, StreamCut, StreamName
 from aiopravega.intervals.chain import OnOpen, next_start, waited_for
+from aiopravega.intervals.conditions import MoveCondition
 from aiopravega.intervals.losses import OnTruncated
-from aiopravega.intervals.moved import MoveCondition, StreamWatch
+from aiopravega.intervals.moved import StreamWatch
 from aiopravega.intervals.tails import Tail
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from airflow_pravega.looks import Seen
@@ -31,62 +32,52 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
         consumer: whose chain.
         interval: name of the run's interval.
         order: of the run among those that wait, as a text that sorts.
-        min_bytes: bytes to wait for, event headers (8 bytes each) included.
-        quiet_for: seconds for which nothing may have been written; they begin again where the triggerer starts again.
-        sealed: whether to wait until the stream is sealed.
+        condition: what to wait for, as `MoveCondition.to_json` of `aiopravega.intervals.conditions` gives it. Silence
+            begins again where the triggerer starts again.
         on_open: what the sensor does about a range that is not processed.
         on_truncated: what the sensor does about what is gone.
         deadline: until when a range that is not processed is waited for, in ISO 8601 with its zone.
         poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
         carried: see `PravegaWaitingTrigger`.
+        give_up_at: see `PravegaWaitingTrigger`.
     """
+
+    own = (
+        "consumer",
+        "interval",
+        "order",
+        "condition",
+        "on_open",
+        "on_truncated",
+        "deadline",
+    )
 
     def __init__(
         self,
-        stream: str,
+        *,
         consumer: str,
         interval: str,
         order: str,
-        min_bytes: int,
-        quiet_for: float,
-        sealed: bool,
+        condition: dict[str, Any],
         on_open: str,
         on_truncated: str,
         deadline: str,
-        poll_interval: float,
-        pravega_conn_id: str,
-        carried: dict[str, Any] | None = None,
+        **waiting: Any,
     ) -> None:
-        super().__init__(stream, poll_interval, pravega_conn_id, carried)
+        super().__init__(**waiting)
         self.consumer = consumer
         self.interval = interval
         self.order = order
-        self.min_bytes = min_bytes
-        self.quiet_for = quiet_for
-        self.sealed = sealed
+        self.condition = condition
         self.on_open = on_open
         self.on_truncated = on_truncated
         self.deadline = deadline
-        self._watch = StreamWatch(MoveCondition(min_bytes, quiet_for, sealed))
+        self._watch = StreamWatch(MoveCondition.from_json(condition))
         self._turn: Turn | None = None
         # Where the chain continues, as far as it was checked, and when that was: an older tail may lie before it.
         self._start: StreamCut | None = None
         self._start_at = 0.0
-
-    def arguments(self) -> dict[str, Any]:
-        """See `PravegaWaitingTrigger`."""
-        return {
-            "consumer": self.consumer,
-            "interval": self.interval,
-            "order": self.order,
-            "min_bytes": self.min_bytes,
-            "quiet_for": self.quiet_for,
-            "sealed": self.sealed,
-            "on_open": self.on_open,
-            "on_truncated": self.on_truncated,
-            "deadline": self.deadline,
-        }
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Wait in the chain, and yield the one event."""
@@ -96,8 +87,8 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
 
     @property
     def checks_again(self) -> bool:
-        """See `PravegaWaitingTrigger`: silence, the ledger and those before it change while the stream does not."""
-        return self._start is None or self.quiet_for > 0
+        """See `PravegaWaitingTrigger`: silence, marks, the ledger and other runs are not the stream."""
+        return self._start is None or self._watch.condition.changes_by_itself
 
     async def check(self, client: PravegaClient, seen: Seen[Tail]) -> dict[str, Any] | None:
         """See `PravegaWaitingTrigger`."""

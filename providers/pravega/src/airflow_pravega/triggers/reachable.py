@@ -17,11 +17,8 @@ class PravegaReachableTrigger(PravegaWaitingTrigger):
         poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
         carried: see `PravegaWaitingTrigger`.
+        give_up_at: see `PravegaWaitingTrigger`.
     """
-
-    def arguments(self) -> dict[str, Any]:
-        """See `PravegaWaitingTrigger`."""
-        return {}
 
     async def check(self, client: PravegaClient, seen: Seen[Any]) -> dict[str, Any] | None:
         """See `PravegaWaitingTrigger`."""

@@ -21,33 +21,30 @@ class PravegaReaderGroupTrigger(PravegaWaitingTrigger):
         poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
         carried: see `PravegaWaitingTrigger`.
+        give_up_at: see `PravegaWaitingTrigger`.
     """
+
+    own = (
+        "past",
+        "max_lag_bytes",
+        "newer_than",
+        "by",
+    )
 
     def __init__(
         self,
-        stream: str,
+        *,
         past: str | None,
         max_lag_bytes: int | None,
         newer_than: str | None,
         by: str,
-        poll_interval: float,
-        pravega_conn_id: str,
-        carried: dict[str, Any] | None = None,
+        **waiting: Any,
     ) -> None:
-        super().__init__(stream, poll_interval, pravega_conn_id, carried)
+        super().__init__(**waiting)
         self.past = past
         self.max_lag_bytes = max_lag_bytes
         self.newer_than = newer_than
         self.by = by
-
-    def arguments(self) -> dict[str, Any]:
-        """See `PravegaWaitingTrigger`."""
-        return {
-            "past": self.past,
-            "max_lag_bytes": self.max_lag_bytes,
-            "newer_than": self.newer_than,
-            "by": self.by,
-        }
 
     def question(self, scope: str | None) -> Question[Any]:
         """See `PravegaWaitingTrigger`."""

@@ -8,8 +8,9 @@ from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from aiopravega import PravegaClient, StreamCut, StreamName
 from aiopravega.errors import ConfigurationError, TableNotFoundError
+from aiopravega.intervals.conditions import MoveCondition
 from aiopravega.intervals.losses import what_is_left
-from aiopravega.intervals.moved import MoveCondition, StreamWatch
+from aiopravega.intervals.moved import StreamWatch
 from aiopravega.intervals.tails import Tail
 from aiopravega.ledger import Interval
 from airflow_pravega.early_checks import check_stream
@@ -26,40 +27,24 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
     Args:
         stream: the stream that `since` belongs to, as `scope/stream`; for people who read the trigger.
         since: text of a StreamCut.
-        min_bytes: bytes to wait for, event headers (8 bytes each) included.
+        condition: what to wait for, as `MoveCondition.to_json` of `aiopravega.intervals.conditions` gives it. Silence
+            begins again where the triggerer starts again.
         poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
         carried: see `PravegaWaitingTrigger`.
-        quiet_for: seconds for which nothing may have been written; they begin again where the triggerer starts again.
-        sealed: whether to wait until the stream is sealed.
+        give_up_at: see `PravegaWaitingTrigger`.
     """
 
-    def __init__(
-        self,
-        stream: str,
-        since: str,
-        min_bytes: int,
-        poll_interval: float,
-        pravega_conn_id: str,
-        carried: dict[str, Any] | None = None,
-        quiet_for: float = 0.0,
-        sealed: bool = False,
-    ) -> None:
-        super().__init__(stream, poll_interval, pravega_conn_id, carried)
-        self.since = since
-        self.min_bytes = min_bytes
-        self.quiet_for = quiet_for
-        self.sealed = sealed
-        self._watch = StreamWatch(MoveCondition(min_bytes, quiet_for, sealed))
+    own = (
+        "since",
+        "condition",
+    )
 
-    def arguments(self) -> dict[str, Any]:
-        """See `PravegaWaitingTrigger`."""
-        return {
-            "since": self.since,
-            "min_bytes": self.min_bytes,
-            "quiet_for": self.quiet_for,
-            "sealed": self.sealed,
-        }
+    def __init__(self, *, since: str, condition: dict[str, Any], **waiting: Any) -> None:
+        super().__init__(**waiting)
+        self.since = since
+        self.condition = condition
+        self._watch = StreamWatch(MoveCondition.from_json(condition))
 
     def question(self, scope: str | None) -> Question[Any]:
         """See `PravegaWaitingTrigger`."""
@@ -70,8 +55,8 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
 
     @property
     def checks_again(self) -> bool:
-        """See `PravegaWaitingTrigger`: silence is no change."""
-        return self.quiet_for > 0
+        """See `PravegaWaitingTrigger`: silence is no change of the stream, and a mark is in another one."""
+        return self._watch.condition.changes_by_itself
 
     async def check(self, client: PravegaClient, seen: Seen[Tail]) -> dict[str, Any] | None:
         """See `PravegaWaitingTrigger`."""

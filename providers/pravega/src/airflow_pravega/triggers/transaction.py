@@ -20,22 +20,14 @@ class PravegaTransactionTrigger(PravegaWaitingTrigger):
         poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
         carried: see `PravegaWaitingTrigger`.
+        give_up_at: see `PravegaWaitingTrigger`.
     """
 
-    def __init__(
-        self,
-        stream: str,
-        transaction: str,
-        poll_interval: float,
-        pravega_conn_id: str,
-        carried: dict[str, Any] | None = None,
-    ) -> None:
-        super().__init__(stream, poll_interval, pravega_conn_id, carried)
-        self.transaction = transaction
+    own = ("transaction",)
 
-    def arguments(self) -> dict[str, Any]:
-        """See `PravegaWaitingTrigger`."""
-        return {"transaction": self.transaction}
+    def __init__(self, *, transaction: str, **waiting: Any) -> None:
+        super().__init__(**waiting)
+        self.transaction = transaction
 
     def question(self, scope: str | None) -> Question[Any]:
         """See `PravegaWaitingTrigger`."""

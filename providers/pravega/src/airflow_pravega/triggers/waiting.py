@@ -5,7 +5,8 @@ import random
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from typing import Any, Protocol
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Final, Protocol
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
@@ -16,6 +17,8 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.looks import Question, Seen, TailOf, shared_look
 from airflow_pravega.outage import Outage
 from airflow_pravega.task_failures import to_event
+
+GAVE_UP: Final = "gave_up"
 
 
 class PravegaWaitingTrigger(BaseTrigger):
@@ -31,20 +34,27 @@ class PravegaWaitingTrigger(BaseTrigger):
         pravega_conn_id: id of the connection.
         carried: plain JSON that the event has under `carried`: what the sensor has to know when it continues. Airflow
             has another way for it, but `dag.test()` drops that.
+        give_up_at: when it fires in any case, with `{"status": "gave_up"}`; a time in ISO 8601 with its zone.
     """
 
+    # Names of the arguments, and attributes, that a trigger has besides those above; their values are plain JSON.
+    own: ClassVar[tuple[str, ...]] = ()
+
     def __init__(
-        self, stream: str, poll_interval: float, pravega_conn_id: str, carried: dict[str, Any] | None = None
+        self,
+        *,
+        stream: str,
+        poll_interval: float,
+        pravega_conn_id: str,
+        carried: dict[str, Any] | None = None,
+        give_up_at: str | None = None,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow's triggers have no types
         self.stream = stream
         self.poll_interval = poll_interval
         self.pravega_conn_id = pravega_conn_id
         self.carried = carried or {}
-
-    @abstractmethod
-    def arguments(self) -> dict[str, Any]:
-        """What it was made with besides the above, as plain JSON."""
+        self.give_up_at = give_up_at
 
     def question(self, scope: str | None) -> Question[Any]:
         """What it asks about the stream; `scope` is the connection's default one.
@@ -65,13 +75,8 @@ class PravegaWaitingTrigger(BaseTrigger):
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The class and the arguments, as plain JSON."""
-        common = {
-            "stream": self.stream,
-            "poll_interval": self.poll_interval,
-            "pravega_conn_id": self.pravega_conn_id,
-            "carried": self.carried,
-        }
-        return f"{type(self).__module__}.{type(self).__qualname__}", {**self.arguments(), **common}
+        names = (*self.own, "stream", "poll_interval", "pravega_conn_id", "carried", "give_up_at")
+        return f"{type(self).__module__}.{type(self).__qualname__}", {name: getattr(self, name) for name in names}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Wait, and yield the one event."""
@@ -82,8 +87,16 @@ class PravegaWaitingTrigger(BaseTrigger):
         yield TriggerEvent({**event, "carried": self.carried})
 
     async def _wait(self) -> dict[str, Any]:
-        async with aclosing(findings(self)) as found:
-            return await anext(found)
+        seconds = None
+        if self.give_up_at is not None:
+            seconds = (datetime.fromisoformat(self.give_up_at) - datetime.now(UTC)).total_seconds()
+        try:
+            async with asyncio.timeout(seconds) as limit, aclosing(findings(self)) as found:
+                return await anext(found)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return {"status": GAVE_UP}
 
 
 class Waiting(Protocol):

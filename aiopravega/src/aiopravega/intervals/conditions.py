@@ -1,0 +1,115 @@
+"""What has to hold before a stream has moved far enough, and how much a range has at most: the same for all schedulers.
+
+A condition is a value: it can be kept as plain JSON, and knows nothing of a cluster.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any, Self
+
+from aiopravega.cuts import StreamCut
+from aiopravega.errors import ConfigurationError
+
+
+class Combine(StrEnum):
+    """How many of the conditions have to hold."""
+
+    ALL = "all"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class MoveCondition:
+    """What has to hold, all of it or any of it; `max_bytes` and `max_events` are no conditions, but bound the range.
+
+    Attributes:
+        min_bytes: bytes since the start, event headers (8 bytes each) included. None: with `Combine.ALL` 1; with
+            `Combine.ANY` this is none of the conditions. A range is empty only if this is 0.
+        quiet_for: seconds for which nothing was written; a stream that is sealed is quiet. 0: no condition.
+        sealed: the stream is sealed.
+        min_events: events since the start, which are counted by reading them. 0: no condition.
+        max_bytes: a range that has more ends earlier, between events.
+        reach: the tail is at this cut or after it.
+        watermark: by its watermarks the stream is complete up to this event time, as its writers count it.
+        max_events: a range that has more ends earlier; but it has at least one event of each segment that has any.
+        combine: how many have to hold.
+    """
+
+    min_bytes: int | None = None
+    quiet_for: float = 0.0
+    sealed: bool = False
+    min_events: int = 0
+    max_bytes: int | None = None
+    reach: StreamCut | None = None
+    watermark: int | None = None
+    max_events: int | None = None
+    combine: Combine = Combine.ALL
+
+    def __post_init__(self) -> None:
+        if self.quiet_for < 0:
+            raise ConfigurationError(f"quiet_for is {self.quiet_for:g} s, but cannot be negative")
+        if (self.min_bytes or 0) < 0 or self.min_events < 0:
+            raise ConfigurationError(f"min_bytes is {self.min_bytes} and min_events {self.min_events}: at least 0 each")
+        for name, most, least in (
+            ("bytes", self.max_bytes, self.min_bytes or 0),
+            ("events", self.max_events, self.min_events),
+        ):
+            # Else each range would be cut to less than what was waited for.
+            if most is not None and most < max(least, 1):
+                raise ConfigurationError(
+                    f"max_{name} is {most}, but must be at least min_{name} ({least}) and at least 1"
+                )
+        if self.reach is not None and self.reach.stream is None:
+            raise ConfigurationError("an unbounded StreamCut is not a position that a stream can reach")
+        if self.combine is Combine.ANY and not self._parts():
+            raise ConfigurationError(
+                "any of no conditions never holds: give min_bytes, min_events, quiet_for, sealed, reach or watermark"
+            )
+
+    @property
+    def least_bytes(self) -> int:
+        """Bytes without which no range is taken, whatever else holds."""
+        if self.combine is Combine.ALL:
+            return 1 if self.min_bytes is None else self.min_bytes
+        return 0 if self.min_bytes == 0 else 1
+
+    @property
+    def changes_by_itself(self) -> bool:
+        """Whether it may begin to hold while the stream stands still."""
+        return self.quiet_for > 0 or self.watermark is not None
+
+    def __str__(self) -> str:
+        return (" or " if self.combine is Combine.ANY else ", ").join(self._parts()) or f"{self.least_bytes:,} bytes"
+
+    def _parts(self) -> list[str]:
+        given = (
+            (self.min_bytes is not None, f"{self.min_bytes or 0:,} bytes"),
+            (self.min_events, f"{self.min_events:,} events"),
+            (self.quiet_for, f"nothing written for {self.quiet_for:g} s"),
+            (self.sealed, "sealed"),
+            (self.reach is not None, f"at {self.reach} or after it"),
+            (self.watermark is not None, f"complete up to the event time {self.watermark}"),
+        )
+        return [text for is_given, text in given if is_given]
+
+    def bounds(self) -> Self:
+        """Nothing to wait for, but the same bounds of a range."""
+        return type(self)(min_bytes=0, max_bytes=self.max_bytes, max_events=self.max_events)
+
+    def to_json(self) -> dict[str, Any]:
+        """It as plain JSON; only what is not as by default."""
+        values = {
+            each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) != each.default
+        }
+        return values | ({"reach": self.reach.to_text()} if self.reach is not None else {})
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """What `to_json` gave."""
+        known = dict(values)
+        if "reach" in known:
+            known["reach"] = StreamCut.from_text(known["reach"])
+        if "combine" in known:
+            known["combine"] = Combine(known["combine"])
+        return cls(**known)
