@@ -27,6 +27,10 @@ AIRFLOW_TESTS ?= tests/unit/airflow_pravega $(addprefix tests/integration/airflo
 	event_lists.py stream_changes.py)
 # Airflow 3.1 has no connection forms that providers describe: the fields are extras, as JSON.
 AIRFLOW_LACKS_3.1.8 := --deselect tests/unit/airflow_pravega/test_provider_info.py::test_airflow_shows_the_connection_form
+# Older Dagsters on which dagster-pravega runs: as requirements.lock says, but for what is in tests/dagsters.
+DAGSTERS ?= 1.12.22
+DAGSTER_BIN = build/dagster-$*/bin
+DAGSTER_TESTS ?= tests/unit/dagster_pravega
 # Streaming reads, from which the tests of streaming writes read too, need 4.2.
 SPARK_TESTS ?= tests/unit/pyspark_pravega/decode tests/unit/pyspark_pravega/encode tests/unit/pyspark_pravega/write \
 	tests/unit/pyspark_pravega/test_registration.py $(addprefix tests/integration/pyspark_pravega/test_,batch_read.py \
@@ -61,9 +65,9 @@ cpu-demo: setup ## Measure the seconds of CPU of each step of the demo
 	@$(BIN)/python tools/cpu_seconds.py --steps 'done in|What went through' -- $(MAKE) --no-print-directory demo
 
 # Else make removes them, as what only other targets need.
-.PRECIOUS: build/spark-%/.installed build/airflow-%/.installed
+.PRECIOUS: build/spark-%/.installed build/airflow-%/.installed build/dagster-%/.installed
 .PHONY: matrix
-matrix: $(SPARKS:%=matrix-%) $(AIRFLOWS:%=matrix-airflow-%) ## Run tests on older Sparks and Airflows (SPARKS= AIRFLOWS=3.1.8)
+matrix: $(SPARKS:%=matrix-%) $(AIRFLOWS:%=matrix-airflow-%) $(DAGSTERS:%=matrix-dagster-%) ## Run tests on older Sparks, Airflows and Dagsters (SPARKS= AIRFLOWS=3.1.8)
 
 matrix-%: setup build/spark-%/.installed
 	@echo "Running tests of pyspark-pravega on PySpark $*"
@@ -72,6 +76,10 @@ matrix-%: setup build/spark-%/.installed
 matrix-airflow-%: setup build/airflow-%/.installed
 	@echo "Running tests of airflow-provider-pravega on Airflow $*"
 	@$(AIRFLOW_BIN)/python -m pytest $(or $(ARGS),$(AIRFLOW_TESTS) $(AIRFLOW_LACKS_$*))
+
+matrix-dagster-%: setup build/dagster-%/.installed
+	@echo "Running tests of dagster-pravega on Dagster $*"
+	@$(DAGSTER_BIN)/python -m pytest $(or $(ARGS),$(DAGSTER_TESTS))
 
 .PHONY: proofs
 proofs: setup ## Run the tests that wait for minutes, which make test leaves out
@@ -167,6 +175,18 @@ build/airflow-%/.installed: requirements.lock tests/airflows/%.lock providers/pr
 		--requirement tests/airflows/$*.lock $(SPARK_TOOLS) jsonschema \
 		--editable './aiopravega[schema,arrow,avro,json,protobuf]' \
 		$(addprefix --editable ./,pravega_emulator pyspark_pravega providers/pravega)
+	@touch $@
+
+build/dagster-%/.installed: requirements.lock tests/dagsters/%.lock dagster_pravega/pyproject.toml | $(INSTALLED)
+	@echo "Making an environment with Dagster $* in build/dagster-$*"
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/dagster-$*
+	@awk -F '==' 'NR == FNR { own[$$1]; next } /^[a-z]/ { keep = !($$1 in own) } keep' \
+		tests/dagsters/$*.lock requirements.lock > build/dagster-$*/others.txt
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(DAGSTER_BIN)/python \
+		--constraint build/dagster-$*/others.txt --build-constraint requirements.lock \
+		--requirement tests/dagsters/$*.lock $(SPARK_TOOLS) pandas polars pyspark \
+		--editable './aiopravega[schema,arrow,avro,json,protobuf]' \
+		$(addprefix --editable ./,pravega_emulator pyspark_pravega dagster_pravega)
 	@touch $@
 
 $(JARS): pravega_emulator/src/pravega_emulator/jars.lock tests/java/serializers.lock $(INSTALLED)

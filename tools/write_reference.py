@@ -17,7 +17,7 @@ from aiopravega.config import PravegaConfig
 from aiopravega.credentials import ServerConfig
 from aiopravega.errors import PravegaError
 from aiopravega.schema import RegistryConfig, SchemaRegistry
-from dagster_pravega import component
+from dagster_pravega import component, scope_component
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 BEGIN, END = "<!-- written by make docs -->\n", "<!-- end -->\n"
@@ -86,6 +86,7 @@ def dagster() -> Iterator[str]:
         component.StreamModel,
         component.LagCheckModel,
         component.CutSensorModel,
+        scope_component.PravegaScopeComponent,
     ):
         yield from ("", f"## Attributes of {model.__name__}", summary(model), "")
         yield from ("| attribute | default | meaning |", "|---|---|---|", *fields(model))

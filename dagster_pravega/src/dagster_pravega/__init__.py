@@ -24,6 +24,7 @@ from dagster_pravega.ranges import RangeConfig
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.row_count import build_row_count_check
 from dagster_pravega.schema_registry import SchemaRegistryResource
+from dagster_pravega.scope_component import PravegaScopeComponent
 from dagster_pravega.sessions import spark_session
 from dagster_pravega.spec import pravega_stream_spec
 from dagster_pravega.stream_batches import StreamBatches
@@ -32,6 +33,7 @@ from dagster_pravega.stream_read import StreamRead
 __all__ = [
     "PravegaArrowIOManager",
     "PravegaResource",
+    "PravegaScopeComponent",
     "PravegaSparkIOManager",
     "PravegaStreamComponent",
     "RangeConfig",

@@ -13,7 +13,8 @@ _ENDED: Final = frozenset({"SUCCESS", "FAILURE", "CANCELED"})
 _REPOSITORY: Final = "__repository__"
 
 _RUNS: Final = """query($filter: RunsFilter) { runsOrError(filter: $filter) {
-  ... on Runs { results { runId status tags { key value } } } ... on PythonError { message } } }"""
+  ... on Runs { results { runId status tags { key value } assetSelection { path } } }
+  ... on PythonError { message } } }"""
 _START: Final = """mutation($sensor: SensorSelector!) { startSensor(sensorSelector: $sensor) {
   __typename ... on Sensor { id } ... on PythonError { message } } }"""
 _TICKS: Final = """query($sensor: SensorSelector!) { sensorOrError(sensorSelector: $sensor) { __typename
@@ -96,10 +97,11 @@ class GraphQL:
         return ticks
 
     def runs(self, **filters: Any) -> list[dict[str, Any]]:
-        """Runs, the newest first, with `runId`, `status` and `tags`."""
+        """Runs, the newest first, with `runId`, `status`, `tags`, and `assets`: the keys that were selected."""
         found: list[dict[str, Any]] = self.ask(_RUNS, filter=filters)["runsOrError"]["results"]
         for run in found:
             run["tags"] = {tag["key"]: tag["value"] for tag in run["tags"]}
+            run["assets"] = ["/".join(key["path"]) for key in run["assetSelection"] or []]
         return found
 
     def run_status(self, run_id: str) -> str:
@@ -142,15 +144,26 @@ class GraphQL:
         return str(found["backfillId"])
 
     def wait_for_backfill(self, backfill_id: str, status: str = "COMPLETED_SUCCESS") -> list[dict[str, Any]]:
-        """Wait until a backfill has ended, in this status; its runs."""
+        """Wait until a backfill has ended, in this status; its runs. Each run has the time of a whole wait."""
 
         def state() -> dict[str, Any]:
             found: dict[str, Any] = self.ask(_BACKFILL_STATE, id=backfill_id)["partitionBackfillOrError"]
             return found
 
-        self.wait(lambda: state()["status"].startswith(("COMPLETED", "FAILED")), f"backfill {backfill_id} has ended")
+        def runs() -> list[dict[str, Any]]:
+            return self.runs(tags=[{"key": "dagster/backfill", "value": backfill_id}])
+
+        def has_ended() -> bool:
+            return str(state()["status"]).startswith(("COMPLETED", "FAILED"))
+
+        def ended_runs() -> int:
+            return sum(run["status"] in _ENDED for run in runs())
+
+        while not has_ended():
+            before = ended_runs()
+            self.wait(lambda count=before: has_ended() or ended_runs() > count, f"backfill {backfill_id} proceeds")
         assert state()["status"] == status, f"{state()}; the logs are in {self._logs}"
-        return self.runs(tags=[{"key": "dagster/backfill", "value": backfill_id}])
+        return runs()
 
     def execute_again(self, run_id: str, strategy: str = "FROM_FAILURE") -> str:
         """Execute a run again; the id of the new one."""

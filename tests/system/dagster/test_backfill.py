@@ -5,7 +5,7 @@ import pytest
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.ledger import Interval
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_group("dagster_processes")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200), pytest.mark.xdist_group("dagster_processes")]
 
 STREAM = StreamName("dagster-backfill", "rides")
 COUNT = 24

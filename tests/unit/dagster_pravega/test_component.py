@@ -14,7 +14,7 @@ from dagster.components.core.package_entry import discover_package_objects, get_
 from dagster.components.testing import create_defs_folder_sandbox
 
 import dagster_pravega
-from dagster_pravega import PravegaStreamComponent, StreamCutPartitions
+from dagster_pravega import PravegaScopeComponent, PravegaStreamComponent, StreamCutPartitions
 
 ORDERS: dict[str, Any] = {
     "stream": "shop/orders",
@@ -112,7 +112,11 @@ def test_dg_finds_the_component_by_the_entry_point():
 
     found = dict(get_package_objects_in_module(importlib.import_module(module)))
 
-    assert found == {"PravegaStreamComponent": PravegaStreamComponent}
-    assert [key.to_typename() for key in discover_package_objects([module])] == [
-        "dagster_pravega.PravegaStreamComponent"
+    assert found == {
+        "PravegaScopeComponent": PravegaScopeComponent,
+        "PravegaStreamComponent": PravegaStreamComponent,
+    }
+    assert sorted(key.to_typename() for key in discover_package_objects([module])) == [
+        "dagster_pravega.PravegaScopeComponent",
+        "dagster_pravega.PravegaStreamComponent",
     ]

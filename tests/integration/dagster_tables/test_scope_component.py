@@ -1,0 +1,93 @@
+"""All streams of a scope by YAML alone: asked for once, and then loaded without the cluster."""
+
+import asyncio
+from contextlib import contextmanager
+
+import dagster as dg
+import pytest
+from dagster.components.core.component_tree import ComponentTreeException
+from dagster.components.testing import create_defs_folder_sandbox
+from tests.integration.dagster_tables.test_typed_tables import schema_of
+
+from aiopravega import ScalingPolicy
+from aiopravega.blocking.registry import SchemaRegistry
+from aiopravega.schema import RegistryConfig
+from aiopravega.schema.open import register_schema
+from dagster_pravega import PravegaScopeComponent
+
+NOWHERE = {"controller_uri": "tcp://127.0.0.1:1"}
+
+
+@contextmanager
+def project(attributes):
+    """A component of a project: one function that asks the cluster, and one that loads the definitions."""
+    with create_defs_folder_sandbox() as sandbox:
+
+        def contents(changed):
+            return {"type": "dagster_pravega.PravegaScopeComponent", "attributes": attributes | changed}
+
+        path = sandbox.scaffold_component(PravegaScopeComponent, defs_yaml_contents=contents({}))
+
+        def refresh():
+            with sandbox.build_component_tree() as tree:
+                component = tree.load_component(path)
+                assert isinstance(component, PravegaScopeComponent)
+                asyncio.run(component.refresh_state(sandbox.project_root))
+
+        def load(**changed):
+            with (
+                sandbox.swap_defs_file(path / "defs.yaml", contents(changed)),
+                sandbox.load_component_and_build_defs(path) as (_, definitions),
+            ):
+                return definitions
+
+        yield refresh, load
+
+
+def test_streams_are_kept_with_their_schemas_and_loaded_without_the_cluster(
+    client, stream, pravega_config, pravega_emulator
+):
+    scope = stream.scope
+    assert client.create_stream(scope, "sales", ScalingPolicy.fixed(1), tags=["sales"])
+    with SchemaRegistry(RegistryConfig(uri=pravega_emulator.schema_registry_uri)) as registry:
+        registry.run(register_schema(registry.asynchronous, stream, schema_of("id", "minutes")))
+    attributes = {
+        "scope": scope,
+        "connection": {"controller_uri": pravega_config.controller_uri},
+        "schema_registry": {"uri": pravega_emulator.schema_registry_uri},
+    }
+    with project(attributes) as (refresh, load):
+        with pytest.raises(ComponentTreeException) as refused:
+            load()
+        assert "dg utils refresh-defs-state" in str(refused.value.__cause__)
+        refresh()
+        assert client.create_stream(scope, "later", ScalingPolicy.fixed(1))
+
+        definitions = load(connection=NOWHERE, schema_registry={"uri": "http://127.0.0.1:1"}, key_prefix=["shop"])
+        specs = {spec.key.path[-1]: spec for spec in definitions.resolve_all_asset_specs()}
+        assert set(specs) == {"rides", "sales"}
+        assert specs["rides"].key == dg.AssetKey(["shop", scope, "rides"])
+        columns = specs["rides"].metadata["dagster/column_schema"].columns
+        assert [(column.name, column.type) for column in columns] == [("id", "long"), ("minutes", "long")]
+        assert specs["rides"].kinds == {"pravega", "avro"}
+        assert specs["sales"].tags["pravega/sales"] == ""
+        assert "pravega" in definitions.resources
+
+        observed = load(connection=NOWHERE, observe_cron="*/5 * * * *").resolve_asset_graph()
+        assert all(observed.get(key).is_observable for key in observed.get_all_asset_keys())
+
+        refresh()
+        assert len(list(load().resolve_all_asset_specs())) == 3
+
+
+def test_what_is_kept_of_another_scope_is_refused(stream, pravega_config):
+    attributes = {
+        "scope": stream.scope,
+        "connection": {"controller_uri": pravega_config.controller_uri},
+        "defs_state": {"key": "streams", "management_type": "LOCAL_FILESYSTEM"},
+    }
+    with project(attributes) as (refresh, load):
+        refresh()
+        with pytest.raises(ComponentTreeException) as refused:
+            load(scope="another")
+        assert f"what is kept is of scope {stream.scope!r}" in str(refused.value.__cause__)
