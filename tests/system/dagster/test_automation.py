@@ -1,0 +1,79 @@
+"""Dagster observes a stream and materializes an asset when it has something new: each event is read once."""
+
+import os
+import signal
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from tests.system.dagster.components import DAEMON, Components
+
+from aiopravega import StreamName
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_group("dagster_processes")]
+
+STREAM = StreamName("dagster-observed", "rides")
+SENSOR = ("observed", "automation")
+CONSUMER = "dagster/copies"
+
+
+@pytest.fixture
+def dagster(pravega_config, tmp_path):
+    """Dagster's processes, with the observed stream."""
+    environment = {"PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri}
+    with Components(tmp_path, {"observed": Path(__file__).with_name("observed.py")}, environment) as components:
+        yield components
+
+
+def test_observations_start_runs_that_read_each_event_once(dagster, client, make_streams, contents):
+    write = make_streams(STREAM.scope, "rides", "copies")
+    graphql = dagster.graphql
+    gate = dagster.home / "gate"
+    written: list[str] = []
+
+    def append(name):
+        events = [f"{name} {number}" for number in range(10)]
+        written.extend(events)
+        write(*events)
+
+    def runs_of(asset, **filters):
+        return [run for run in graphql.runs(**filters) if run["assets"] == [asset]]
+
+    def wait_for_copies():
+        graphql.wait(lambda: contents(STREAM.scope, "copies") == sorted(written), "all rides are copied")
+
+    append("first")
+    graphql.start_sensor(*SENSOR)
+    wait_for_copies()
+    graphql.wait(lambda: runs_of("copies", statuses=["SUCCESS"]), "the run has ended")
+    before, looks = len(runs_of("copies")), len(runs_of("rides", statuses=["SUCCESS"]))
+    graphql.wait(lambda: len(runs_of("rides", statuses=["SUCCESS"])) >= looks + 2, "it was observed again")
+    assert len(runs_of("copies")) == before, "nothing new, and yet a run"
+
+    dagster.kill(DAEMON)
+    append("second")
+    dagster.start(DAEMON)
+    wait_for_copies()
+
+    gate.touch()
+    known = {run["runId"] for run in graphql.runs()}
+    processes = set(dagster.pids("observed"))
+    append("third")
+    graphql.wait((dagster.home / "waiting").exists, "the asset is at work")
+    [killed] = [run for run in runs_of("copies") if run["runId"] not in known]
+    for pid in set(dagster.pids("observed")) - processes:
+        with suppress(ProcessLookupError):  # one of them ends with another
+            os.kill(pid, signal.SIGKILL)
+    graphql.wait_for_run(killed["runId"], "FAILURE")
+    gate.unlink()
+    append("fourth")
+    wait_for_copies()
+
+    graphql.wait(lambda: not runs_of("copies", statuses=["STARTED"]), "the last run has ended")
+    records = client.cut_ledger(STREAM.scope).records(CONSUMER, STREAM)
+    taken = [record for record in records if record.state.value != "given back"]
+    assert {record.state.value for record in taken} == {"done"}, records
+    assert all(last.range.end == following.range.start for last, following in pairwise(taken))
+    assert taken[-1].range.end == client.tail(STREAM.scope, "rides")
+    assert contents(STREAM.scope, "copies") == sorted(written)
