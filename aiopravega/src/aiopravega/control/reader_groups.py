@@ -77,6 +77,11 @@ class ReaderGroupConfig:
         return replace(self, group_id=NO_ID, generation=0)
 
 
+def no_group(scope: str, name: str) -> ReaderGroupNotFoundError:
+    """The error that a group does not exist, the same for its configuration and its state, which are asked together."""
+    return ReaderGroupNotFoundError(f"reader group {scope}/{name} does not exist. Check scope and name")
+
+
 class ReaderGroupCalls:
     """Part of `Controller`."""
 
@@ -106,15 +111,18 @@ class ReaderGroupCalls:
             ReaderGroupNotFoundError: there is no such group.
         """
         what = f"look up reader group {scope}/{name}"
-        answer = await self._rpc.call(
-            "getReaderGroupConfig",
-            pb.ReaderGroupInfo(scope=scope, readerGroup=name),
-            pb.ReaderGroupConfigResponse,
-            what,
-            missing=ReaderGroupNotFoundError,
-        )
-        if answer.status != pb.ReaderGroupConfigResponse.SUCCESS:
-            raise refusal(status_name(pb.ReaderGroupConfigResponse.Status, answer.status), what)
+        try:
+            answer = await self._rpc.call(
+                "getReaderGroupConfig",
+                pb.ReaderGroupInfo(scope=scope, readerGroup=name),
+                pb.ReaderGroupConfigResponse,
+                what,
+                missing=ReaderGroupNotFoundError,
+            )
+            if answer.status != pb.ReaderGroupConfigResponse.SUCCESS:
+                raise refusal(status_name(pb.ReaderGroupConfigResponse.Status, answer.status), what)
+        except ReaderGroupNotFoundError as error:
+            raise no_group(scope, name) from error
         return _config(answer.config)
 
     async def update_group(self, scope: str, name: str, config: ReaderGroupConfig) -> int | None:

@@ -11,10 +11,10 @@ from typing import Final, Self
 
 from aiopravega import wire
 from aiopravega.control import Access, Controller
+from aiopravega.control.reader_groups import no_group
 from aiopravega.cuts import SegmentRange
 from aiopravega.errors import (
     AlreadyExistsError,
-    ReaderGroupNotFoundError,
     ReaderGroupStateError,
     SegmentNotFoundError,
     StreamNotFoundError,
@@ -57,7 +57,7 @@ class GroupLog:
             ReaderGroupNotFoundError: there is no such group.
             ReaderGroupStateError: its state is not understood.
         """
-        missing = ReaderGroupNotFoundError(f"reader group {scope}/{name} does not exist. Check scope and name")
+        missing = no_group(scope, name)
         try:
             segments = await controller.head_segments(group_stream(scope, name))
         except StreamNotFoundError as error:
