@@ -95,7 +95,7 @@ soak: setup ## Kill at random for a quarter of an hour (other: make soak ARGS='-
 	@$(BIN)/python -m tests.faults.soak $(ARGS)
 
 .PHONY: check
-check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, docs
+check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, docs and their site
 	@echo "ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check --diff .
 	@echo "mypy" && $(BIN)/mypy
 	@echo "import contracts" && $(BIN)/lint-imports --no-logo --no-cache
@@ -106,6 +106,7 @@ check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, 
 	@echo "addresses" && $(BIN)/python tools/check_addresses.py
 	@echo "reference pages" && $(BIN)/python -m tools.write_reference --check
 	@echo "table of faults" && $(BIN)/python -m tests.faults.report --check
+	@$(MAKE) --no-print-directory site
 
 .PHONY: bench
 bench: setup ## Measure against the Java client and the official Python client
@@ -118,6 +119,18 @@ profile: setup ## Measure where the time of a read goes, and draw it
 .PHONY: docs
 docs: $(INSTALLED) ## Write the tables of docs/reference that come from the code
 	@$(BIN)/python -m tools.write_reference
+
+.PHONY: site
+site: $(INSTALLED) ## Make the documentation's pages in build/site; a dead link or a page that the index lacks is an error
+	@echo "site" && $(BIN)/python -m sphinx -q -W --keep-going -d build/site-trees docs build/site
+
+.PHONY: audit
+audit: $(INSTALLED) ## Ask the package index which packages of requirements.lock have known vulnerabilities
+	@$(BIN)/pip-audit --requirement requirements.lock --require-hashes --disable-pip $(ARGS)
+
+.PHONY: release
+release: setup ## Check all, and build what would be released into dist: twice, with the same bytes
+	@$(BIN)/python -m tools.release $(ARGS)
 
 .PHONY: setup
 setup: prerequisites $(INSTALLED) $(JARS) ## Make .venv, install everything, fetch the servers' jars

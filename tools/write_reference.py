@@ -11,6 +11,9 @@ from pathlib import Path
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 from tools.airflow_reference import airflow
+from tools.client_reference import client
+from tools.command_reference import commands
+from tools.spark_reference import spark
 
 import dagster_pravega
 from aiopravega.config import PravegaConfig
@@ -98,6 +101,9 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "schema-registry.md": registry,
     "dagster.md": dagster,
     "airflow.md": airflow,
+    "spark.md": spark,
+    "commands.md": commands,
+    "client.md": client,
 }
 
 

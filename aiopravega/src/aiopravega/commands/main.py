@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
 
-_TOPICS: Final = {
+TOPICS: Final = {
     "catalog": "scopes and streams, with the schemas of their events: list, describe, make, drop",
     "tables": "key-value tables: list, describe, delete",
     "groups": "reader groups of Java and Flink: how far they are, checkpoints; create, reset, delete",
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog="More about a topic: pravega TOPIC --help",
     )
     topics = parser.add_subparsers(dest="topic", required=True, metavar="TOPIC")
-    for topic, what in _TOPICS.items():
+    for topic, what in TOPICS.items():
         topics.add_parser(topic, help=what, add_help=False)
     topic = parser.parse_args(words[:1]).topic
     # A topic brings libraries that the others do not need.
