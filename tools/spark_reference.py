@@ -1,6 +1,6 @@
-"""The reference of Spark's options: which there are, from the code; what each means, from the how-to pages that explain it.
+"""The reference of Spark's options: their names from the code, their meaning from the how-to pages that explain them.
 
-An option that no page explains is an error, and so is one that a page explains under a name that Spark does not know.
+An option that no page explains is an error.
 """
 
 import re
@@ -45,7 +45,9 @@ def rows(options: list[str], known: dict[str, tuple[str, str]]) -> Iterator[str]
     yield from ("| option | default | meaning | more |", "|---|---|---|---|")
     for option in dict.fromkeys(options):
         if option not in known:
-            raise ValueError(f"no page of {', '.join((*READING, *WRITING))} explains Spark's option {option!r} in a table")
+            raise ValueError(
+                f"no page of {', '.join((*READING, *WRITING))} explains Spark's option {option!r} in a table"
+            )
         page, meaning = known[option]
         meaning = re.sub(r"\]\((?!\.\./|https?:)([^)]+)\)", r"](../how-to/\1)", meaning)
         yield f"| `{option}` | {meaning} | [{page}](../how-to/{page}.md) |"
