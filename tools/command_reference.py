@@ -33,7 +33,7 @@ def parser_of(main: Callable[[list[str]], int]) -> argparse.ArgumentParser:
 
 def text_of(action: argparse.Action) -> str:
     """The help of an argument, on one line of a table."""
-    return " ".join((action.help or "").split()).replace("|", "\\|").replace("%%", "%")
+    return " ".join(((action.help or "") % {**vars(action), "prog": "pravega"}).split()).replace("|", "\\|")
 
 
 def name_of(action: argparse.Action) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.config import PravegaConfig
 from aiopravega.cuts import StreamCutRange
+from aiopravega.jobs.py4j_logs import keep_secrets_out
 from aiopravega.jobs.spark_options import (
     FORMAT,
     METADATA_COLUMNS_OPTION,
@@ -32,6 +33,7 @@ def load_range(
     spark: "SparkSession", config: PravegaConfig, stream: StreamName, cuts: StreamCutRange, options: Mapping[str, str]
 ) -> "DataFrame":
     """The events of a range. `options` are more options of the data source, which say neither cluster nor range."""
+    keep_secrets_out()
     source = spark.read.format(FORMAT).options(**options).options(**connection_options(config), **range_options(cuts))
     return source.option(STREAM_OPTION, str(stream)).load()
 
@@ -45,6 +47,7 @@ def save_events(
     generation: int = 1,
 ) -> None:
     """Write the rows of a frame under a write id. `options` are more options of the data source."""
+    keep_secrets_out()
     sink = frame.write.format(FORMAT).mode("append").options(**options).options(**connection_options(config))
     sink.options(**{STREAM_OPTION: str(stream), WRITE_ID_OPTION: write_id, REBUILD_OPTION: str(generation)}).save()
 
