@@ -1,6 +1,7 @@
 """A job of Java enriches a stream: Airflow waits for its reader group, runs Spark, and has a day enriched again."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.java.peer import JavaGroups
@@ -22,7 +23,7 @@ class Enricher:
     def __init__(self, peer: JavaGroups) -> None:
         self._peer = peer
 
-    def ask(self, what: str, **how: object) -> dict:
+    def ask(self, what: str, **how: object) -> dict[str, Any]:
         return self._peer.ask(what, scope=STREAM.scope, group=GROUP, **how)
 
     def read(self) -> list[str]:
