@@ -1,0 +1,159 @@
+"""Settings of Debezium Server that lose or spoil data, or stop it, in front of Pravega: the rules, without I/O.
+
+What each setting does was seen with Debezium Server 3.0 (docs/how-to/change-data.md). A setting that is not given has
+Debezium's own value.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from aiopravega.errors import ConfigurationError
+
+_SOURCE: Final = "debezium.source."
+_SINK: Final = "debezium.sink.pravega."
+_UNSIGNED: Final = ("mysql", "mariadb")
+
+
+class Harm(StrEnum):
+    """What a setting does."""
+
+    LOSES = "loses data"
+    SPOILS = "spoils data"
+    STOPS = "stops Debezium"
+    DOUBLES = "doubles events"
+
+
+@dataclass(frozen=True, slots=True)
+class SettingFinding:
+    """A setting, its value (None: not given), what harm it does and why, and what to set instead."""
+
+    setting: str
+    value: str | None
+    harm: Harm
+    why: str
+    instead: str
+
+    def __str__(self) -> str:
+        given = "is not given" if self.value is None else f"is {self.value}"
+        return f"{self.setting} {given}: {self.harm.value}. {self.why}. Set {self.instead}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    setting: str
+    by_default: str
+    is_good: Callable[[str], bool]
+    harm: Harm
+    why: str
+    instead: str
+
+
+def _is(*values: str) -> Callable[[str], bool]:
+    return lambda value: value.strip().lower() in values
+
+
+_RULES: Final = (
+    _Rule(
+        f"{_SOURCE}tombstones.on.delete", "true", _is("false"), Harm.LOSES,
+        "Pravega's sink stops at the first deleted row, and with its transactions it loses events then", "false",
+    ),
+    _Rule(
+        f"{_SOURCE}skipped.operations", "t", lambda value: "t" not in _list(value), Harm.LOSES,
+        "a table that is truncated keeps its rows downstream", "none",
+    ),
+    _Rule(
+        f"{_SINK}transaction", "false", _is("false"), Harm.LOSES,
+        "events of a batch that fails are marked as done before their transaction commits", "false",
+    ),
+    _Rule(
+        f"{_SOURCE}offset.flush.interval.ms", "60000", _is("0"), Harm.DOUBLES,
+        "after a kill, all events since the last flush are written again", "0",
+    ),
+)  # fmt: skip
+_KEY_SCHEMAS: Final = ("debezium.format.key.schemas.enable", "debezium.format.schemas.enable")
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """The settings in a file `application.properties`: names and values, comments and blank lines left out.
+
+    Raises:
+        ConfigurationError: a line has no `=` or `:`.
+    """
+    found = {}
+    for line in re.sub(r"\\\n\s*", "", text).splitlines():
+        stripped = line.strip()
+        if not stripped or stripped[0] in "#!":
+            continue
+        matched = re.fullmatch(r"([^=:\s]+)\s*[=:]\s*(.*)", stripped)
+        if matched is None:
+            raise ConfigurationError(f"{stripped!r} is not a setting: name=value")
+        found[matched[1]] = matched[2]
+    return found
+
+
+def check_settings(settings: Mapping[str, str]) -> list[SettingFinding]:
+    """Everything in settings of Debezium Server that does harm in front of Pravega.
+
+    Args:
+        settings: as `read_properties` gives them.
+
+    Raises:
+        ConfigurationError: they are not for Pravega's sink.
+    """
+    sink = settings.get("debezium.sink.type")
+    if sink != "pravega":
+        raise ConfigurationError(f"debezium.sink.type is {sink!r}, but must be 'pravega': these are not its settings")
+    findings = [
+        SettingFinding(rule.setting, settings.get(rule.setting), rule.harm, rule.why, rule.instead)
+        for rule in _RULES
+        if not rule.is_good(settings.get(rule.setting, rule.by_default))
+    ]
+    return findings + _keys(settings) + _flattened(settings) + _values(settings)
+
+
+def _keys(settings: Mapping[str, str]) -> list[SettingFinding]:
+    found = []
+    given = next((name for name in _KEY_SCHEMAS if name in settings), None)
+    if given is None or settings[given].strip().lower() != "false":
+        why = (
+            "the routing key has the key's schema, so that a change of it moves a row to another segment, out of order"
+        )
+        name = given or _KEY_SCHEMAS[0]
+        found.append(SettingFinding(name, settings.get(name), Harm.SPOILS, why, f"{_KEY_SCHEMAS[0]}=false"))
+    form = settings.get("debezium.format.key")
+    if form is not None and form.strip().lower() != "json":
+        why = "the sink makes a routing key of text only"
+        found.append(SettingFinding("debezium.format.key", form, Harm.STOPS, why, "json"))
+    return found
+
+
+def _flattened(settings: Mapping[str, str]) -> list[SettingFinding]:
+    names = _list(settings.get("debezium.transforms", ""), keep_case=True)
+    kinds = {f"debezium.transforms.{name}.type": settings.get(f"debezium.transforms.{name}.type") for name in names}
+    why = "flattened events lose deletes, and are refused when they are read"
+    return [
+        SettingFinding(setting, kind, Harm.LOSES, why, "no such transform")
+        for setting, kind in kinds.items()
+        if kind is not None and kind.endswith("ExtractNewRecordState")
+    ]
+
+
+def _values(settings: Mapping[str, str]) -> list[SettingFinding]:
+    connector = settings.get(f"{_SOURCE}connector.class", "").lower()
+    found = []
+    unsigned = f"{_SOURCE}bigint.unsigned.handling.mode"
+    if any(each in connector for each in _UNSIGNED) and settings.get(unsigned, "long") != "precise":
+        why = "18446744073709551615 arrives as -1"
+        found.append(SettingFinding(unsigned, settings.get(unsigned), Harm.SPOILS, why, "precise"))
+    decimals = f"{_SOURCE}decimal.handling.mode"
+    if "postgres" in connector and settings.get(decimals, "precise") == "precise":
+        why = "NaN in a numeric column arrives as null"
+        found.append(SettingFinding(decimals, settings.get(decimals), Harm.SPOILS, why, "string"))
+    return found
+
+
+def _list(text: str, *, keep_case: bool = False) -> list[str]:
+    return [each if keep_case else each.lower() for each in map(str.strip, text.split(",")) if each]
