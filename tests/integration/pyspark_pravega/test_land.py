@@ -87,7 +87,7 @@ def test_ranges_are_landed_once_out_of_order_and_rebuilt_and_the_ledger_agrees(
         frame = read(stream, start_stream_cut=record.start, end_stream_cut=record.end)
         columns = frame.select("event", "segment_id", "offset", sf.lit(generation).alias("generation"))
         landed = land(columns, where, {**texts, "consumer": "lander", "interval": day}, generation=generation)
-        ledger.complete(Interval("lander", stream, day))
+        ledger.finish(Interval("lander", stream, day), record.range)
         return landed
 
     def verify():
@@ -96,7 +96,7 @@ def test_ranges_are_landed_once_out_of_order_and_rebuilt_and_the_ledger_agrees(
         return code, {(each["kind"], *each["intervals"]) for each in shown["findings"]}
 
     assert run("wednesday", where=name).action is Action.APPEND
-    ledger.complete(Interval("lander", stream, "tuesday"))
+    ledger.finish(Interval("lander", stream, "tuesday"), found["tuesday"][0].range)
     assert verify() == (1, {("open", "monday"), ("not in the table", "tuesday")})
     assert [run("monday").action, run("tuesday").action] == [Action.APPEND] * 2
     assert run("monday").action is Action.NOTHING
