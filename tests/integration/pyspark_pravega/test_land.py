@@ -8,6 +8,7 @@ import psycopg2
 import pytest
 from deltalake import DeltaTable
 from pyiceberg.catalog import load_catalog
+from pyiceberg.utils.config import Config
 from pyspark.sql import functions as sf
 
 from aiopravega import StreamCutRange
@@ -28,6 +29,7 @@ def table(request, tmp_path, scope, monkeypatch):
         properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}"}
         for name, value in properties.items():
             monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name.upper()}", value)
+        monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # it reads the environment when it is imported
         load_catalog("lake", **properties).create_namespace("shop")
         return "iceberg:lake/shop.orders", Iceberg("shop.orders", "lake", properties)
     if request.param == "parquet":
