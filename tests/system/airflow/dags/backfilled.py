@@ -4,7 +4,8 @@ import json
 import os
 from datetime import UTC, datetime
 
-from airflow.sdk import DAG, CronDataIntervalTimetable
+from airflow.sdk import DAG
+from airflow.timetables.interval import CronDataIntervalTimetable
 
 from airflow_pravega.operators.spark import PravegaSparkReadOperator
 from airflow_pravega.sensors.event_time import PravegaEventTimeSensor
