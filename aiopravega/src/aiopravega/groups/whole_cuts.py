@@ -34,13 +34,15 @@ async def whole_cut(
     """
     if not offsets:
         return end or tail
+    offsets = dict(sorted(offsets.items()))  # so that equal cuts have equal texts
     cut = checked_cut(stream, offsets)
     if offsets.keys() == tail.positions.keys():
         return cut
     try:
         await controller.check_cut(stream, dict.fromkeys(offsets, 0))
     except InvalidStreamCutError:
-        return StreamCut(stream, {**offsets, **await _completed(controller, offsets, end)})
+        whole = {**offsets, **await _completed(controller, offsets, end)}
+        return StreamCut(stream, dict(sorted(whole.items())))
     return cut
 
 
