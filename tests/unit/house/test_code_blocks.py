@@ -50,7 +50,7 @@ def test_shell_parses(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("code", of_all("yaml"))
+@pytest.mark.parametrize("code", of_all("yaml", "yml"))
 def test_yaml_parses(code: str) -> None:
     yaml: Any = import_module("yaml")  # it brings no types
 
@@ -61,4 +61,4 @@ def test_every_language_of_a_block_is_checked_or_is_sql() -> None:
     """The tests of the catalog run the statements of SQL."""
     languages = {language for page in PAGES for _, language, _ in BLOCK.findall(page.read_text())}
 
-    assert languages <= {"python", "bash", "sh", "yaml", "sql"}
+    assert languages <= {"python", "bash", "sh", "yaml", "yml", "sql"}
