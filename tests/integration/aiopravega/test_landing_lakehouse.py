@@ -5,6 +5,8 @@ import threading
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import CommitStateUnknownException, ServiceUnavailableError, UnauthorizedError
 from tests.integration.aiopravega.landing_job import contents, land, landing, new_table, rows, staged
 
 from aiopravega.errors import ConfigurationError, LandingError
@@ -150,3 +152,35 @@ def test_iceberg_tables_have_a_namespace_that_exists(tmp_path):
     table = Iceberg("none.orders", properties=properties)
     with pytest.raises(LandingError, match="cannot be made"), staged(table, landing(), 1):
         pass
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_a_commit_without_an_answer_is_found_out(tmp_path, monkeypatch, is_done):
+    table = new_table("iceberg", tmp_path / "0")
+    commit_table = SqlCatalog.commit_table
+    lost: list[object] = []
+
+    def lose_one_answer(catalog, *args):
+        if lost:
+            return commit_table(catalog, *args)
+        lost.append(commit_table(catalog, *args) if is_done else None)
+        raise CommitStateUnknownException("the connection broke")
+
+    land(table, landing("sunday"), 9)
+    monkeypatch.setattr(SqlCatalog, "commit_table", lose_one_answer)
+    assert land(table, landing(), 1) is Action.APPEND
+    assert len(lost) == 1
+    assert contents(table) == rows("monday", 1) + rows("sunday", 9)
+
+
+@pytest.mark.parametrize(("error", "passes"), [(ServiceUnavailableError, True), (UnauthorizedError, False)])
+def test_a_catalog_that_refuses_is_reported(tmp_path, monkeypatch, error, passes):
+    table = new_table("iceberg", tmp_path / "0")
+
+    def refuse(*_):
+        raise error("no")
+
+    monkeypatch.setattr(SqlCatalog, "load_table", refuse)
+    with pytest.raises(LandingError, match=r"did not answer for shop\.orders") as caught:
+        table.holdings()
+    assert caught.value.retryable is passes

@@ -8,13 +8,15 @@ from functools import partial
 import psycopg2
 import pyarrow as pa
 import pytest
+from psycopg2.extensions import make_dsn
 from tests.faults.kill_calls import killed_at
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
-from aiopravega.errors import LandingError
+from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.jobs.landing import Action, Landing, Postgres
 from aiopravega.jobs.landing.copy_tasks import copy_batches
 from aiopravega.jobs.landing.postgres import StagedCopy
+from aiopravega.jobs.landing.postgres_sql import connect
 from aiopravega.ledger import Interval
 
 STREAM = StreamName("shop", "orders")
@@ -156,6 +158,47 @@ def test_rows_that_somebody_removed_are_missed(make_table):
     assert table.rows() == {("consumer", "monday"): 2}
 
 
-def test_a_server_that_is_not_there_is_reported():
-    with pytest.raises(LandingError, match="cannot be reached"):
+def test_a_server_that_is_not_there_may_come_back():
+    with pytest.raises(LandingError, match="cannot be reached") as caught:
         Postgres("postgresql://127.0.0.1:1/nothing", "orders").holdings()
+    assert caught.value.retryable
+
+
+def test_a_database_that_is_not_there_is_not_asked_again(postgres_dsn):
+    with pytest.raises(LandingError, match="does not exist") as caught:
+        Postgres(make_dsn(postgres_dsn, dbname="nothing"), "orders").holdings()
+    assert not caught.value.retryable
+
+
+def test_the_text_of_a_wrong_dsn_is_not_shown():
+    with pytest.raises(ConfigurationError) as caught:
+        Postgres("postgresql://me:secret@[host/db", "orders").holdings()
+    assert "secret" not in str(caught.value)
+
+
+def test_limits_of_time_are_set_unless_the_dsn_has_them(postgres_dsn):
+    with closing(connect(make_dsn(postgres_dsn, connect_timeout=5))) as connection:
+        found = connection.get_dsn_parameters()
+    assert (found["connect_timeout"], found["keepalives_idle"]) == ("5", "30")
+
+
+def test_a_statement_that_is_refused_changes_nothing_and_says_why(make_table):
+    table = make_table()
+    land(table, landing(), 1)
+    ask(table, f"alter table {table.table} add constraint small check (id < 5); select 1")
+    with pytest.raises(LandingError, match=r"(?s)refused, and nothing was changed.*small") as caught:
+        land(table, landing("sunday"), 7)
+    assert not caught.value.retryable
+    assert rows(table) == [("monday", 1)] * 3
+    assert staging_tables(table) == []
+
+
+def test_a_connection_that_is_ended_during_a_landing_is_reported_and_the_next_run_lands(make_table):
+    table = make_table()
+    with staged(table, landing(), 1) as copied:
+        ask(table, f"select pg_terminate_backend({copied.connection.info.backend_pid})")
+        with pytest.raises(LandingError, match="Run it again") as caught:
+            table.commit(copied, landing())
+    assert caught.value.retryable
+    assert land(table, landing(), 2) is Action.APPEND
+    assert staging_tables(table) == []

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from contextlib import ExitStack
 from decimal import Decimal
 
 import psycopg2
@@ -14,6 +15,7 @@ from pyspark.sql import functions as sf
 from aiopravega import StreamCutRange
 from aiopravega.commands import cuts as command
 from aiopravega.errors import LandingError
+from aiopravega.jobs.landing.known_timestamps import known_timestamps
 from aiopravega.ledger import Interval
 from pyspark_pravega.land import Action, DeltaFolder, Iceberg, ParquetFolder, Postgres, holdings, land
 
@@ -147,6 +149,17 @@ def test_an_interval_without_rows_is_held(spark, table, ranges):
     again = land(spark.range(5), target, found["monday"][0].range, consumer="lander", interval="monday")
     assert again.action is Action.NOTHING
     assert [each.rows for each in target.holdings()] == [0]
+
+
+def test_the_setting_for_times_is_put_back_by_the_last_of_several_landings(spark):
+    setting = "spark.sql.parquet.outputTimestampType"
+    before = spark.conf.get(setting)
+    with ExitStack() as first, ExitStack() as second:
+        first.enter_context(known_timestamps(spark))
+        second.enter_context(known_timestamps(spark))
+        first.close()
+        assert spark.conf.get(setting) == "TIMESTAMP_MICROS"
+    assert spark.conf.get(setting) == before
 
 
 ODD = [

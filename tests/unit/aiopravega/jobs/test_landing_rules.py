@@ -48,6 +48,20 @@ def test_the_same_range_adds_nothing_and_a_newer_generation_replaces(held, given
     assert decide(held, given) is expected
 
 
+def test_equal_cuts_whose_texts_differ_are_the_same_range():
+    one, two = (
+        StreamCutRange(
+            *(StreamCut(STREAM, {SegmentId(STREAM, each, 0): offset for each in order}) for offset in (0, 9))
+        )
+        for order in ((0, 1), (1, 0))
+    )
+    assert one.end.to_text() != two.end.to_text()
+    first, second = (Landing(Interval("consumer", STREAM, "monday"), each) for each in (one, two))
+    assert decide(Holding.of(first, 5), second) is Action.NOTHING
+    done = CutRecord.new(first.interval, two, by="test", number=1).changed(IntervalState.DONE, "test", "a reason")
+    assert compare([done], [Holding.of(first, 5)]) == []
+
+
 @pytest.mark.parametrize(
     ("given", "text"),
     [

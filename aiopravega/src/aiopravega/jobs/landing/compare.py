@@ -31,7 +31,7 @@ def compare(
         elif record.state in (IntervalState.GIVEN_BACK, IntervalState.SKIPPED):
             text = f"it is {record.state.value} ({record.reason}), but the table holds {found.rows} rows of it"
             findings.append(Finding(FindingKind.HELD, name, text))
-        elif (record.start, record.end) != (found.start, found.end):
+        elif record.range != found.range:
             text = (
                 f"the table holds the events from {found.range.start} to {found.range.end}, the ledger has "
                 f"{record.range.start} to {record.range.end}"

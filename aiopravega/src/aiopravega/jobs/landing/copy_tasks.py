@@ -6,12 +6,11 @@ A task that is tried again copies its rows again, under another name. The driver
 import io
 import uuid
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.jobs.landing.copy_lines import copy_lines
-from aiopravega.jobs.landing.postgres_sql import connect, quoted
+from aiopravega.jobs.landing.postgres_sql import quoted, transaction
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,11 +46,11 @@ def copy_batches(batches: "Iterator[pa.RecordBatch]", dsn: str, staging: str, na
     """Copy batches into a staging table in one transaction, as the rows of a new try.
 
     Raises:
-        LandingError: the server cannot be reached, or a text cannot be stored.
+        LandingError: the server cannot be reached or refuses, or a text cannot be stored.
     """
     task, rows = uuid.uuid4().hex, 0
     columns = ", ".join(map(quoted, (*names, STAGED_BY)))
-    with closing(connect(dsn)) as connection, connection, connection.cursor() as cursor:
+    with transaction(dsn) as cursor:
         for count, lines in copy_lines(batches, task):
             cursor.copy_expert(f"copy {staging} ({columns}) from stdin", io.BytesIO(lines))
             rows += count

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.jobs.landing.parquet_folder import local_path, own_columns
+from aiopravega.jobs.landing.row_counts import count_rows
 from aiopravega.jobs.landing.rules import OWN_COLUMNS, Action, Holding, Landed, Landing, decide
 from aiopravega.jobs.landing.staged_files import StagedFiles, locked, new_folder, write_files
 
@@ -85,10 +86,9 @@ class DeltaFolder:
         table = self._table()
         if table is None:
             return {}
-        found = (
-            table.to_pyarrow_table(columns=list(OWN_COLUMNS)).group_by(list(OWN_COLUMNS)).aggregate([([], "count_all")])
-        )
-        return {(row[OWN_COLUMNS[0]], row[OWN_COLUMNS[1]]): row["count_all"] for row in found.to_pylist()}
+        import pyarrow as pa
+
+        return count_rows(pa.RecordBatchReader.from_stream(table.scan(columns=list(OWN_COLUMNS))))
 
     @contextmanager
     def staged(self, frame: "DataFrame", landing: Landing) -> Iterator[StagedFiles]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.jobs.landing.parquet_folder import local_path, own_columns
+from aiopravega.jobs.landing.row_counts import count_rows
 from aiopravega.jobs.landing.rules import OWN_COLUMNS, Action, Holding, Landed, Landing, decide
 from aiopravega.jobs.landing.staged_files import StagedFiles, new_folder, write_files
 
@@ -67,11 +68,8 @@ class Iceberg:
 
     def rows(self) -> dict[tuple[str, str], int]:
         """The rows that are there, by consumer and interval, whatever was noted. It reads these two columns."""
-        table, own = self._table(), list(OWN_COLUMNS)
-        if table is None:
-            return {}
-        found = table.scan(selected_fields=OWN_COLUMNS).to_arrow().group_by(own).aggregate([([], "count_all")])
-        return {(row[own[0]], row[own[1]]): row["count_all"] for row in found.to_pylist()}
+        table = self._table()
+        return {} if table is None else count_rows(table.scan(selected_fields=OWN_COLUMNS).to_arrow_batch_reader())
 
     @contextmanager
     def staged(self, frame: "DataFrame", landing: Landing) -> Iterator[StagedFiles]:
@@ -108,36 +106,46 @@ class Iceberg:
         Raises:
             LandingError: the table must not take them, or cannot.
         """
-        from pyiceberg.exceptions import CommitFailedException
+        from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
         files: list[str] = []
+        action = Action.NOTHING
+        holding = Holding.of(landing, staged.rows)
         for _ in range(_TRIES):
             table = self._load()
             held = _held(table, landing)
+            if held == holding:
+                return Landed(action, holding)  # the try before has changed the table, but its answer was lost
             action = decide(held, landing)
             if held is not None and action is Action.NOTHING:
                 _remove(files)
                 return Landed(action, held)
             files = files or _into_table(table, staged)
-            holding = Holding.of(landing, staged.rows)
             try:
-                _commit(table, files, holding, action)
-            except CommitFailedException:
-                continue  # another commit was first, maybe one of this interval
+                with _catalog_answers(self.identifier):
+                    _commit(table, files, holding, action)
+            except (CommitFailedException, CommitStateUnknownException):
+                continue  # another commit was first, maybe one of this interval; or the next look finds out
             except (ValueError, TypeError, NotImplementedError) as error:
+                # So pyiceberg refuses files and tables that do not fit, before it asks the catalog to commit.
                 raise LandingError(f"{landing}: the table {self.identifier} was not changed: {error}") from error
             return Landed(action, holding)
-        raise LandingError(f"{landing}: others changed {self.identifier} {_TRIES} times in between. Run it again")
+        raise LandingError(
+            f"{landing}: {_TRIES} commits to {self.identifier} were refused, since others were first, or had no clear "
+            "answer. Run it again: it finds out what the table holds"
+        )
 
     def _catalog(self) -> "Catalog":
         try:
             from pyiceberg.catalog import load_catalog
         except ImportError:
             raise ConfigurationError("tables of Iceberg need pyiceberg: pip install 'aiopravega[iceberg]'") from None
-        return load_catalog(self.catalog, **self.properties)
+        with _catalog_answers(self.identifier):
+            return load_catalog(self.catalog, **self.properties)
 
     def _load(self) -> "Table":
-        return self._catalog().load_table(self.identifier)
+        with _catalog_answers(self.identifier):
+            return self._catalog().load_table(self.identifier)
 
     def _table(self) -> "Table | None":
         from pyiceberg.exceptions import NoSuchTableError
@@ -151,9 +159,31 @@ class Iceberg:
         from pyiceberg.exceptions import NoSuchNamespaceError
 
         try:
-            return self._catalog().create_table_if_not_exists(self.identifier, columns)
+            with _catalog_answers(self.identifier):
+                return self._catalog().create_table_if_not_exists(self.identifier, columns)
         except (NoSuchNamespaceError, TypeError, ValueError) as error:
             raise LandingError(f"{landing}: the table {self.identifier} cannot be made: {error}") from error
+
+
+@contextmanager
+def _catalog_answers(identifier: str) -> Iterator[None]:
+    """Errors of a REST catalog as errors of this package; that of a commit without a clear answer is left as it is."""
+    from pyiceberg.exceptions import (
+        CommitStateUnknownException,
+        RESTError,
+        ServerError,
+        ServiceUnavailableError,
+        TooManyRequestsError,
+    )
+
+    try:
+        yield
+    except CommitStateUnknownException:
+        raise
+    except RESTError as error:
+        refused = LandingError(f"the catalog of Iceberg did not answer for {identifier}: {error}")
+        refused.retryable = isinstance(error, ServerError | ServiceUnavailableError | TooManyRequestsError)
+        raise refused from error
 
 
 def _held(table: "Table | None", landing: Landing) -> Holding | None:

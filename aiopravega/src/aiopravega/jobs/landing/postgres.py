@@ -19,7 +19,15 @@ from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.jobs.landing.copy_lines import postgres_type
 from aiopravega.jobs.landing.copy_tasks import STAGED_BY, Copied, copy_rows
 from aiopravega.jobs.landing.parquet_folder import own_columns
-from aiopravega.jobs.landing.postgres_sql import connect, drop_if_unused, drop_quietly, quoted, split_name
+from aiopravega.jobs.landing.postgres_sql import (
+    connect,
+    drop_if_unused,
+    drop_quietly,
+    quoted,
+    split_name,
+    statements,
+    transaction,
+)
 from aiopravega.jobs.landing.rules import OWN_COLUMNS, Action, Holding, Landed, Landing, decide
 
 if TYPE_CHECKING:
@@ -76,7 +84,7 @@ class Postgres:
         Raises:
             LandingError: the server cannot be asked.
         """
-        with closing(connect(self.dsn)) as connection, connection, connection.cursor() as cursor:
+        with transaction(self.dsn) as cursor:
             cursor.execute("select to_regclass(%s)", (self._beside(NOTES),))
             if cursor.fetchone()[0] is None:
                 return []
@@ -95,7 +103,7 @@ class Postgres:
     def rows(self) -> dict[tuple[str, str], int]:
         """The rows that are there, by consumer and interval, whatever was noted. It reads the whole table."""
         own = ", ".join(OWN_COLUMNS)
-        with closing(connect(self.dsn)) as connection, connection, connection.cursor() as cursor:
+        with transaction(self.dsn) as cursor:
             cursor.execute("select to_regclass(%s)", (self._table,))
             if cursor.fetchone()[0] is None:
                 return {}
@@ -126,7 +134,7 @@ class Postgres:
         staging = self._beside(f"{_STAGING}{number}")
         columns = tuple(map(quoted, types))
         with closing(connect(self.dsn)) as connection:
-            with connection, connection.cursor() as cursor:
+            with statements(connection) as cursor:
                 cursor.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (NOTES,))
                 cursor.execute(f"create table if not exists {self._beside(NOTES)} ({_NOTES_COLUMNS})")
                 self._make_table(cursor, types)
@@ -149,7 +157,7 @@ class Postgres:
             LandingError: the table must not take them, or other rows were staged than Spark has reported.
         """
         names = landing.interval.consumer, landing.interval.name
-        with staged.connection as connection, connection.cursor() as cursor:
+        with statements(staged.connection) as cursor:
             # Two runs of one interval come one after the other; the second one finds the note of the first.
             cursor.execute(
                 "select pg_advisory_xact_lock(hashtextextended(%s, 1))", (json.dumps((self._table, *names)),)

@@ -1,26 +1,82 @@
-"""Connections to PostgreSQL, and its names as SQL has them."""
+"""Connections to PostgreSQL, its errors, and its names as SQL has them."""
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any, Final
 
 from aiopravega.errors import ConfigurationError, LandingError
 
+# What libpq waits for, where the dsn does not say it: seconds until a server that does not answer is given up.
+_LIMITS: Final = {
+    "connect_timeout": "30",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "120000",  # milliseconds
+}
+# An error of a connection has no code, only the server's text. These no waiting can heal.
+_REFUSALS: Final = (
+    "authentication failed",
+    "does not exist",
+    "no pg_hba.conf entry",
+    "permission denied",
+    "no password",
+)
 
-def connect(dsn: str) -> Any:
-    """A connection of psycopg2.
+
+@contextmanager
+def transaction(dsn: str) -> Iterator[Any]:
+    """A cursor on a connection of its own, in one transaction.
 
     Raises:
-        ConfigurationError: psycopg2 is not installed.
+        ConfigurationError: psycopg2 is not installed, or the dsn is none.
+        LandingError: the server cannot be reached, or refuses a statement.
+    """
+    with closing(connect(dsn)) as connection, statements(connection) as cursor:
+        yield cursor
+
+
+@contextmanager
+def statements(connection: Any) -> Iterator[Any]:
+    """A cursor, in one transaction, whose errors are those of this package.
+
+    Raises:
+        LandingError: the server refuses a statement, or is gone.
+    """
+    import psycopg2
+
+    try:
+        with connection, connection.cursor() as cursor:
+            yield cursor
+    except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:  # the latter: the connection is gone
+        lost = LandingError(f"PostgreSQL did not finish: {error}. Run it again: it finds out what the table holds")
+        lost.retryable = True
+        raise lost from error
+    except psycopg2.Error as error:
+        raise LandingError(f"PostgreSQL refused, and nothing was changed: {error}") from error
+
+
+def connect(dsn: str) -> Any:
+    """A connection of psycopg2, with limits of time where the dsn has none.
+
+    Raises:
+        ConfigurationError: psycopg2 is not installed, or the dsn is none.
         LandingError: the server cannot be reached, or refuses.
     """
     try:
         import psycopg2
+        from psycopg2.extensions import parse_dsn
     except ImportError:
         raise ConfigurationError("tables of PostgreSQL need psycopg2: pip install 'aiopravega[postgres]'") from None
     try:
-        return psycopg2.connect(dsn)
+        given = parse_dsn(dsn)
+    except psycopg2.ProgrammingError:  # its text has the dsn, maybe with a password
+        raise ConfigurationError("this is no dsn of PostgreSQL: postgresql://user@host/database") from None
+    try:
+        return psycopg2.connect(**{**_LIMITS, **given})
     except psycopg2.OperationalError as error:
         refused = LandingError(f"PostgreSQL cannot be reached: {error}")
-        refused.retryable = True
+        refused.retryable = not any(text in str(error) for text in _REFUSALS)
         raise refused from None
 
 

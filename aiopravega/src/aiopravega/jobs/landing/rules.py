@@ -137,7 +137,8 @@ def decide(held: Holding | None, landing: Landing) -> Action:
         )
     if held.generation < landing.generation:
         return Action.REPLACE
-    if (held.start, held.end) == (landing.cuts.start.to_text(), landing.cuts.end.to_text()):
+    # Cuts are compared, not their texts: equal cuts may have been written in another order of segments.
+    if held.range == landing.cuts:
         return Action.NOTHING
     raise LandingError(
         f"{landing}: the table holds this generation with another range, from {held.range.start} to {held.range.end}, "

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import LandingError
+from aiopravega.jobs.landing.known_timestamps import known_timestamps
 from aiopravega.jobs.landing.rules import Landing
 from aiopravega.jobs.spark_frames import count_of, counted, with_constants
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 _PREFIX: Final = "staged-"
 _LOCK: Final = ".lock"
 _BATCH_ROWS: Final = 64 * 1024
-_TIMESTAMPS: Final = "spark.sql.parquet.outputTimestampType"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +121,8 @@ def write_files(frame: "DataFrame", landing: Landing, folder: Path, own: dict[st
         LandingError: the driver does not find the rows that the executors have written.
     """
     frame, count = counted(with_constants(frame, own))
-    settings = frame.sparkSession.conf
-    before = settings.get(_TIMESTAMPS)
-    # Spark's default, INT96, is known neither to Delta's nor to Iceberg's library.
-    settings.set(_TIMESTAMPS, "TIMESTAMP_MICROS")
-    try:
+    with known_timestamps(frame.sparkSession):
         frame.write.parquet(f"file://{folder}")
-    finally:
-        settings.set(_TIMESTAMPS, before or "INT96")
     written, found = count_of(count), StagedFiles.found_in(folder)
     if found.rows != written:
         raise LandingError(
