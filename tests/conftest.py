@@ -85,7 +85,7 @@ def spark_connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
             yield url
         finally:
             server.terminate()
-            server.wait(60)
+            server.wait(CONNECT_SECONDS)
 
 
 def _address(server: "subprocess.Popen[bytes]", log: Path) -> str:

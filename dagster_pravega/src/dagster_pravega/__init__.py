@@ -16,10 +16,12 @@ from dagster_pravega.freshness import build_stream_freshness_check
 from dagster_pravega.gates import build_data_gate, build_schema_gate
 from dagster_pravega.group_lag import build_reader_group_lag_check
 from dagster_pravega.group_sensor import build_reader_group_sensor
+from dagster_pravega.handed_range import HandedRange
 from dagster_pravega.io_manager import PravegaSparkIOManager
 from dagster_pravega.lag import build_stream_lag_check
 from dagster_pravega.maintenance import build_ledger_maintenance
 from dagster_pravega.observed import observe_pravega_stream
+from dagster_pravega.pipes import HandedWork, hand_over
 from dagster_pravega.ranges import RangeConfig
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.row_count import build_row_count_check
@@ -31,6 +33,8 @@ from dagster_pravega.stream_batches import StreamBatches
 from dagster_pravega.stream_read import StreamRead
 
 __all__ = [
+    "HandedRange",
+    "HandedWork",
     "PravegaArrowIOManager",
     "PravegaResource",
     "PravegaScopeComponent",
@@ -54,6 +58,7 @@ __all__ = [
     "build_stream_freshness_check",
     "build_stream_lag_check",
     "complete_partitions_sensor",
+    "hand_over",
     "observe_pravega_stream",
     "pravega_stream_spec",
     "spark_session",

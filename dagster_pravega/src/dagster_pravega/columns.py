@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SCHEMA_KEY: Final = "dagster/column_schema"
-_COLUMNS_KEY: Final = "columns"
+COLUMNS_KEY: Final = "columns"
 
 
 def wanted_columns(context: InputContext, existing: Sequence[str]) -> list[str] | None:
@@ -22,15 +22,15 @@ def wanted_columns(context: InputContext, existing: Sequence[str]) -> list[str] 
     Raises:
         ConfigurationError: they are not a list of names, or there is no such column.
     """
-    given: Any = plain(context.definition_metadata.get(_COLUMNS_KEY))
+    given: Any = plain(context.definition_metadata.get(COLUMNS_KEY))
     if given is None:
         return None
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
-        raise ConfigurationError(f"the metadata {_COLUMNS_KEY!r} is {given!r}, but must be a list of names of columns")
+        raise ConfigurationError(f"the metadata {COLUMNS_KEY!r} is {given!r}, but must be a list of names of columns")
     unknown = [str(name) for name in given if name not in existing]
     if unknown:
         raise ConfigurationError(
-            f"the metadata {_COLUMNS_KEY!r} names {', '.join(unknown)}, but the columns are {', '.join(existing)}"
+            f"the metadata {COLUMNS_KEY!r} names {', '.join(unknown)}, but the columns are {', '.join(existing)}"
         )
     return [str(name) for name in given]
 

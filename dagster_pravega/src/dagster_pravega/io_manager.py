@@ -1,21 +1,20 @@
 """Assets from and to streams, as Spark DataFrames: exact ranges when they are read, exactly once when written."""
 
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dagster import InitResourceContext, InputContext, OutputContext
 from pydantic import Field
 
 from aiopravega import StreamName
-from aiopravega.jobs.spark_frames import RangeCount, load_counted, load_range, save_events
-from aiopravega.jobs.spark_options import interval_options
+from aiopravega.jobs.event_frames import as_events
+from aiopravega.jobs.spark_frames import save_events
+from aiopravega.jobs.spark_pieces import load_pieces, load_pieces_counted
 from aiopravega.jobs.spark_session import LOCAL
 from dagster_pravega.columns import spark_schema, wanted_columns
-from dagster_pravega.event_frames import as_events
-from dagster_pravega.input_range import InputRange, Piece
+from dagster_pravega.input_range import InputRange
 from dagster_pravega.sessions import release, spark_session, use
 from dagster_pravega.stream_io import StreamIOManager
-from dagster_pravega.stream_read import StreamRead, SumOfCounts
+from dagster_pravega.stream_read import StreamRead
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -76,27 +75,11 @@ class PravegaSparkIOManager(StreamIOManager):
 
     def load_range(self, context: InputContext, found: InputRange) -> "DataFrame | StreamRead":
         """The ranges as one DataFrame, or as a `StreamRead` if that is the type of the input."""
-        counted = context.dagster_type.typing_type is StreamRead
-        frames, counts = [], []
-        for piece in found.pieces:
-            frame, count = self._load(found, piece, counted=counted)
-            frames.append(frame)
-            counts.append(count)
-        frame = reduce(lambda one, other: one.union(other), frames)
-        columns = wanted_columns(context, frame.columns)
-        if columns is not None:
-            frame = frame.select(*(f"`{name}`" for name in columns))
-        known = [count for count in counts if count is not None]
-        return StreamRead(found, SumOfCounts(known), frame) if counted else frame
-
-    def _load(self, found: InputRange, piece: Piece, *, counted: bool) -> "tuple[DataFrame, RangeCount | None]":
         spark, config = spark_session(self.master, self.spark_conf), self.pravega.get_config()
-        options = dict(found.options)
-        if piece.times is not None:
-            options |= interval_options(*(time.isoformat() for time in piece.times))
-        if counted:
-            return load_counted(spark, config, found.stream, piece.cuts, options, piece.size)
-        return load_range(spark, config, found.stream, piece.cuts, options), None
+        if context.dagster_type.typing_type is not StreamRead:
+            return _selected(context, load_pieces(spark, config, found.stream, found.pieces, found.options))
+        frame, count = load_pieces_counted(spark, config, found.stream, found.pieces, found.options)
+        return StreamRead(found, count, _selected(context, frame))
 
     def save(
         self, context: OutputContext, obj: "DataFrame", stream: StreamName, write_id: str, generation: int
@@ -108,3 +91,9 @@ class PravegaSparkIOManager(StreamIOManager):
     def schema_metadata(self, obj: "DataFrame") -> dict[str, Any]:
         """The columns of the DataFrame."""
         return spark_schema(obj)
+
+
+def _selected(context: InputContext, frame: "DataFrame") -> "DataFrame":
+    """The columns that the input asks for."""
+    columns = wanted_columns(context, frame.columns)
+    return frame if columns is None else frame.select(*(f"`{name}`" for name in columns))

@@ -2,50 +2,33 @@
 
 from abc import abstractmethod
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from dagster import (
     ConfigurableIOManager,
     InitResourceContext,
     InputContext,
-    MetadataValue,
     OutputContext,
     ResourceDependency,
 )
 from pydantic import Field
 
-from aiopravega import StreamCutRange, StreamName
+from aiopravega import StreamName
 from aiopravega.jobs.spark_options import LEDGER_OPTION
 from aiopravega.jobs.writes import Written, finished_write, write_once
+from dagster_pravega.handed_range import handed_range, is_handed
 from dagster_pravega.input_finding import find_input
 from dagster_pravega.input_range import InputRange
-from dagster_pravega.measures import (
-    CLAIM_KEY,
-    CONSUMER_KEY,
-    FROM_HEAD_KEY,
-    MARKS_KEY,
-    PARTITION_KEY,
-    TIMES_KEY,
-    WHOLE_KEY,
-    data_version,
-    measures,
-    range_measures,
-    segments_table,
-)
+from dagster_pravega.measures import data_version
 from dagster_pravega.preview import preview
 from dagster_pravega.ranges import RangeConfig
 from dagster_pravega.resource import PravegaResource
-from dagster_pravega.spec import stream_of, table_metadata
+from dagster_pravega.spec import stream_of
 from dagster_pravega.step_failures import failing_for_good
 from dagster_pravega.step_inputs import forget_run, note_input, take_inputs
 from dagster_pravega.wills import generation_of
-from dagster_pravega.written import GENERATION_KEY, WRITE_ID_KEY, WriteConfig, write_name
-
-_INPUTS_KEY: Final = "pravega/inputs"
-# What was read, where it does not say the same of the write.
-_OF_ONE_INPUT: Final = (CONSUMER_KEY, PARTITION_KEY, TIMES_KEY, MARKS_KEY, FROM_HEAD_KEY, WHOLE_KEY, CLAIM_KEY)
-_ROWS_KEY: Final = "dagster/row_count"
-_ROWS_OF_PARTITION_KEY: Final = "dagster/partition_row_count"
+from dagster_pravega.write_measures import WrittenOutput, measures_of_inputs
+from dagster_pravega.written import WriteConfig, write_name
 
 
 class StreamIOManager(ConfigurableIOManager):
@@ -98,6 +81,8 @@ class StreamIOManager(ConfigurableIOManager):
         with failing_for_good():
             found = find_input(context, self.pravega, self.options)
             note_input(context, found)
+            if is_handed(context):
+                return handed_range(context, found)
             return self.load_range(context, found)
 
     def handle_output(self, context: OutputContext, obj: Any) -> None:
@@ -117,25 +102,17 @@ class StreamIOManager(ConfigurableIOManager):
             stream = self.pravega.stream_name(stream_of(context.asset_key, context.definition_metadata))
             schema = self.schema_metadata(obj)
             done = self._write(context, obj, stream, write_id, generation)
-            cuts = done.record.cuts and self.pravega.client.resolve(done.record.cuts, stream)
-            found = self._described(stream, done, cuts)
+            client = self.pravega.client
+            written = WrittenOutput.find(client, stream, done)
+            found = written.metadata(client, generation, of_partition=context.has_asset_partitions)
+            if written.cuts is not None:
+                found |= preview(client, written.cuts, stream, self.preview_events)
         inputs = take_inputs(context)
         for read in inputs.values():
             read.finish()
-        rows = _ROWS_OF_PARTITION_KEY if context.has_asset_partitions else _ROWS_KEY
-        context.add_output_metadata(
-            {
-                **found,
-                **_of_inputs(inputs),
-                **schema,
-                **table_metadata(stream),
-                rows: done.record.total_events,
-                WRITE_ID_KEY: write_id,
-                GENERATION_KEY: generation,
-            }
-        )
-        if cuts is not None:
-            context.step_context.set_data_version(context.asset_key, data_version(cuts))
+        context.add_output_metadata({**found, **measures_of_inputs(inputs), **schema})
+        if written.cuts is not None:
+            context.step_context.set_data_version(context.asset_key, data_version(written.cuts))
 
     def _write(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> Written:
         client = self.pravega.client
@@ -152,33 +129,3 @@ class StreamIOManager(ConfigurableIOManager):
         if not done.by_this_try:
             context.log.warning("%s is done already: nothing is written again", done.record.name)
         return done
-
-    def _described(self, stream: StreamName, done: Written, cuts: StreamCutRange | None) -> dict[str, Any]:
-        """Metadata of a write: its numbers, where it is, and some of its events if that is wanted."""
-        record, client = done.record, self.pravega.client
-        seconds = done.seconds if done.by_this_try else None
-        found = measures(str(stream), record.total_events, record.total_bytes, seconds)
-        if cuts is None:
-            return found
-        found |= range_measures([cuts]) | segments_table(client.plan(cuts, stream))
-        return found | preview(client, cuts, stream, self.preview_events)
-
-
-def _of_inputs(inputs: dict[str, InputRange]) -> dict[str, Any]:
-    """Metadata of what was read for an output: of one input as that of the output, of several each by its name."""
-    described = {name: read.metadata() for name, read in inputs.items()}
-    if len(described) == 1:
-        [found] = described.values()
-        # The cuts and segments of a write are its own.
-        return {name: value for name, value in found.items() if name in _OF_ONE_INPUT}
-    if not described:
-        return {}
-    plain = {
-        name: {
-            "stream": str(inputs[name].stream),
-            "ranges": [piece.cuts.to_json() for piece in inputs[name].pieces],
-            **{key: value for key, value in found.items() if key in _OF_ONE_INPUT},
-        }
-        for name, found in described.items()
-    }
-    return {_INPUTS_KEY: MetadataValue.json(plain)}

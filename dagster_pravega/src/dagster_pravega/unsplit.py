@@ -10,12 +10,19 @@ from dagster import DagsterEventType, InputContext
 
 from aiopravega.errors import SplitProofError
 from aiopravega.jobs.spark_options import UNSPLIT
+from dagster_pravega.handed_range import is_handed
 
 
 def split_options(context: InputContext) -> Mapping[str, str]:
-    """Options of the data source that split no segment, if an earlier try of this step failed because of a split."""
+    """Options of the data source that split no segment, if an earlier try of this step failed because of a split.
+
+    A try whose range another process has read does not say why it has failed: its next try splits no segment, either.
+    """
     name = SplitProofError.__name__
-    if not any(name in failure for failure in _earlier_failures(context)):
+    failures = list(_earlier_failures(context))
+    if failures and is_handed(context):
+        return UNSPLIT
+    if not any(name in failure for failure in failures):
         return {}
     context.log.warning("An earlier try has split a segment where no event starts (%s): reading unsplit", name)
     return UNSPLIT

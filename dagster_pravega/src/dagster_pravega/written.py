@@ -1,8 +1,9 @@
 """The identity of a write: which asset or partition, and which generation of it. The commit ledger knows the rest."""
 
+from collections.abc import Sequence
 from typing import Final
 
-from dagster import Config, OutputContext
+from dagster import AssetKey, Config, DagsterRun, OutputContext
 from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
@@ -32,14 +33,22 @@ def write_name(context: OutputContext) -> str:
     """
     if not context.has_asset_key:
         raise ConfigurationError(f"output {context.name!r} is not an asset, and only assets are written to streams")
-    asset = context.asset_key.to_user_string()
-    if context.has_asset_partitions:
-        partitions = context.asset_partition_keys
-        if len(partitions) != 1:
-            raise ConfigurationError(
-                f"{asset}: {len(partitions)} partitions in one run cannot be separated in a stream, so a later "
-                "run of one of them would double it: give the asset BackfillPolicy.multi_run(1)"
-            )
-        return f"dagster/{asset}/partition {partitions[0]}"
-    run = context.step_context.dagster_run
-    return f"dagster/{asset}/run {run.root_run_id or run.run_id}"
+    partitions = context.asset_partition_keys if context.has_asset_partitions else None
+    return name_of_write(context.asset_key, partitions, context.step_context.dagster_run)
+
+
+def name_of_write(key: AssetKey, partitions: Sequence[str] | None, run: DagsterRun) -> str:
+    """The name under which an asset is written, as `write_name` gives it; `partitions` is None: it has none.
+
+    Raises:
+        ConfigurationError: there are several partitions.
+    """
+    asset = key.to_user_string()
+    if partitions is None:
+        return f"dagster/{asset}/run {run.root_run_id or run.run_id}"
+    if len(partitions) != 1:
+        raise ConfigurationError(
+            f"{asset}: {len(partitions)} partitions in one run cannot be separated in a stream, so a later "
+            "run of one of them would double it: give the asset BackfillPolicy.multi_run(1)"
+        )
+    return f"dagster/{asset}/partition {partitions[0]}"

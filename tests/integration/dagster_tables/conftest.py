@@ -1,4 +1,4 @@
-"""A stream, an instance of Dagster and the IO manager of tables: no Spark is started here."""
+"""A stream, an instance of Dagster and the IO manager of tables: no Spark is started in this process."""
 
 from collections.abc import Callable, Iterator
 

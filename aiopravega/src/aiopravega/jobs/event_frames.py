@@ -1,4 +1,4 @@
-"""DataFrames of assets as events."""
+"""Rows of DataFrames as events, for jobs that write them to a stream."""
 
 from typing import TYPE_CHECKING, Final
 
