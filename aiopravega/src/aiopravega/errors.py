@@ -293,6 +293,12 @@ class LandingError(PravegaError):
     """A table cannot take the rows of an interval: it holds another range of it, or is not what the rows need."""
 
 
+class TableUnavailableError(LandingError):
+    """The server of a table that rows are landed in cannot be reached, or did not finish: another try can succeed."""
+
+    retryable = True
+
+
 # --- the emulator -------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_pravega.operators.backfill import PravegaBackfillPlanOperator
 from airflow_pravega.operators.data_gate import PravegaDataGateOperator
 from airflow_pravega.operators.events import PravegaReadEventsOperator, PravegaWriteEventsOperator
+from airflow_pravega.operators.land import PravegaLandOperator
 from airflow_pravega.operators.schema import PravegaRegisterSchemaOperator, PravegaSchemaGateOperator
 from airflow_pravega.operators.spark import PravegaSparkReadOperator, PravegaSparkWriteOperator
 from airflow_pravega.operators.stream import (
@@ -42,6 +43,7 @@ OF_STREAMS = {
     "write events": partial(PravegaWriteEventsOperator, events=[]),
     "read": partial(PravegaSparkReadOperator, stream_cuts={}, output_path="/nowhere"),
     "write": partial(PravegaSparkWriteOperator, source="/nowhere"),
+    "land": partial(PravegaLandOperator, stream_cuts={}, table="parquet:/nowhere"),
     "register": partial(PravegaRegisterSchemaOperator, candidate="a.avsc"),
     "schema gate": partial(PravegaSchemaGateOperator, candidate="a.avsc"),
     "data gate": PravegaDataGateOperator,

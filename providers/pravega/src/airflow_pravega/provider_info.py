@@ -138,6 +138,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.stream_cut",
             "operators.backfill",
             "operators.spark",
+            "operators.land",
             "operators.schema",
             "operators.data_gate",
             "operators.ledger",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from aiopravega.errors import ConfigurationError, LandingError
+from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
 from aiopravega.jobs.landing.parquet_folder import local_path, own_columns
 from aiopravega.jobs.landing.row_counts import count_rows
 from aiopravega.jobs.landing.rules import OWN_COLUMNS, Action, Holding, Landed, Landing, decide
@@ -181,9 +181,9 @@ def _catalog_answers(identifier: str) -> Iterator[None]:
     except CommitStateUnknownException:
         raise
     except RESTError as error:
-        refused = LandingError(f"the catalog of Iceberg did not answer for {identifier}: {error}")
-        refused.retryable = isinstance(error, ServerError | ServiceUnavailableError | TooManyRequestsError)
-        raise refused from error
+        passes = isinstance(error, ServerError | ServiceUnavailableError | TooManyRequestsError)
+        kind = TableUnavailableError if passes else LandingError
+        raise kind(f"the catalog of Iceberg did not answer for {identifier}: {error}") from error
 
 
 def _held(table: "Table | None", landing: Landing) -> Holding | None:

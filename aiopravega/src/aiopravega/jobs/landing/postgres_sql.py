@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any, Final
 
-from aiopravega.errors import ConfigurationError, LandingError
+from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
 
 # What libpq waits for, where the dsn does not say it: seconds until a server that does not answer is given up.
 _LIMITS: Final = {
@@ -49,9 +49,9 @@ def statements(connection: Any) -> Iterator[Any]:
         with connection, connection.cursor() as cursor:
             yield cursor
     except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:  # the latter: the connection is gone
-        lost = LandingError(f"PostgreSQL did not finish: {error}. Run it again: it finds out what the table holds")
-        lost.retryable = True
-        raise lost from error
+        raise TableUnavailableError(
+            f"PostgreSQL did not finish: {error}. Run it again: it finds out what the table holds"
+        ) from error
     except psycopg2.Error as error:
         raise LandingError(f"PostgreSQL refused, and nothing was changed: {error}") from error
 
@@ -75,9 +75,9 @@ def connect(dsn: str) -> Any:
     try:
         return psycopg2.connect(**{**_LIMITS, **given})
     except psycopg2.OperationalError as error:
-        refused = LandingError(f"PostgreSQL cannot be reached: {error}")
-        refused.retryable = not any(text in str(error) for text in _REFUSALS)
-        raise refused from None
+        # By its class, not by a mark on it: Spark hands on the errors of its tasks as texts.
+        kind = LandingError if any(text in str(error) for text in _REFUSALS) else TableUnavailableError
+        raise kind(f"PostgreSQL cannot be reached: {error}") from None
 
 
 def split_name(table: str) -> tuple[str | None, str]:

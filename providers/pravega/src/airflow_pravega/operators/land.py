@@ -1,0 +1,136 @@
+"""The operator that lands a range in a table: its rows are there once, whatever is killed, retried or cleared."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from airflow.sdk import Context, XComArg
+
+from aiopravega import StreamCutRange
+from aiopravega.blocking import PravegaClient
+from aiopravega.jobs.landing import Landed, LandingTable, land
+from aiopravega.jobs.landing.land import landing_of
+from aiopravega.jobs.writes import parse_generation
+from airflow_pravega.early_checks import check_known
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.intervals import failures_recorded, shown
+from airflow_pravega.lineage import FileData, columns_of
+from airflow_pravega.spark.landing_table import check_table, folder_of, landing_table
+from airflow_pravega.spark.range import PravegaSparkRangeOperator
+from airflow_pravega.task_failures import failing_for_good
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class PravegaLandOperator(PravegaSparkRangeOperator):
+    """Lands the rows of a range in a table exactly once: Parquet files, Delta, Iceberg or PostgreSQL.
+
+    The range names a consumer and an interval, as those of sensors and of a planned backfill do. The table holds each
+    interval once: a task that was killed amid its work and is tried again, or one that was cleared, adds nothing to
+    rows that are there. Every row gets the columns `_consumer` and `_interval`. Then the interval is recorded as done.
+
+    Returns `{"table", "action", "rows", "generation", "bytes", "seconds", "cuts"}`: the text of the table, what was
+    done (`append`, `replace` or `nothing`), the rows that the table holds of the interval and their generation, the
+    bytes of the range in the stream (event headers included), and the range (`{"start": text, "end": text}`).
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        stream_cuts: the range, `{"start": text, "end": text, "consumer": name, "interval": name}`, such as a sensor's
+            output. If it has the event times `since` and `until`, only the events with `since <= time < until` are
+            landed: `options` must name the column with the times, `event_time`, and how events are decoded, `decode`.
+            (templated)
+        table: `parquet:/folder`, `delta:/folder`, `iceberg:catalog/namespace.table`; with `postgres_conn_id`, the
+            table's name with or without its schema. The address of a database is refused: it may have a password.
+            (templated)
+        postgres_conn_id: id of a connection of the type `postgres`, in whose database the table is. Its password goes
+            to the driver and the executors, and into no log, XCom, rendered template or plan of Spark. (templated)
+        rebuild: the generation of the rows: 2 replaces those of 1, and so on; a number or its text. (templated)
+        transform: from the DataFrame with the columns `event`, `scope`, `stream`, `segment_id` and `offset`, or with
+            those of decoded events, to the one that is landed; a function, or its dotted name.
+        master: Spark's master; by default the connection's, or `local[*]`. (templated)
+        spark_conn_id: id of a connection of Spark's provider, whose master and settings are used; instead of `master`.
+            (templated)
+        spark_conf: Spark's settings; those of the connection yield to them. (templated)
+        options: further options of the data source. (templated)
+        pravega_conn_id: id of the connection. (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        "stream",
+        "stream_cuts",
+        "table",
+        "postgres_conn_id",
+        "rebuild",
+        "master",
+        "spark_conn_id",
+        "spark_conf",
+        "options",
+        "pravega_conn_id",
+    )
+
+    def __init__(
+        self,
+        *,
+        stream_cuts: Mapping[str, str] | XComArg,
+        table: str,
+        postgres_conn_id: str | None = None,
+        rebuild: int | str = 1,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        check_known(table, lambda text: check_table(text, in_database=postgres_conn_id is not None))
+        self.stream_cuts = stream_cuts
+        self.table = table
+        self.postgres_conn_id = postgres_conn_id
+        self.rebuild = rebuild
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Check the range and the table, then land the range.
+
+        Raises:
+            AirflowFailException: the stream, the range, the table or an option cannot work, the range names no
+                consumer and interval, or the table holds a newer generation or another range of the interval.
+            PravegaError: the cluster or the table's server cannot be reached.
+        """
+        given = cast("Mapping[str, str]", self.stream_cuts)
+        hook = PravegaHook(self.pravega_conn_id)
+        with failures_recorded(hook, self.stream, given, context), failing_for_good():
+            generation = parse_generation(self.rebuild)
+            cuts = StreamCutRange.from_json(given)
+            landing_of(cuts, given.get("consumer"), given.get("interval"), generation)
+            database = hook.get_connection(self.postgres_conn_id) if self.postgres_conn_id else None
+            target = landing_table(self.table, database)
+
+        def work(client: PravegaClient, frame: "DataFrame") -> Landed:
+            del client
+            return self._land(self.transformed(frame), target, given, generation)
+
+        done = self.process_range(context, given, work)
+        action, holding = done.result.action, done.result.holding
+        self.log.info(
+            "Landed %s %s in %s: %s, %d rows of generation %d",
+            done.stream,
+            shown(done.cuts),
+            self.table,
+            action.value,
+            holding.rows,
+            holding.generation,
+        )
+        return {
+            "table": self.table,
+            "action": action.value,
+            "rows": holding.rows,
+            "generation": holding.generation,
+            "bytes": done.size,
+            "seconds": done.seconds,
+            "cuts": done.cuts.to_json(),
+        }
+
+    def _land(self, frame: "DataFrame", target: LandingTable, given: Mapping[str, str], generation: int) -> Landed:
+        folder = folder_of(self.table)
+        files = () if folder is None else (FileData(folder, columns=columns_of(frame)),)
+        self.lineage = replace(self.lineage, outputs=files)
+        landed = land(frame, target, given, generation=generation)
+        self.lineage = replace(self.lineage, outputs=tuple(replace(each, rows=landed.holding.rows) for each in files))
+        return landed

@@ -1,0 +1,109 @@
+"""Ranges of a real stream in tables, by real runs of Airflow: landed once, again, and as a new generation."""
+
+import json
+from datetime import UTC, datetime
+from functools import partial
+
+import psycopg2
+import pytest
+from airflow.sdk import DAG
+from pyiceberg.catalog import load_catalog
+from pyiceberg.utils.config import Config
+from pyspark.sql import functions as sql
+
+from aiopravega import StreamCutRange
+from aiopravega.jobs.landing import holdings
+from aiopravega.ledger import Interval, IntervalState
+from airflow_pravega.operators.land import PravegaLandOperator
+from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
+
+pytestmark = pytest.mark.usefixtures("spark")
+FIRST, SECOND = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
+PASSWORD = "canary-of-a-database"
+
+
+@pytest.fixture(params=["parquet", "delta", "iceberg", "postgres"])
+def table(request, tmp_path, scope, monkeypatch):
+    """The arguments that name a new table of each kind, and the text by which the test asks it."""
+    if request.param == "postgres":
+        dsn = request.getfixturevalue("postgres_dsn")
+        parts = psycopg2.extensions.parse_dsn(dsn)
+        fields = {"conn_type": "postgres", "host": parts["host"], "port": int(parts["port"]), "login": parts["user"]}
+        fields |= {"schema": parts["dbname"], "password": PASSWORD}
+        monkeypatch.setenv("AIRFLOW_CONN_WAREHOUSE", json.dumps(fields))
+        return {"table": scope, "postgres_conn_id": "warehouse"}, f"{dsn}#{scope}"
+    if request.param == "iceberg":
+        properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}"}
+        for name, value in properties.items():
+            monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name.upper()}", value)
+        monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # it reads the environment when it is imported
+        load_catalog("lake", **properties).create_namespace("shop")
+        return {"table": "iceberg:lake/shop.orders"}, "iceberg:lake/shop.orders"
+    return {"table": f"{request.param}:{tmp_path}/table"}, f"{request.param}:{tmp_path}/table"
+
+
+def doubled(events):
+    return events.select((sql.col("event").cast("string").cast("long") * 2).alias("number"))
+
+
+def landing(scope, stream, transform=doubled, **arguments) -> DAG:
+    with DAG(f"dag-{scope}", schedule=None) as dag:
+        wait = PravegaStreamCutSensor(task_id="wait", stream=str(stream), consumer="lander")
+        PravegaLandOperator(
+            task_id="land", stream=str(stream), stream_cuts=wait.output, transform=transform, **arguments
+        )
+    return dag
+
+
+def test_intervals_are_landed_once_and_replaced_by_a_new_generation(run, client, scope, stream, write, table, capfd):
+    arguments, text = table
+    job = partial(run, landing(scope, stream, rebuild="{{ (dag_run.conf or {}).get('rebuild', 1) }}", **arguments))
+    write(*(b"%d" % number for number in range(10)))
+    first = job(FIRST)
+    found = first.result("land")
+    cuts = first.result("wait")
+    assert (found["action"], found["rows"], found["generation"]) == ("append", 10, 1)
+    assert (found["table"], found["cuts"]) == (arguments["table"], {"start": cuts["start"], "end": cuts["end"]})
+    assert client.cut_ledger(stream.scope).find(Interval("lander", stream, cuts["interval"])).is_done
+
+    write(*(b"%d" % number for number in range(10, 15)))
+    assert job(SECOND).result("land")["rows"] == 5
+    assert (job(FIRST).result("land")["action"], job(FIRST, {"rebuild": 2}).result("land")["action"]) == (
+        "nothing",
+        "replace",
+    )
+    old = job(FIRST)
+    assert (old.state("land"), old.tries("land")) == ("failed", 1)
+    held = {each.interval: (each.generation, each.rows) for each in holdings(text)}
+    assert held == {FIRST.isoformat(): (2, 10), SECOND.isoformat(): (1, 5)}
+    # An interval that was done stays so, whatever a run of an older generation wanted.
+    records = client.cut_ledger(stream.scope).records("lander", stream)
+    assert [record.state for record in records] == [IntervalState.DONE] * 2
+    said = "".join(capfd.readouterr())
+    assert "An older one does not replace it" in said
+    assert PASSWORD not in said
+
+
+def test_a_range_without_an_interval_and_a_connection_that_is_missing_are_refused(
+    run_task, client, scope, stream, write, tmp_path, capfd
+):
+    write(b"1")
+    cuts = {
+        "start": client.head(scope, stream.stream).to_text(),
+        "end": client.tail(scope, stream.stream).to_text(),
+    }
+    land = partial(PravegaLandOperator, stream=str(stream), table=f"parquet:{tmp_path}/table")
+    done = run_task(partial(land, stream_cuts=cuts))
+    assert (done.state(), done.tries()) == ("failed", 1)
+    assert "needs the names of a consumer and an interval" in "".join(capfd.readouterr())
+
+    ledger = client.cut_ledger(scope)
+    ledger.create()
+    named = {**cuts, "consumer": "lander", "interval": "monday"}
+    ledger.claim(Interval("lander", stream, "monday"), StreamCutRange.from_json(cuts))
+    missing = partial(land, stream_cuts=named, table="orders", postgres_conn_id="nowhere")
+    done = run_task(missing)
+    assert (done.state(), done.tries()) == ("failed", 1)
+    failed = ledger.find(Interval("lander", stream, "monday"))
+    assert failed.state is IntervalState.FAILED
+    assert "make the connection, or name another one" in failed.reason

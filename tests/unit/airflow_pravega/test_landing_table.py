@@ -1,0 +1,93 @@
+"""Tables that tasks land rows in: by texts without secrets, and by connections of PostgreSQL."""
+
+import json
+from functools import partial
+
+import psycopg2.extensions
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk import Connection
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.landing import DeltaFolder, Iceberg, ParquetFolder, Postgres
+from airflow_pravega.operators.land import PravegaLandOperator
+from airflow_pravega.spark.landing_table import folder_of, landing_table
+from airflow_pravega.spark.postgres_connection import libpq_dsn
+
+PASSWORD = "s3cret-of-postgres"
+operator = partial(PravegaLandOperator, task_id="land", stream="shop/orders", stream_cuts={})
+
+
+def connection(**fields) -> Connection:
+    known = {"conn_type": "postgres", "host": "db", "schema": "lake", "login": "ada", "password": PASSWORD}
+    extra = fields.pop("extra", {})
+    return Connection(
+        conn_id="warehouse", **known | fields, extra=extra if isinstance(extra, str) else json.dumps(extra)
+    )
+
+
+def test_a_text_is_a_table():
+    assert landing_table("parquet:/lake/orders", None) == ParquetFolder("/lake/orders")
+    assert landing_table("delta:/lake/orders", None) == DeltaFolder("/lake/orders")
+    assert landing_table("iceberg:lake/shop.orders", None) == Iceberg("shop.orders", "lake")
+    assert [folder_of(text) for text in ("delta:/lake", "iceberg:lake/shop.orders", "orders")] == ["/lake", None, None]
+
+
+def test_a_connection_and_a_name_are_a_table_that_does_not_show_the_password():
+    table = landing_table("shop.orders", connection(port=5433, extra={"sslmode": "require", "cursor": "dictcursor"}))
+    assert isinstance(table, Postgres)
+    assert psycopg2.extensions.parse_dsn(table.dsn) == {
+        "host": "db",
+        "port": "5433",
+        "dbname": "lake",
+        "user": "ada",
+        "password": PASSWORD,
+        "sslmode": "require",
+    }
+    assert table.table == "shop.orders"
+    assert PASSWORD not in f"{table!r} {table}"
+
+
+@given(st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1))
+def test_a_password_of_any_characters_reaches_libpq_as_it_is(password):
+    dsn = libpq_dsn(connection(password=password))
+    assert psycopg2.extensions.parse_dsn(dsn)["password"] == password
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"conn_type": "mysql"}, "its type is 'mysql'"),
+        ({"host": None}, "it has no host"),
+        ({"schema": None}, "it has no database"),
+        ({"extra": {"iam": True}}, r"its extras \['iam'\] are not known"),
+        ({"extra": PASSWORD}, "the extras are not a JSON object"),
+    ],
+)
+def test_a_connection_that_reaches_no_database_is_refused_by_name(fields, message):
+    with pytest.raises(ConfigurationError, match=f"connection 'warehouse': {message}") as raised:
+        libpq_dsn(connection(**fields))
+    assert PASSWORD not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "conn_id", "message"),
+    [
+        (f"postgresql://ada:{PASSWORD}@db/lake#orders", None, "begins with 'postgresql' is not taken here"),
+        ("orders", None, "does not say what kind of table"),
+        ("parquet:orders", None, "absolute path"),
+        ("iceberg:shop.orders", None, "named with its catalog"),
+        (f"postgresql://ada:{PASSWORD}@db/lake#orders", "warehouse", "both say where the table is"),
+        ("a.b.c", "warehouse", "table, or schema.table"),
+    ],
+)
+def test_a_table_that_cannot_be_is_refused_when_the_operator_is_made(table, conn_id, message):
+    with pytest.raises(AirflowFailException, match=message) as raised:
+        operator(table=table, postgres_conn_id=conn_id)
+    assert PASSWORD not in str(raised.value)
+
+
+def test_a_template_is_left_for_later():
+    assert operator(table="{{ params.table }}").table == "{{ params.table }}"
