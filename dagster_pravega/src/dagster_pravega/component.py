@@ -10,11 +10,11 @@ from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.steps import Step
+from dagster_pravega.connection import resource_of
 from dagster_pravega.cut_partitions import StreamCutPartitions
 from dagster_pravega.cut_sensor import build_stream_cut_sensor
 from dagster_pravega.lag import build_stream_lag_check
 from dagster_pravega.observed import observe_pravega_stream
-from dagster_pravega.resource import PravegaResource
 from dagster_pravega.spec import pravega_stream_spec
 
 
@@ -90,7 +90,9 @@ class _Scaffolder(dg.Scaffolder):
 
     def scaffold(self, request: dg.ScaffoldRequest) -> None:
         """Write the file."""
-        scaffold_component(request, {"streams": [{"stream": "examples/orders", "group_name": "pravega"}]})
+        scaffold_component(
+            request, {"streams": [{"stream": "examples/orders", "group_name": "pravega"}], "connection": {}}
+        )
 
 
 @dg.scaffold_with(_Scaffolder)
@@ -99,7 +101,8 @@ class PravegaStreamComponent(dg.Component, dg.Model, dg.Resolvable):
 
     Loading it asks no cluster. `connection` makes the resource that observations, checks and sensors use, with the
     fields of `PravegaResource`; an empty one takes all from the environment (`PRAVEGA_CONTROLLER_URI`,
-    `PRAVEGA_PASSWORD`, …), where secrets belong. Without `connection`, the project has the resource elsewhere.
+    `PRAVEGA_PASSWORD`, …), where secrets belong. Files of a project
+    that say the same have one resource. Without `connection`, the project has the resource elsewhere.
     """
 
     streams: Sequence[StreamModel] = Field(description="the streams")
@@ -128,7 +131,7 @@ class PravegaStreamComponent(dg.Component, dg.Model, dg.Resolvable):
             assets=assets,
             asset_checks=[_check(each, check, self.resource_key) for each in self.streams for check in each.lag_checks],
             sensors=[_sensor(each, sensor, self.resource_key) for each in self.streams for sensor in each.cut_sensors],
-            resources={} if self.connection is None else {self.resource_key: PravegaResource(**self.connection)},
+            resources={} if self.connection is None else {self.resource_key: resource_of(self.connection)},
         )
 
 

@@ -11,6 +11,7 @@ from dagster.components.component_scaffolding import scaffold_component
 from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
+from dagster_pravega.connection import resource_of
 from dagster_pravega.external import describe_streams, spec_of
 from dagster_pravega.observed import observe_pravega_stream
 from dagster_pravega.resource import PravegaResource
@@ -92,7 +93,7 @@ class PravegaScopeComponent(dg.StateBackedComponent, dg.Model, dg.Resolvable):
         specs = [spec_of(each, self.key_prefix, self.group_name) for each in kept["streams"]]
         return dg.Definitions(
             assets=specs if self.observe_cron is None else [self._observed(spec) for spec in specs],
-            resources={} if self.connection is None else {self.resource_key: PravegaResource(**self.connection)},
+            resources={} if self.connection is None else {self.resource_key: resource_of(self.connection)},
         )
 
     def _observed(self, spec: dg.AssetSpec) -> dg.AssetsDefinition:

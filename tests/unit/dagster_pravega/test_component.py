@@ -15,6 +15,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 import dagster_pravega
 from dagster_pravega import PravegaScopeComponent, PravegaStreamComponent, StreamCutPartitions
+from dagster_pravega.connection import resource_of
 
 ORDERS: dict[str, Any] = {
     "stream": "shop/orders",
@@ -96,6 +97,19 @@ def test_the_file_of_the_how_to_page_can_be_loaded(load):
     contents = yaml.safe_load(text)
     assert contents["type"] == "dagster_pravega.PravegaStreamComponent"
     assert load(contents["attributes"]).resolve_sensor_def("next_pages") is not None
+
+
+def test_files_of_one_connection_have_one_resource_and_others_are_refused(load):
+    files = [
+        {"streams": [{"stream": f"shop/{name}"}], "connection": {"scope": "shop"}} for name in ("orders", "visits")
+    ]
+    dg.Definitions.merge(*map(load, files))
+    by_name, by_text = ({"scope": text} for text in (dg.EnvVar("SCOPE"), "SCOPE"))
+    assert resource_of(by_name) is resource_of(dict(by_name))
+    assert resource_of(by_name) is not resource_of(by_text)
+    files[1]["connection"] = {"scope": "web"}
+    with pytest.raises(dg.DagsterInvariantViolationError, match="different resources with same key 'pravega'"):
+        dg.Definitions.merge(*map(load, files))
 
 
 def test_what_dg_scaffolds_can_be_loaded():
