@@ -19,6 +19,8 @@ from dagster_pravega.group_sensor import build_reader_group_sensor
 from dagster_pravega.handed_range import HandedRange
 from dagster_pravega.io_manager import PravegaSparkIOManager
 from dagster_pravega.lag import build_stream_lag_check
+from dagster_pravega.landed import build_landed_asset
+from dagster_pravega.landing_database import LandingDatabase
 from dagster_pravega.maintenance import build_ledger_maintenance
 from dagster_pravega.observed import observe_pravega_stream
 from dagster_pravega.pipes import HandedWork, hand_over
@@ -35,6 +37,7 @@ from dagster_pravega.stream_read import StreamRead
 __all__ = [
     "HandedRange",
     "HandedWork",
+    "LandingDatabase",
     "PravegaArrowIOManager",
     "PravegaResource",
     "PravegaScopeComponent",
@@ -48,6 +51,7 @@ __all__ = [
     "build_data_gate",
     "build_decode_errors_check",
     "build_external_assets",
+    "build_landed_asset",
     "build_ledger_maintenance",
     "build_reader_group_lag_check",
     "build_reader_group_sensor",

@@ -32,6 +32,8 @@ RANGES_KEY: Final = "pravega/ranges"
 START_KEY: Final = "pravega/start"
 END_KEY: Final = "pravega/end"
 SEGMENTS_KEY: Final = "pravega/segment_ranges"
+ROWS_KEY: Final = "dagster/row_count"
+ROWS_OF_PARTITION_KEY: Final = "dagster/partition_row_count"
 _NOT_KNOWN: Final = "not known"
 # Dagster keeps versions in an index, whose rows have at most 2,704 bytes in PostgreSQL, the asset's key among them.
 _LONGEST_VERSION: Final = 1024

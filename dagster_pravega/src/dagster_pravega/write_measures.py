@@ -19,6 +19,8 @@ from dagster_pravega.measures import (
     FROM_HEAD_KEY,
     MARKS_KEY,
     PARTITION_KEY,
+    ROWS_KEY,
+    ROWS_OF_PARTITION_KEY,
     TIMES_KEY,
     WHOLE_KEY,
     measures,
@@ -31,8 +33,6 @@ from dagster_pravega.written import GENERATION_KEY, WRITE_ID_KEY
 _INPUTS_KEY: Final = "pravega/inputs"
 # What was read, where it does not say the same of the write.
 _OF_ONE_INPUT: Final = (CONSUMER_KEY, PARTITION_KEY, TIMES_KEY, MARKS_KEY, FROM_HEAD_KEY, WHOLE_KEY, CLAIM_KEY)
-_ROWS_KEY: Final = "dagster/row_count"
-_ROWS_OF_PARTITION_KEY: Final = "dagster/partition_row_count"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class WrittenOutput:
         return {
             **found,
             **table_metadata(self.stream),
-            _ROWS_OF_PARTITION_KEY if of_partition else _ROWS_KEY: record.total_events,
+            ROWS_OF_PARTITION_KEY if of_partition else ROWS_KEY: record.total_events,
             WRITE_ID_KEY: record.write_id,
             GENERATION_KEY: generation,
         }

@@ -3,6 +3,8 @@
 import json
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
+from pathlib import Path
 
 import psycopg2
 import pytest
@@ -82,6 +84,15 @@ def test_intervals_are_landed_once_and_replaced_by_a_new_generation(run, client,
     said = "".join(capfd.readouterr())
     assert "An older one does not replace it" in said
     assert PASSWORD not in said
+
+
+def test_the_example_lands_orders(run, stream, write, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "example_dags" / "airflow"))
+    example = import_module("orders_landed")
+    write(*(json.dumps({"order": number, "run": "by hand"}).encode() for number in range(3)))
+    conf = {"orders": str(stream), "table": f"parquet:{tmp_path}/orders"}
+    assert run(example.orders_landed, FIRST, conf).result("land")["rows"] == 3
+    assert run(example.orders_landed, FIRST, conf).result("land")["action"] == "nothing"
 
 
 def test_a_range_without_an_interval_and_a_connection_that_is_missing_are_refused(

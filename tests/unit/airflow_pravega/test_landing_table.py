@@ -1,4 +1,4 @@
-"""Tables that tasks land rows in: by texts without secrets, and by connections of PostgreSQL."""
+"""The operator that lands: connections of PostgreSQL, and tables that are refused when the operator is made."""
 
 import json
 from functools import partial
@@ -11,9 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.landing import DeltaFolder, Iceberg, ParquetFolder, Postgres
 from airflow_pravega.operators.land import PravegaLandOperator
-from airflow_pravega.spark.landing_table import folder_of, landing_table
 from airflow_pravega.spark.postgres_connection import libpq_dsn
 
 PASSWORD = "s3cret-of-postgres"
@@ -28,17 +26,9 @@ def connection(**fields) -> Connection:
     )
 
 
-def test_a_text_is_a_table():
-    assert landing_table("parquet:/lake/orders", None) == ParquetFolder("/lake/orders")
-    assert landing_table("delta:/lake/orders", None) == DeltaFolder("/lake/orders")
-    assert landing_table("iceberg:lake/shop.orders", None) == Iceberg("shop.orders", "lake")
-    assert [folder_of(text) for text in ("delta:/lake", "iceberg:lake/shop.orders", "orders")] == ["/lake", None, None]
-
-
-def test_a_connection_and_a_name_are_a_table_that_does_not_show_the_password():
-    table = landing_table("shop.orders", connection(port=5433, extra={"sslmode": "require", "cursor": "dictcursor"}))
-    assert isinstance(table, Postgres)
-    assert psycopg2.extensions.parse_dsn(table.dsn) == {
+def test_a_connection_is_what_libpq_takes():
+    dsn = libpq_dsn(connection(port=5433, extra={"sslmode": "require", "cursor": "dictcursor"}))
+    assert psycopg2.extensions.parse_dsn(dsn) == {
         "host": "db",
         "port": "5433",
         "dbname": "lake",
@@ -46,8 +36,6 @@ def test_a_connection_and_a_name_are_a_table_that_does_not_show_the_password():
         "password": PASSWORD,
         "sslmode": "require",
     }
-    assert table.table == "shop.orders"
-    assert PASSWORD not in f"{table!r} {table}"
 
 
 @given(st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1))
@@ -79,7 +67,7 @@ def test_a_connection_that_reaches_no_database_is_refused_by_name(fields, messag
         ("orders", None, "does not say what kind of table"),
         ("parquet:orders", None, "absolute path"),
         ("iceberg:shop.orders", None, "named with its catalog"),
-        (f"postgresql://ada:{PASSWORD}@db/lake#orders", "warehouse", "both say where the table is"),
+        (f"postgresql://ada:{PASSWORD}@db/lake#orders", "warehouse", "and postgres_conn_id is given"),
         ("a.b.c", "warehouse", "table, or schema.table"),
     ],
 )

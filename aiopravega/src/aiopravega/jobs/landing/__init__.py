@@ -7,6 +7,7 @@ from aiopravega.jobs.landing.land import holdings, land
 from aiopravega.jobs.landing.parquet_folder import ParquetFolder
 from aiopravega.jobs.landing.postgres import Postgres
 from aiopravega.jobs.landing.rules import Action, Holding, Landed, Landing, decide
+from aiopravega.jobs.landing.shown_tables import folder_of, shown_table
 from aiopravega.jobs.landing.tables import LandingTable, table_of
 
 __all__ = [
@@ -21,7 +22,9 @@ __all__ = [
     "Postgres",
     "compare",
     "decide",
+    "folder_of",
     "holdings",
     "land",
+    "shown_table",
     "table_of",
 ]

@@ -2,25 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from airflow.sdk import Context, XComArg
 
 from aiopravega import StreamCutRange
 from aiopravega.blocking import PravegaClient
-from aiopravega.jobs.landing import Landed, LandingTable, land
+from aiopravega.jobs.landing import Landed, LandingTable, folder_of, land, shown_table
 from aiopravega.jobs.landing.land import landing_of
 from aiopravega.jobs.writes import parse_generation
 from airflow_pravega.early_checks import check_known
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.intervals import failures_recorded, shown
 from airflow_pravega.lineage import FileData, columns_of
-from airflow_pravega.spark.landing_table import check_table, folder_of, landing_table
+from airflow_pravega.spark.postgres_connection import libpq_dsn
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.task_failures import failing_for_good
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_BESIDE: Final = "postgres_conn_id"
 
 
 class PravegaLandOperator(PravegaSparkRangeOperator):
@@ -79,7 +81,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        check_known(table, lambda text: check_table(text, in_database=postgres_conn_id is not None))
+        check_known(table, lambda text: shown_table(text, None if postgres_conn_id is None else "", _BESIDE))
         self.stream_cuts = stream_cuts
         self.table = table
         self.postgres_conn_id = postgres_conn_id
@@ -99,8 +101,8 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
             generation = parse_generation(self.rebuild)
             cuts = StreamCutRange.from_json(given)
             landing_of(cuts, given.get("consumer"), given.get("interval"), generation)
-            database = hook.get_connection(self.postgres_conn_id) if self.postgres_conn_id else None
-            target = landing_table(self.table, database)
+            dsn = libpq_dsn(hook.get_connection(self.postgres_conn_id)) if self.postgres_conn_id else None
+            target = shown_table(self.table, dsn, _BESIDE)
 
         def work(client: PravegaClient, frame: "DataFrame") -> Landed:
             del client

@@ -1,0 +1,20 @@
+"""The resource that has the address of a database whose tables ranges are landed in."""
+
+from dagster import ConfigurableResource
+from pydantic import Field
+
+from dagster_pravega.secured import SECRET
+
+
+class LandingDatabase(ConfigurableResource["LandingDatabase"]):
+    """A database of PostgreSQL. Its address may have a password: give it as `dagster.EnvVar`.
+
+    Dagster stores the name of the variable then, not its value. The address goes to the driver and Spark's executors,
+    and into no metadata, log or plan of Spark.
+    """
+
+    dsn: str = Field(
+        description="where the server is, as libpq takes it: postgresql://user@host/database",
+        repr=False,
+        json_schema_extra=SECRET,
+    )
