@@ -89,7 +89,8 @@ def read_properties(text: str) -> dict[str, str]:
             continue
         matched = re.fullmatch(r"([^=:\s]+)\s*[=:]\s*(.*)", stripped)
         if matched is None:
-            raise ConfigurationError(f"{stripped!r} is not a setting: name=value")
+            # The rest of the line may be a password.
+            raise ConfigurationError(f"the line that begins with {stripped.split()[0]!r} is not a setting: name=value")
         found[matched[1]] = matched[2]
     return found
 

@@ -141,6 +141,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.land",
             "operators.schema",
             "operators.data_gate",
+            "operators.debezium",
             "operators.ledger",
         ),
         "sensors": _modules("sensors.stream_cut", "sensors.event_time", "sensors.transaction", "sensors.reader_group"),

@@ -1,0 +1,92 @@
+"""The operator that checks Debezium Server's settings before they lose, spoil or stop anything."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk import BaseOperator, Context
+
+from aiopravega.errors import ConfigurationError
+from aiopravega.gates.debezium_report import check_debezium
+from aiopravega.gates.debezium_settings import Harm, read_properties
+from airflow_pravega.early_checks import check_known
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.task_failures import failing_for_good
+
+_LONGEST: Final = 1_000_000  # bytes of a file of settings
+
+
+class PravegaDebeziumCheckOperator(BaseOperator):
+    """Fails if settings of Debezium Server lose or spoil data in front of Pravega, or stop it; warns of the rest.
+
+    It reads `application.properties`, and asks the cluster for the streams that the settings lead to: Debezium makes
+    none, and ends at the first event for one that is missing. The log has each finding with its reason and what to set
+    instead. It does not see the database: `REPLICA IDENTITY`, and rows over 8 MiB, which stop Debezium at every start.
+
+    Returns `{"passed", "summary", "findings", "streams", "not_known"}`: each finding is `{"setting", "value", "harm",
+    "fails", "why", "instead"}`; `not_known` says why not all streams are known, or is None. No value but those of the
+    settings that the findings name is in it.
+
+    Args:
+        settings: path of the file `application.properties`, where the task runs. (templated)
+        fail_on: the harms that fail: `loses`, `spoils`, `stops` and `doubles`; others warn.
+        pravega_conn_id: id of the connection of the cluster that Debezium writes to. (templated)
+    """
+
+    template_fields: Sequence[str] = ("settings", "pravega_conn_id")
+
+    def __init__(
+        self,
+        *,
+        settings: str,
+        fail_on: Sequence[str] = ("loses", "spoils", "stops"),
+        pravega_conn_id: str = PravegaHook.default_conn_name,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        for name in fail_on:
+            check_known(name, partial(_harm, fail_on))
+        self.settings = settings
+        self.fail_on = fail_on
+        self.pravega_conn_id = pravega_conn_id
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Check the settings and the streams.
+
+        Raises:
+            AirflowFailException: a finding fails, or there is no such file, or its settings are not for Pravega's sink.
+            PravegaError: the cluster cannot be reached.
+        """
+        del context
+        with failing_for_good():
+            fail_on = {_harm(self.fail_on, name) for name in self.fail_on}
+            settings = read_properties(_text_of(Path(self.settings)))
+            with PravegaHook(self.pravega_conn_id).get_client() as client:
+                report = client.run(check_debezium(client.asynchronous, settings, fail_on))
+        (self.log.info if not report.findings else self.log.warning)("%s says:\n%s", self.settings, report.table())
+        if not report.passed:
+            raise AirflowFailException(report.summary())
+        return report.to_json()
+
+
+def _harm(given: Sequence[str], name: str) -> Harm:
+    known = {harm.name.lower(): harm for harm in Harm}
+    if isinstance(given, str) or name not in known:
+        raise ConfigurationError(f"fail_on is {given!r}, but must be a list of {', '.join(known)}")
+    return known[name]
+
+
+def _text_of(path: Path) -> str:
+    try:
+        if path.stat().st_size > _LONGEST:
+            raise ConfigurationError(
+                f"{path} has more than {_LONGEST:,} bytes, too many for settings: name another file"
+            )
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"the settings of Debezium cannot be read from {path} ({type(error).__name__}): name a file of UTF-8 that "
+            "the worker has"
+        ) from None

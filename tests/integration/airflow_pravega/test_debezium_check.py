@@ -1,0 +1,77 @@
+"""The settings of Debezium Server before a real cluster: what does harm fails or warns, as does a missing stream."""
+
+from functools import partial
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+from airflow_pravega.operators.debezium import PravegaDebeziumCheckOperator
+
+PASSWORD = "canary-of-a-source"
+GOOD = """
+debezium.sink.type=pravega
+debezium.sink.pravega.scope={scope}
+debezium.source.connector.class=io.debezium.connector.postgresql.PostgresConnector
+debezium.source.database.password={password}
+debezium.source.topic.prefix=inv
+debezium.source.table.include.list=public.orders
+debezium.source.tombstones.on.delete=false
+debezium.source.skipped.operations=none
+debezium.source.offset.flush.interval.ms={flush}
+debezium.source.decimal.handling.mode=string
+debezium.format.key.schemas.enable=false
+"""
+
+
+@pytest.fixture
+def check(run_task, client, scope, tmp_path):
+    """Checks a file of settings, with the stream of the table in the scope or without it."""
+
+    def check(more="", flush=0, stream=True, **arguments):
+        file = tmp_path / "application.properties"
+        file.write_text(GOOD.format(scope=scope, password=PASSWORD, flush=flush) + more)
+        if stream:
+            client.create_stream(scope, "inv.public.orders")
+        return run_task(partial(PravegaDebeziumCheckOperator, settings=str(file), **arguments))
+
+    return check
+
+
+def test_good_settings_pass_and_no_password_is_in_the_report(check, capfd):
+    result = check().result()
+    assert (result["passed"], result["findings"], result["streams"]) == (True, [], ["inv.public.orders"])
+    assert PASSWORD not in f"{result} {capfd.readouterr()}"
+
+
+def test_what_loses_data_and_a_missing_stream_fail_without_a_further_try(check, capfd):
+    lost = check("debezium.source.tombstones.on.delete=true\n")
+    assert (lost.state(), lost.tries()) == ("failed", 1)
+    assert "fails: debezium.source.tombstones.on.delete is true: loses data" in "".join(capfd.readouterr())
+
+
+def test_a_missing_stream_fails_and_is_named(check, capfd):
+    assert check(stream=False).state() == "failed"
+    assert "the stream inv.public.orders is not in it" in "".join(capfd.readouterr())
+
+
+def test_which_harms_fail_is_an_argument(check):
+    warned = check(flush=60000).result()
+    assert (warned["passed"], [each["fails"] for each in warned["findings"]]) == (True, [False])
+    assert check(flush=60000, fail_on=["doubles"]).state() == "failed"
+    assert check("debezium.source.tombstones.on.delete=true\n", fail_on=[]).result()["passed"]
+
+
+def test_a_line_that_is_no_setting_is_named_without_what_may_be_a_password(check, capfd):
+    assert check(f"debezium.source.database.password {PASSWORD}\n").state() == "failed"
+    said = "".join(capfd.readouterr())
+    assert "begins with 'debezium.source.database.password' is not a setting" in said
+    assert PASSWORD not in said
+
+
+def test_a_harm_that_there_is_not_and_a_file_that_is_missing_are_refused(run_task, tmp_path, capfd):
+    for wrong in (["burns"], "loses"):
+        with pytest.raises(AirflowFailException, match="must be a list of loses, spoils, stops, doubles"):
+            PravegaDebeziumCheckOperator(task_id="check", settings="/etc/debezium", fail_on=wrong)
+    missing = partial(PravegaDebeziumCheckOperator, settings=f"{tmp_path}/none.properties")
+    assert run_task(missing).state() == "failed"
+    assert "cannot be read from" in "".join(capfd.readouterr())
