@@ -47,6 +47,7 @@ OF_ARROW = (
         for room in ("arrow", "debezium", "avro.columns", "json.columns", "protobuf.columns", "open.blocks")
     ),
     "aiopravega.blocking.blocks",
+    "aiopravega.jobs.merging.",
 )
 OF_EXTRAS = ("aiopravega.schema.registry.http", *OF_ARROW, *OF_JSON)
 

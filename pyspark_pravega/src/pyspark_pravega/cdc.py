@@ -1,113 +1,21 @@
-"""Tables from changes: DataFrames of `decode=debezium-json` as the table at a cut, or as what a MERGE takes.
+"""Tables from changes: DataFrames of `decode=debezium-json` as the table at a cut, or merged into a table.
 
-Only Spark's own functions are used, so that the work is done in the JVM, and Spark Connect can do it too.
+What they do is in `aiopravega.jobs.merging`, since schedulers merge, too.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from aiopravega.jobs.landing import Holding, holdings
+from aiopravega.jobs.merging import Counts, Deletes, Evolution, Merged, Unsent, merge_into
+from aiopravega.jobs.merging.change_frames import current, last_changes
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as sf
-
-from aiopravega.errors import ConfigurationError
-from aiopravega.schema.debezium.metadata import CHANGE_TYPE as _TYPE
-from aiopravega.schema.debezium.metadata import SEQUENCE as _SEQUENCE
-from aiopravega.schema.debezium.metadata import TYPES
-from aiopravega.schema.debezium.metadata import UNCHANGED as _UNCHANGED
-from pyspark_pravega.read.columns import CORRUPT
-
-# Columns of a read that are not the table's, whose own names may begin with an underscore, too.
-_ABOUT: Final = frozenset((*TYPES, CORRUPT))
-_EMPTIED: Final = (
-    "the range has a truncate, which no MERGE can follow: empty the target and merge what comes after it, or read with "
-    "truncates=drop"
-)
-
-
-def current(changes: DataFrame, key: Sequence[str]) -> DataFrame:
-    """The table as it is after all of some changes: the last change of each key, deleted rows gone.
-
-    Args:
-        changes: of one table, read from its snapshot on, with `changes=upsert` and the columns `_change_type`,
-            `_sequence` and, for PostgreSQL, `_unchanged`.
-        key: the columns that identify a row.
-
-    Returns:
-        The columns of the table, and `_unchanged` if the changes have it: names of columns whose value is in none of
-        the changes of a row. After a whole snapshot it is empty.
-
-    Raises:
-        ConfigurationError: a column is missing.
-    """
-    _check(changes, key)
-    emptied = changes.where(sf.col(_TYPE) == "truncate").agg(sf.max(_SEQUENCE).alias("_emptied"))
-    rows = changes.where(sf.col(_TYPE) != "truncate").crossJoin(sf.broadcast(emptied))
-    left = rows.where(sf.col("_emptied").isNull() | (sf.col(_SEQUENCE) > sf.col("_emptied"))).drop("_emptied")
-    names = [name for name in changes.columns if name not in _ABOUT or name == _UNCHANGED]
-    return _last(left, key).where(sf.col(_TYPE) != "delete").select(*map(_named, names))
-
-
-def last_changes(changes: DataFrame, key: Sequence[str]) -> DataFrame:
-    """The last change of each key, deletes too: what a `MERGE` takes. A range that has a truncate fails when it runs.
-
-    A value that the last change does not have (TOAST) is that of an earlier change in the range; `_unchanged` names the
-    columns that no change of the range has, so that the target's value is to be kept.
-
-    Args:
-        changes: of one table, read with `changes=upsert` and the columns `_change_type`, `_sequence` and, for
-            PostgreSQL, `_unchanged`.
-        key: the columns that identify a row.
-
-    Returns:
-        The columns of the changes.
-
-    Raises:
-        ConfigurationError: a column is missing.
-    """
-    _check(changes, key)
-    kind = sf.when(sf.col(_TYPE) == "truncate", sf.raise_error(sf.lit(_EMPTIED))).otherwise(sf.col(_TYPE))
-    return _last(changes.withColumn(_TYPE, kind), key).select(*map(_named, changes.columns))
-
-
-def _last(changes: DataFrame, key: Sequence[str]) -> DataFrame:
-    """One row for each key: of each column the last value that was sent."""
-    names = [name for name in changes.columns if name not in key]
-    knows = _UNCHANGED in names
-    images = changes.where(sf.col(_TYPE) != "update_preimage")
-    values = [_value(name, knows).alias(name) for name in names if name != _UNCHANGED]
-    missing = [_never_sent(name).alias(f"{_UNCHANGED}.{name}") for name in names if knows and name not in _ABOUT]
-    found = images.groupBy(*map(_named, key)).agg(*values, *missing)
-    if not knows:
-        return found
-    marks = [_named(f"{_UNCHANGED}.{name}") for name in names if name not in _ABOUT]
-    lists = sf.array_compact(sf.array(*marks)) if marks else sf.array().cast("array<string>")
-    return found.withColumn(_UNCHANGED, lists)
-
-
-def _value(name: str, knows: bool) -> Column:
-    """The last value of a column. The whole row is ordered by `_sequence`; nulls that were sent are values too."""
-    value = sf.struct(_named(name).alias("value"))
-    if knows and name not in _ABOUT:
-        value = sf.when(~sf.array_contains(_UNCHANGED, name), value)
-    sequence = sf.when(value.isNotNull(), sf.col(_SEQUENCE))
-    return sf.max_by(value, sequence).getField("value")
-
-
-def _never_sent(name: str) -> Column:
-    """The name of a column of which no change has a value, else null."""
-    return sf.when(sf.bool_and(sf.array_contains(_UNCHANGED, name)), sf.lit(name))
-
-
-def _named(name: str) -> Column:
-    return sf.col("`" + name.replace("`", "``") + "`")
-
-
-def _check(changes: DataFrame, key: Sequence[str]) -> None:
-    if not key:
-        raise ConfigurationError("a table from changes needs the columns of its key")
-    lacking = [name for name in (*key, _TYPE, _SEQUENCE) if name not in changes.columns]
-    if lacking:
-        raise ConfigurationError(
-            f"the changes have no column {', '.join(lacking)}: read them with decode=debezium-json, and ask for it in "
-            ".schema(…) or with option 'metadata_columns'"
-        )
+__all__ = [
+    "Counts",
+    "Deletes",
+    "Evolution",
+    "Holding",
+    "Merged",
+    "Unsent",
+    "current",
+    "holdings",
+    "last_changes",
+    "merge_into",
+]

@@ -30,7 +30,7 @@ def staged(table: Any, one: Landing, value: int, type_: str = "int32") -> Iterat
     """Two files of three rows in all, as Spark writes them."""
     plain = pa.table({"id": pa.array([value, value, None], type_)})
     is_delta = isinstance(table, DeltaFolder)
-    with new_folder(table._work) if is_delta else table.new_staging(plain.schema, one) as folder:
+    with new_folder(table.notes.work) if is_delta else table.new_staging(plain.schema, one) as folder:
         folder.mkdir()
         for number, rows in enumerate((plain.slice(0, 2), plain.slice(2))):
             names = [one.interval.consumer] * rows.num_rows, [one.interval.name] * rows.num_rows
@@ -52,7 +52,7 @@ def contents(table: Any) -> list[tuple[str, int]]:
             return []
         found = DeltaTable(table.path).to_pyarrow_table()
     else:
-        found = table._load().scan().to_arrow()
+        found = table.load().scan().to_arrow()
     return sorted((row["_interval"], row["id"] or 0) for row in found.to_pylist())
 
 
@@ -60,11 +60,12 @@ def rows(name: str, value: int) -> list[tuple[str, int]]:
     return [(name, 0), *[(name, value)] * 2]
 
 
-def new_table(kind: str, folder: Path) -> Any:
-    """A table that shares nothing with another one."""
+def new_table(kind: str, folder: Path, *, make: bool = True) -> Any:
+    """A table that shares nothing with another one; `make` makes its catalog."""
     if kind == "delta":
         return DeltaFolder(f"{folder}/table")
     folder.mkdir(exist_ok=True)
     properties = {"type": "sql", "uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}"}
-    load_catalog("default", **properties).create_namespace("shop")
+    if make:
+        load_catalog("default", **properties).create_namespace("shop")
     return Iceberg("shop.orders", properties=properties)

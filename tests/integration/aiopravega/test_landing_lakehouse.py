@@ -112,7 +112,7 @@ def test_delta_keeps_what_it_holds_when_files_are_rewritten_and_the_log_is_clean
 def test_delta_without_its_notes_refuses_what_it_holds(tmp_path):
     table = DeltaFolder(f"{tmp_path}/table")
     land(table, landing(), 1)
-    for note in table._work.glob("*.json"):
+    for note in table.notes.work.glob("*.json"):
         note.unlink()
     with pytest.raises(LandingError, match="has no note of its range"):
         land(table, landing(), 1)
@@ -137,10 +137,10 @@ def test_iceberg_keeps_what_it_holds_when_snapshots_expire_and_says_it_in_the_sn
     if isinstance(table, DeltaFolder):
         return
     land(table, landing("sunday"), 1)
-    [snapshot] = table._load().snapshots()
+    [snapshot] = table.load().snapshots()
     assert '"interval":"sunday"' in snapshot.summary["pravega.landing"]
     land(table, landing("monday"), 2)
-    table._load().maintenance.expire_snapshots().by_id(snapshot.snapshot_id).commit()
+    table.load().maintenance.expire_snapshots().by_id(snapshot.snapshot_id).commit()
     assert land(table, landing("sunday"), 3) is Action.NOTHING
     assert contents(table) == rows("monday", 2) + rows("sunday", 1)
 

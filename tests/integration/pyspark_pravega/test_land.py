@@ -49,7 +49,7 @@ def contents(spark):
             found = (
                 DeltaTable(table.path).to_pyarrow_table()
                 if isinstance(table, DeltaFolder)
-                else table._load().scan().to_arrow()
+                else table.load().scan().to_arrow()
             )
             return sorted((row["_interval"], row["event"].decode()) for row in found.to_pylist())
         if isinstance(table, ParquetFolder):

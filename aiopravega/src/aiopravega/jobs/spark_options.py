@@ -43,6 +43,8 @@ METADATA_COLUMNS_OPTION: Final = "metadata_columns"
 # more row, with the bytes of the piece here and nulls elsewhere. Together they have the bytes of the range, but only if
 # each piece was read to its end, once.
 READ_BYTES: Final = "_pravega_read_bytes"
+# The column of events that could not be decoded.
+CORRUPT: Final = "_corrupt_event"
 # Options of a read that splits no segment.
 UNSPLIT: Final[Mapping[str, str]] = {"split_bytes": "0"}
 

@@ -12,11 +12,10 @@ import pyarrow as pa
 from pyspark.sql.types import BinaryType, DataType, LongType, StringType, StructField, StructType, TimestampType
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.spark_options import READ_BYTES
+from aiopravega.jobs.spark_options import CORRUPT, READ_BYTES
 from pyspark_pravega.decode.decoder import DecodePlan
 
 EVENT: Final = "event"
-CORRUPT: Final = "_corrupt_event"
 ALL: Final = "all"
 # The columns of Pravega's JVM connector, in its order.
 RAW_COLUMNS: Final = (EVENT, "scope", "stream", "segment_id", "offset")

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import PravegaError
+from aiopravega.jobs.spark_options import CORRUPT
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.decode.decode_options import Format
 from pyspark_pravega.decode.decoder import DecodePlan
-from pyspark_pravega.read.columns import ALL, CORRUPT, METADATA_COLUMNS, Columns
+from pyspark_pravega.read.columns import ALL, METADATA_COLUMNS, Columns
 from pyspark_pravega.read.ranges import range_of
 from pyspark_pravega.read.read_options import ReadOptions
 

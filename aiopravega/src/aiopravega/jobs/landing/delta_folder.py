@@ -1,33 +1,27 @@
 """A Delta table, without Spark's help: executors write files, and this process adds them to the log in one commit.
 
-The commit has two application transactions. One names the interval, with its generation as the version; the other one
-names the interval with its range. They stay in the table when the log is cleaned and files are rewritten, and say what
-it holds. A file for each landing lists the intervals; it counts only if the table has its transactions.
+What the table holds is in the same commit; see `delta_notes`.
 """
 
-import hashlib
 import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from aiopravega.errors import ConfigurationError, LandingError
+from aiopravega.errors import LandingError
+from aiopravega.jobs.landing.delta_notes import DeltaNotes, commit_properties
 from aiopravega.jobs.landing.parquet_folder import local_path, own_columns
 from aiopravega.jobs.landing.row_counts import count_rows
-from aiopravega.jobs.landing.rules import OWN_COLUMNS, Action, Holding, Landed, Landing, decide
+from aiopravega.jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
 from aiopravega.jobs.landing.staged_files import StagedFiles, locked, new_folder, write_files
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
     from pyspark.sql import DataFrame
 
-# Delta ignores folders whose names begin like this, and VACUUM does, too.
-_WORK: Final = "_landing"
 _FILES: Final = "landing-"
-_APPLICATION: Final = "pravega landing"
 _MILLISECONDS: Final = 1000
 
 
@@ -57,10 +51,7 @@ class DeltaFolder:
         Raises:
             LedgerError: a note is damaged, or of another release.
         """
-        table = self._table()
-        files = sorted(self._work.glob("*.json")) if table is not None else []
-        notes = [Holding.from_json(file.read_bytes()) for file in files]
-        return [each for each in notes if table is not None and _counts(table, each)]
+        return self.notes.holdings(self.notes.table())
 
     def held(self, landing: Landing) -> Holding | None:
         """What the table holds of the interval of a landing.
@@ -68,24 +59,18 @@ class DeltaFolder:
         Raises:
             LandingError: the table's log has a landing of the interval, but its note is gone.
         """
-        table = self._table()
-        version = None if table is None else table.transaction_version(_interval_id(*_names(landing)))
-        if table is None or version is None:
-            return None
-        for file in self._work.glob(f"{_digest(*_names(landing))}-*.json"):
-            note = Holding.from_json(file.read_bytes())
-            if note.generation == version and _counts(table, note):
-                return note
-        raise LandingError(
-            f"{landing}: the log of {self.path} has generation {version} of it, and {self._work} has no note of its "
-            "range. Restore that folder, or remove the rows and land into a new table. Nothing was changed"
-        )
+        return self.notes.held(self.notes.table(), landing)
 
-    def rows(self) -> dict[tuple[str, str], int]:
-        """The rows that are there, by consumer and interval, whatever was noted. It reads these two columns."""
-        table = self._table()
+    def rows(self) -> dict[tuple[str, str], int] | None:
+        """The rows that are there, by consumer and interval, whatever was noted. It reads these two columns.
+
+        None: changes are merged into it, and its rows are of no interval.
+        """
+        table = self.notes.table()
         if table is None:
             return {}
+        if MERGED in table.metadata().configuration:
+            return None
         import pyarrow as pa
 
         return count_rows(pa.RecordBatchReader.from_stream(table.scan(columns=list(OWN_COLUMNS))))
@@ -93,7 +78,7 @@ class DeltaFolder:
     @contextmanager
     def staged(self, frame: "DataFrame", landing: Landing) -> Iterator[StagedFiles]:
         """Have Spark write the rows beside the table; the files are removed afterwards, if they are still there."""
-        with new_folder(self._work) as folder:
+        with new_folder(self.notes.work) as folder:
             yield write_files(frame, landing, folder, own_columns(landing))
 
     def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
@@ -105,38 +90,29 @@ class DeltaFolder:
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
 
-        with locked(self._work / "lock"):
+        with locked(self.notes.work / "lock"):
             held = self.held(landing)
             action = decide(held, landing)
             if held is not None and action is Action.NOTHING:
                 return Landed(action, held)
             holding = Holding.of(landing, staged.rows)
-            note = self._work / f"{_digest(*_names(landing))}-{staged.folder.name}.json"
             try:
-                table = self._table() or DeltaTable.create(self.path, staged.schema(), mode="ignore")
+                table = self.notes.table() or DeltaTable.create(self.path, staged.schema(), mode="ignore")
                 _check(table, staged, landing)
-                whole = staged.folder / "note"  # a note is there whole, or not at all
-                whole.write_bytes(holding.to_json())
-                whole.replace(note)
+                self.notes.write(holding, staged.folder)
                 if action is Action.APPEND:
                     self._append(table, staged, holding)
                 else:
                     _replace(table, staged, holding)
             except DeltaError as error:
                 raise LandingError(f"{landing}: the table {self.path} was not changed: {error}") from error
-            self._forget_old_notes(holding)
+            self.notes.forget_others(holding)
         return Landed(action, holding)
 
     @property
-    def _work(self) -> Path:
-        return local_path(self.path) / _WORK
-
-    def _table(self) -> "DeltaTable | None":
-        try:
-            from deltalake import DeltaTable
-        except ImportError:
-            raise ConfigurationError("Delta tables need deltalake: pip install 'aiopravega[delta]'") from None
-        return DeltaTable(self.path) if DeltaTable.is_deltatable(self.path) else None
+    def notes(self) -> DeltaNotes:
+        """What the table says that it holds."""
+        return DeltaNotes(self.path)
 
     def _append(self, table: "DeltaTable", staged: StagedFiles, holding: Holding) -> None:
         """Add the files as they are. If the process is killed before the commit, VACUUM removes them one day."""
@@ -157,15 +133,8 @@ class DeltaFolder:
             for file, rows in zip(staged.files, staged.row_counts, strict=True)
         ]
         table.create_write_transaction(
-            actions, mode="append", schema=table.schema(), commit_properties=_properties(holding)
+            actions, mode="append", schema=table.schema(), commit_properties=commit_properties(holding)
         )
-
-    def _forget_old_notes(self, holding: Holding) -> None:
-        """Remove the notes of an interval that no transaction of the table stands for any more."""
-        table = self._table()
-        for file in self._work.glob(f"{_digest(holding.consumer, holding.interval)}-*.json"):
-            if table is not None and not _counts(table, Holding.from_json(file.read_bytes())):
-                file.unlink()
 
 
 def _replace(table: "DeltaTable", staged: StagedFiles, holding: Holding) -> None:
@@ -179,51 +148,12 @@ def _replace(table: "DeltaTable", staged: StagedFiles, holding: Holding) -> None
         staged.batches(),
         mode="overwrite",
         predicate=" and ".join(f"{name} = '{text}'" for name, text in texts.items()),
-        commit_properties=_properties(holding),
+        commit_properties=commit_properties(holding),
     )
 
 
-def _names(landing: Landing) -> tuple[str, str]:
-    return landing.interval.consumer, landing.interval.name
-
-
-def _digest(consumer: str, interval: str) -> str:
-    return hashlib.sha256(json.dumps([consumer, interval]).encode()).hexdigest()[:24]
-
-
-def _interval_id(consumer: str, interval: str) -> str:
-    return f"{_APPLICATION} {json.dumps([consumer, interval])}"
-
-
-def _range_id(holding: Holding) -> str:
-    cuts = holding.consumer, holding.interval, str(holding.stream), holding.start, holding.end, holding.rows
-    return f"{_APPLICATION} of a range {json.dumps(cuts)}"
-
-
-def _counts(table: "DeltaTable", note: Holding) -> bool:
-    """Whether the table has the transactions of a note: it was written before its commit, which may never have been."""
-    ids = _interval_id(note.consumer, note.interval), _range_id(note)
-    return all(table.transaction_version(each) == note.generation for each in ids)
-
-
-def _properties(holding: Holding) -> Any:
-    from deltalake import CommitProperties, Transaction
-
-    ids = _interval_id(holding.consumer, holding.interval), _range_id(holding)
-    return CommitProperties(
-        custom_metadata={"pravega": json.loads(holding.model_dump_json())},
-        app_transactions=[Transaction(each, holding.generation) for each in ids],
-    )
-
-
-def _check(table: "DeltaTable", staged: StagedFiles, landing: Landing) -> None:
-    """Check that files written by Spark are what the table's files must be.
-
-    Raises:
-        LandingError: it has other columns, partitions, constraints, or names of columns of its own.
-    """
-    from deltalake import Schema
-
+def unfit(table: "DeltaTable") -> list[str]:
+    """What a table has that its files would have to follow, and files which are added to its log do not."""
     settings = table.metadata().configuration
     own = [
         name
@@ -234,12 +164,26 @@ def _check(table: "DeltaTable", staged: StagedFiles, landing: Landing) -> None:
     if table.metadata().partition_columns:
         own.append("partitions")
     fields = json.loads(table.schema().to_json())["fields"]
-    own += [f"{each['name']}: {name}" for each in fields for name in each["metadata"] if name.startswith("delta.")]
+    return own + [
+        f"{each['name']}: {name}" for each in fields for name in each["metadata"] if name.startswith("delta.")
+    ]
+
+
+def _check(table: "DeltaTable", staged: StagedFiles, landing: Landing) -> None:
+    """Check that files written by Spark are what the table's files must be.
+
+    Raises:
+        LandingError: it has other columns, partitions, constraints, or names of columns of its own.
+    """
+    from deltalake import Schema
+
+    own = unfit(table)
     if own:
         raise LandingError(
             f"{landing}: the table has {', '.join(own)}, which files that Spark has written do not follow: land into a "
             "table without. Nothing was changed"
         )
+    fields = json.loads(table.schema().to_json())["fields"]
     columns = {each["name"]: each["type"] for each in fields}
     found = {each["name"]: each["type"] for each in json.loads(Schema.from_arrow(staged.schema()).to_json())["fields"]}
     if columns != found:

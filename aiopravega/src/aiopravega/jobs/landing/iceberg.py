@@ -7,7 +7,7 @@ the summary of the snapshot. Snapshots expire; properties stay.
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
 from aiopravega.jobs.landing.parquet_folder import local_path, own_columns
 from aiopravega.jobs.landing.row_counts import count_rows
-from aiopravega.jobs.landing.rules import OWN_COLUMNS, Action, Holding, Landed, Landing, decide
+from aiopravega.jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
 from aiopravega.jobs.landing.staged_files import StagedFiles, new_folder, write_files
 
 if TYPE_CHECKING:
@@ -58,18 +58,25 @@ class Iceberg:
 
     def holdings(self) -> list[Holding]:
         """What the table holds; nothing, if there is no such table."""
-        table = self._table()
+        table = self.table()
         notes = {} if table is None else table.properties
         return [Holding.from_json(notes[name].encode()) for name in sorted(notes) if name.startswith(_NOTE)]
 
     def held(self, landing: Landing) -> Holding | None:
         """What the table holds of the interval of a landing."""
-        return _held(self._table(), landing)
+        return held_by(self.table(), landing)
 
-    def rows(self) -> dict[tuple[str, str], int]:
-        """The rows that are there, by consumer and interval, whatever was noted. It reads these two columns."""
-        table = self._table()
-        return {} if table is None else count_rows(table.scan(selected_fields=OWN_COLUMNS).to_arrow_batch_reader())
+    def rows(self) -> dict[tuple[str, str], int] | None:
+        """The rows that are there, by consumer and interval, whatever was noted. It reads these two columns.
+
+        None: changes are merged into it, and its rows are of no interval.
+        """
+        table = self.table()
+        if table is None:
+            return {}
+        if MERGED in table.properties:
+            return None
+        return count_rows(table.scan(selected_fields=OWN_COLUMNS).to_arrow_batch_reader())
 
     @contextmanager
     def staged(self, frame: "DataFrame", landing: Landing) -> Iterator[StagedFiles]:
@@ -89,7 +96,7 @@ class Iceberg:
             LandingError: it cannot have these columns, or has others.
         """
         wanted = _schema(columns)
-        table = self._table() or self._make_table(wanted, landing)
+        table = self.table() or self.make_table(wanted, landing)
         known = {each.name: str(each.type) for each in table.schema().as_arrow()}
         found = {each.name: str(each.type) for each in wanted}
         if {name: _plain(each) for name, each in known.items()} != {name: _plain(each) for name, each in found.items()}:
@@ -112,17 +119,17 @@ class Iceberg:
         action = Action.NOTHING
         holding = Holding.of(landing, staged.rows)
         for _ in range(_TRIES):
-            table = self._load()
-            held = _held(table, landing)
+            table = self.load()
+            held = held_by(table, landing)
             if held == holding:
                 return Landed(action, holding)  # the try before has changed the table, but its answer was lost
             action = decide(held, landing)
             if held is not None and action is Action.NOTHING:
-                _remove(files)
+                remove_folder(files)
                 return Landed(action, held)
-            files = files or _into_table(table, staged)
+            files = files or into_table(table, staged.folder, [file.name for file in staged.files])
             try:
-                with _catalog_answers(self.identifier):
+                with catalog_answers(self.identifier):
                     _commit(table, files, holding, action)
             except (CommitFailedException, CommitStateUnknownException):
                 continue  # another commit was first, maybe one of this interval; or the next look finds out
@@ -140,33 +147,44 @@ class Iceberg:
             from pyiceberg.catalog import load_catalog
         except ImportError:
             raise ConfigurationError("tables of Iceberg need pyiceberg: pip install 'aiopravega[iceberg]'") from None
-        with _catalog_answers(self.identifier):
+        with catalog_answers(self.identifier):
             return load_catalog(self.catalog, **self.properties)
 
-    def _load(self) -> "Table":
-        with _catalog_answers(self.identifier):
+    def load(self) -> "Table":
+        """The table as it is now; it must exist."""
+        with catalog_answers(self.identifier):
             return self._catalog().load_table(self.identifier)
 
-    def _table(self) -> "Table | None":
+    def table(self) -> "Table | None":
+        """The table as it is now.
+
+        Raises:
+            ConfigurationError: `pyiceberg` is not installed.
+        """
         from pyiceberg.exceptions import NoSuchTableError
 
         try:
-            return self._load()
+            return self.load()
         except NoSuchTableError:
             return None
 
-    def _make_table(self, columns: "pa.Schema", landing: Landing) -> "Table":
+    def make_table(self, columns: "pa.Schema", landing: Landing) -> "Table":
+        """Make the table, unless it exists.
+
+        Raises:
+            LandingError: its namespace does not exist, or it cannot have these columns.
+        """
         from pyiceberg.exceptions import NoSuchNamespaceError
 
         try:
-            with _catalog_answers(self.identifier):
+            with catalog_answers(self.identifier):
                 return self._catalog().create_table_if_not_exists(self.identifier, columns)
         except (NoSuchNamespaceError, TypeError, ValueError) as error:
             raise LandingError(f"{landing}: the table {self.identifier} cannot be made: {error}") from error
 
 
 @contextmanager
-def _catalog_answers(identifier: str) -> Iterator[None]:
+def catalog_answers(identifier: str) -> Iterator[None]:
     """Errors of a REST catalog as errors of this package; that of a commit without a clear answer is left as it is."""
     from pyiceberg.exceptions import (
         CommitStateUnknownException,
@@ -186,25 +204,32 @@ def _catalog_answers(identifier: str) -> Iterator[None]:
         raise kind(f"the catalog of Iceberg did not answer for {identifier}: {error}") from error
 
 
-def _held(table: "Table | None", landing: Landing) -> Holding | None:
-    note = None if table is None else table.properties.get(_note_name(landing.interval.consumer, landing.interval.name))
+def held_by(table: "Table | None", landing: Landing) -> Holding | None:
+    """What a table says that it holds of the interval of a landing."""
+    note = None if table is None else table.properties.get(note_name(landing.interval.consumer, landing.interval.name))
     return None if note is None else Holding.from_json(note.encode())
 
 
-def _note_name(consumer: str, interval: str) -> str:
+def note_name(consumer: str, interval: str) -> str:
+    """The property that says what a table holds of an interval."""
     return _NOTE + hashlib.sha256(json.dumps([consumer, interval]).encode()).hexdigest()[:24]
 
 
-def _into_table(table: "Table", staged: StagedFiles) -> list[str]:
-    """Move the files to where the table's files are; returns their names there. Until the commit they are orphans."""
-    name = f"data/landing-{staged.folder.name}"
+def into_table(table: "Table", staged: Path, names: Sequence[str]) -> list[str]:
+    """Move a folder to where the table's files are; returns the names of its files there, orphans until the commit."""
+    name = f"data/landing-{staged.name}"
     folder = local_path(table.location()) / name
     folder.parent.mkdir(exist_ok=True)
-    staged.folder.rename(folder)
-    return [f"{table.location()}/{name}/{file.name}" for file in staged.files]
+    staged.rename(folder)
+    return [f"{table.location()}/{name}/{file}" for file in names]
 
 
-def _remove(files: list[str]) -> None:
+def try_once(table: "Table") -> None:
+    """Let a commit that loses a race fail. This object only: the table's own setting does not change."""
+    table.metadata.properties[_RETRIES] = "0"
+
+
+def remove_folder(files: list[str]) -> None:
     """Remove the files of a landing that another run was faster with."""
     if files:
         shutil.rmtree(local_path(files[0]).parent, ignore_errors=True)
@@ -214,7 +239,7 @@ def _commit(table: "Table", files: list[str], holding: Holding, action: Action) 
     from pyiceberg.expressions import And, EqualTo
 
     note = holding.to_json().decode()
-    table.metadata.properties[_RETRIES] = "0"  # of this object only: the table's own setting does not change
+    try_once(table)
     with table.transaction() as transaction:
         if action is Action.REPLACE:
             names = holding.consumer, holding.interval
@@ -222,7 +247,7 @@ def _commit(table: "Table", files: list[str], holding: Holding, action: Action) 
             first, second = (equal(name, text) for name, text in zip(OWN_COLUMNS, names, strict=True))
             transaction.delete(And(first, second))
         transaction.add_files(files, snapshot_properties={"pravega.landing": note}, check_duplicate_files=False)
-        transaction.set_properties({_note_name(holding.consumer, holding.interval): note})
+        transaction.set_properties({note_name(holding.consumer, holding.interval): note})
 
 
 def _schema(columns: "pa.Schema") -> "pa.Schema":

@@ -22,6 +22,8 @@ VERSION: Final = 1
 CONSUMER_COLUMN: Final = "_consumer"
 INTERVAL_COLUMN: Final = "_interval"
 OWN_COLUMNS: Final = (CONSUMER_COLUMN, INTERVAL_COLUMN)
+# The property of a table that changes are merged into, which says how.
+MERGED: Final = "pravega.merge"
 
 
 class Action(StrEnum):
@@ -29,6 +31,7 @@ class Action(StrEnum):
 
     APPEND = "append"
     REPLACE = "replace"
+    MERGE = "merge"
     NOTHING = "nothing"
 
 

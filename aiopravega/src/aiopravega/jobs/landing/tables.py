@@ -28,8 +28,8 @@ class LandingTable(Protocol):
         """What the table holds of the interval of a landing."""
         ...
 
-    def rows(self) -> dict[tuple[str, str], int]:
-        """The rows that are there, by consumer and interval, whatever was noted."""
+    def rows(self) -> dict[tuple[str, str], int] | None:
+        """The rows that are there, by consumer and interval, whatever was noted; None: they are of no interval."""
         ...
 
     def staged(self, frame: "DataFrame", landing: Landing) -> AbstractContextManager[Any]:

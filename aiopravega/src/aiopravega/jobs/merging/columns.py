@@ -1,0 +1,107 @@
+"""The columns of a merged table, compared with those of changes, and which are to be added."""
+
+import pyarrow as pa
+
+from aiopravega.errors import LandingError
+from aiopravega.jobs.landing.rules import OWN_COLUMNS
+from aiopravega.jobs.merging.rules import DELETED_COLUMN, SEQUENCE_COLUMN, Evolution, Merge
+from aiopravega.jobs.spark_options import CORRUPT
+from aiopravega.schema.debezium.metadata import TYPES
+
+
+def columns_for(changes: pa.Schema, merge: Merge) -> pa.Schema:
+    """The columns of a new table: those of the source, the position of the last change, and the mark of deletes.
+
+    Args:
+        changes: the columns that Spark has staged.
+        merge: what is merged.
+    """
+    own = [_plain(column) for column in changes if column.name not in TYPES and column.name != CORRUPT]
+    marks = [pa.field(SEQUENCE_COLUMN, pa.binary())]
+    if merge.keeps_deleted:
+        marks.append(pa.field(DELETED_COLUMN, pa.bool_()))
+    return pa.schema([*own, *marks])
+
+
+def new_columns(table: pa.Schema, changes: pa.Schema, merge: Merge) -> list[pa.Field]:
+    """Columns of the changes that are to be added to a table first.
+
+    Args:
+        table: the columns that it has.
+        changes: the columns that Spark has staged.
+        merge: what is merged.
+
+    Raises:
+        LandingError: the table has other types, lacks columns, or is one of rows that were landed.
+    """
+    wanted, end = columns_for(changes, merge), "Nothing was changed"
+    landed = [name for name in OWN_COLUMNS if name in table.names]
+    if landed:
+        raise LandingError(
+            f"{merge}: the table has {', '.join(landed)}: rows are landed in it. Use another table. {end}"
+        )
+    marks = [name for name in (SEQUENCE_COLUMN, DELETED_COLUMN) if name in wanted.names and name not in table.names]
+    if marks:
+        texts = ", ".join(f"{name} {'binary' if name == SEQUENCE_COLUMN else 'boolean'}" for name in marks)
+        raise LandingError(
+            f"{merge}: the table lacks {texts}: add it. Rows in which {SEQUENCE_COLUMN} is null count as older than "
+            f"any change. {end}"
+        )
+    lacking = [name for name in merge.settings.key if name not in table.names]
+    if lacking:
+        raise LandingError(f"{merge}: the table lacks {', '.join(lacking)}, of its key. {end}")
+    differ = [
+        f"{name} ({_text(table.field(name).type)} in the table, {_text(wanted.field(name).type)} in the changes)"
+        for name in wanted.names
+        if name in table.names and _text(table.field(name).type) != _text(wanted.field(name).type)
+    ]
+    if differ:
+        raise LandingError(f"{merge}: types differ: {'; '.join(differ)}. Cast those of the changes. {end}")
+    added = [wanted.field(name) for name in wanted.names if name not in table.names]
+    if added and merge.evolution is Evolution.FAIL:
+        texts = ", ".join(f"{each.name} {_text(each.type)}" for each in added)
+        raise LandingError(
+            f"{merge}: the table lacks {texts}: new_columns='add' adds it, with null in older rows; 'ignore' leaves it "
+            f"out. {end}"
+        )
+    return added if merge.evolution is Evolution.ADD else []
+
+
+def file_schema(columns: pa.Schema) -> pa.Schema:
+    """Columns as files have them: without notes of a table's format, and with values of usual size.
+
+    Args:
+        columns: of a table, as the library of its format names them.
+    """
+    return pa.schema([pa.field(each.name, _file_type(each.type), each.nullable) for each in columns])
+
+
+def _file_type(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
+        return pa.string()
+    if pa.types.is_large_binary(type_) or pa.types.is_binary_view(type_):
+        return pa.binary()
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return pa.list_(pa.field("element", _file_type(type_.value_type), type_.value_field.nullable))
+    if pa.types.is_struct(type_):
+        return pa.struct([pa.field(each.name, _file_type(each.type), each.nullable) for each in type_])
+    if pa.types.is_map(type_):
+        return pa.map_(_file_type(type_.key_type), _file_type(type_.item_type))
+    return type_
+
+
+def _plain(column: pa.Field) -> pa.Field:
+    """A column of a new table: null is allowed, and times are in UTC, as Spark writes them."""
+    timed = pa.types.is_timestamp(column.type) and column.type.tz is not None
+    return pa.field(column.name, pa.timestamp("us", "UTC") if timed else column.type)
+
+
+def _text(type_: pa.DataType) -> str:
+    """A type as text, however large its values may be, and whatever the fields in lists are called."""
+    if pa.types.is_timestamp(type_):
+        return "timestamp" if type_.tz is not None else "timestamp_ntz"
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return f"list<{_text(type_.value_type)}>"
+    if pa.types.is_struct(type_):
+        return f"struct<{', '.join(f'{each.name}: {_text(each.type)}' for each in type_)}>"
+    return str(type_).replace("large_", "").replace("_view", "")

@@ -1,0 +1,109 @@
+"""Merge the changes of a range into a table: nothing is run if the table holds the range, and it decides again."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from aiopravega.cuts import StreamCutRange
+from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.landing.delta_folder import DeltaFolder
+from aiopravega.jobs.landing.iceberg import Iceberg
+from aiopravega.jobs.landing.land import landing_of
+from aiopravega.jobs.landing.rules import Action
+from aiopravega.jobs.landing.staged_files import write_files
+from aiopravega.jobs.landing.tables import LandingTable, table_of
+from aiopravega.jobs.merging.rules import Deletes, Evolution, Merge, Merged, Settings, Unsent
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from aiopravega.jobs.merging.delta import DeltaMerges
+    from aiopravega.jobs.merging.iceberg import IcebergMerges
+
+Choice = TypeVar("Choice", Deletes, Evolution, Unsent)
+
+
+def merge_into(
+    changes: "DataFrame",
+    table: LandingTable | str,
+    cuts: StreamCutRange | Mapping[str, str],
+    *,
+    key: Sequence[str],
+    consumer: str | None = None,
+    interval: str | None = None,
+    deletes: Deletes | str = Deletes.HARD,
+    new_columns: Evolution | str = Evolution.FAIL,
+    unsent: Unsent | str = Unsent.FAIL,
+) -> Merged:
+    """Merge the changes of a range into a table of Delta or Iceberg, once.
+
+    The table has the columns of the source, and `_sequence`: the position of the last change of a row. A change that is
+    not newer than its row does nothing. If the table holds this range of the interval, nothing is run.
+
+    Args:
+        changes: of one table, all of the range and nothing else, with `changes=upsert` and the columns `_change_type`,
+            `_sequence` and, for PostgreSQL, `_unchanged`.
+        table: `delta:/folder` or `iceberg:catalog/namespace.table`, or what `table_of` gives for them.
+        cuts: the range; a mapping such as a sensor gives, with `start`, `end`, and maybe `consumer` and `interval`.
+        key: the columns that identify a row; the same for all merges into the table.
+        consumer: who takes the stream; by default as in `cuts`.
+        interval: the name of the interval; by default as in `cuts`.
+        deletes: `hard` removes a deleted row. `soft` keeps it with its last values, and `_deleted`. The same for all
+            merges into the table.
+        new_columns: what to do with columns that the table lacks: `fail`, `ignore` them, or `add` them.
+        unsent: what to do with an update that lacks values (TOAST), of a row that the table lacks: `fail`, or `null`.
+
+    Returns:
+        What the table holds of the interval, and what became of the changes.
+
+    Raises:
+        ConfigurationError: something is not given, or the text names no table that can be merged into.
+        LandingError: the table must not take the changes, or cannot.
+    """
+    from aiopravega.jobs.merging.change_frames import last_changes
+    from aiopravega.schema.debezium.metadata import UNCHANGED
+
+    named = {} if isinstance(cuts, StreamCutRange) else cuts
+    merge = Merge(
+        landing_of(
+            cuts if isinstance(cuts, StreamCutRange) else StreamCutRange.from_json(cuts),
+            consumer or named.get("consumer"),
+            interval or named.get("interval"),
+        ),
+        Settings(tuple(key), choice(deletes, Deletes, "deletes")),
+        choice(new_columns, Evolution, "new_columns"),
+        choice(unsent, Unsent, "unsent"),
+    )
+    target = _target(table_of(table) if isinstance(table, str) else table)
+    in_order = not merge.keeps_deleted or UNCHANGED in changes.columns
+    held = target.decide(merge, in_order=in_order)
+    if held is not None:
+        return Merged(Action.NOTHING, held)
+    reduced = last_changes(changes, key)
+    with target.staging(reduced.limit(0).toArrow().schema, merge) as folder:
+        return target.commit(write_files(reduced, merge.landing, folder, {}), merge, in_order=in_order)
+
+
+def _target(table: LandingTable) -> "DeltaMerges | IcebergMerges":
+    from aiopravega.jobs.merging.delta import DeltaMerges
+    from aiopravega.jobs.merging.iceberg import IcebergMerges
+
+    if isinstance(table, DeltaFolder):
+        return DeltaMerges(table)
+    if isinstance(table, Iceberg):
+        return IcebergMerges(table)
+    raise ConfigurationError(
+        f"changes cannot be merged into {table}: use delta:/folder or iceberg:catalog/namespace.table. A folder of "
+        "Parquet files cannot replace rows; for PostgreSQL, land the changes and apply them there"
+    )
+
+
+def choice(given: Choice | str, choices: type[Choice], name: str) -> Choice:
+    """One of the values that an argument can have.
+
+    Raises:
+        ConfigurationError: it is none of them.
+    """
+    try:
+        return choices(given)
+    except ValueError:
+        raise ConfigurationError(f"{name} is {', '.join(choices)}, not {given!r}") from None
