@@ -150,3 +150,28 @@ def fill(client) -> Fill:
         return events
 
     return fill
+
+
+@pytest.fixture
+def write(client):
+    """Writes events with their routing keys."""
+
+    def write(stream, events):
+        with client.writer(stream.scope, stream.stream) as writer:
+            writer.write_many([event for event, _ in events], [key for _, key in events])
+
+    return write
+
+
+@pytest.fixture
+def changes(spark, pravega_config):
+    """A DataFrame of change events; `columns` are given with .schema."""
+
+    def changes(stream, columns=None, reader=None, **options):
+        source = (reader or spark.read).format("pravega")
+        if columns is not None:
+            source = source.schema(columns)
+        named = {"controller": pravega_config.controller_uri, "scope": stream.scope, "stream": stream.stream}
+        return source.options(decode="debezium-json", **named, **options).load()
+
+    return changes

@@ -1,56 +1,15 @@
 """Change events that a real Debezium wrote, from a real Pravega through a real Spark: rows, states, refusals."""
 
-import gzip
 import json
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
+from tests.integration.pyspark_pravega.debezium_events import made, texts
 
 from pyspark_pravega.cdc import current, last_changes
 
-EVENTS = [
-    json.loads(line)
-    for line in gzip.decompress(
-        (Path(__file__).parents[2] / "vectors" / "debezium-events.jsonl.gz").read_bytes()
-    ).splitlines()
-]
 COLUMNS = "order_id int, line int, sku string, qty bigint, price decimal(10,2)"
-
-
-def texts(settings, table=None, origin=None):
-    """The events of some settings, as bytes; those that never arrived in a stream are empty."""
-    return [
-        ((one["event"] or "").encode(), one["routing_key"] or "no key")
-        for one in EVENTS
-        if one["settings"] == settings and table in (None, one["table"]) and origin in (None, one["from"])
-    ]
-
-
-@pytest.fixture
-def write(client):
-    """Writes events with their routing keys."""
-
-    def write(stream, events):
-        with client.writer(stream.scope, stream.stream) as writer:
-            writer.write_many([event for event, _ in events], [key for _, key in events])
-
-    return write
-
-
-@pytest.fixture
-def changes(spark, pravega_config):
-    """A DataFrame of change events; `columns` are given with .schema."""
-
-    def changes(stream, columns=None, reader=None, **options):
-        source = (reader or spark.read).format("pravega")
-        if columns is not None:
-            source = source.schema(columns)
-        named = {"controller": pravega_config.controller_uri, "scope": stream.scope, "stream": stream.stream}
-        return source.options(decode="debezium-json", **named, **options).load()
-
-    return changes
 
 
 def state_of(events):
@@ -219,12 +178,6 @@ def test_the_newest_schema_is_that_of_the_table_that_was_asked_for(changes, writ
     assert dict(changes(stream, key="id", table="public.kinds").dtypes)["nu"] == "decimal(12,4)"
     with pytest.raises(PySparkException, match="no change event with a schema"):
         changes(stream, key="id", table="archive.kinds")
-
-
-def made(op, lsn, **after):
-    source = {"connector": "postgresql", "lsn": lsn, "table": "t"}
-    images = {"before": after, "after": None} if op == "d" else {"before": None, "after": after or None}
-    return json.dumps(images | {"source": source, "op": op, "ts_ms": 1}).encode(), "key"
 
 
 def test_a_value_that_was_not_sent_stays_and_a_truncate_empties_the_table(changes, write, make_stream):

@@ -1,0 +1,190 @@
+"""Changes that a real Debezium wrote, from a real Pravega by a real Spark, merged range after range into tables."""
+
+import json
+
+import pytest
+from deltalake import DeltaTable
+from pyiceberg.catalog import load_catalog
+from pyiceberg.utils.config import Config
+from pyspark.errors import PySparkException
+from tests.integration.pyspark_pravega.debezium_events import made, texts
+
+from aiopravega import StreamCutRange
+from aiopravega.commands import cuts as command
+from aiopravega.errors import ConfigurationError, LandingError
+from aiopravega.ledger import Interval
+from pyspark_pravega.cdc import holdings, merge_into
+from pyspark_pravega.land import Action
+
+ABOUT = "_change_type string, _sequence binary"
+ITEMS = "order_id int, line int, sku string, qty bigint, price decimal(10,2)"
+
+
+@pytest.fixture(params=["delta", "iceberg"])
+def table(request, tmp_path, monkeypatch):
+    """The name of a new table of each kind."""
+    if request.param == "delta":
+        return f"delta:{tmp_path}/table"
+    properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}"}
+    for name, value in properties.items():
+        monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name.upper()}", value)
+    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # it reads the environment when it is imported
+    load_catalog("lake", **properties).create_namespace("shop")
+    return "iceberg:lake/shop.orders"
+
+
+def rows_of(table):
+    kind, _, rest = table.partition(":")
+    if kind == "delta":
+        return DeltaTable(rest).to_pyarrow_table().to_pylist()
+    return load_catalog("lake").load_table(rest.partition("/")[2]).scan().to_arrow().to_pylist()
+
+
+@pytest.fixture
+def ranges(client, make_stream, write):
+    """Writes some lists of events, and claims the range of each in the cut ledger."""
+
+    def ranges(*lists):
+        stream = make_stream(2)
+        ledger = client.cut_ledger(stream.scope)
+        ledger.create()
+        start, claimed = client.head(stream.scope, stream.stream), []
+        for number, events in enumerate(lists):
+            write(stream, events)
+            end = client.tail(stream.scope, stream.stream)
+            claimed.append(ledger.claim(Interval("merger", stream, str(number)), StreamCutRange(start, end)))
+            start = end
+        return stream, ledger, claimed
+
+    return ranges
+
+
+@pytest.fixture
+def merge(changes):
+    """Merges a range that was claimed."""
+
+    def merge(stream, record, table, columns, key, *, options=None, **rules):
+        cuts = {"start_stream_cut": record.start, "end_stream_cut": record.end}
+        frame = changes(stream, columns, key=",".join(key), **cuts, **options or {})
+        given = {"start": record.start, "end": record.end, "consumer": "merger", "interval": record.interval}
+        return merge_into(frame, table, given, key=key, **rules)
+
+    return merge
+
+
+def place(event):
+    """Where a change is in the log of its database."""
+    source = event["source"]
+    return (source["lsn"],) if "lsn" in source else (source["file"], source["pos"], source["row"])
+
+
+def in_order(settings, name):
+    """The changes of a table as the database made them, each as often as Debezium wrote it, with the events parsed."""
+    parsed = []
+    for text, key in texts(settings, name):
+        event = json.loads(text) if text else {}
+        event = event.get("payload", event)
+        if event.get("op") in tuple("crud"):
+            parsed.append((place(event), event, (text, key)))
+    return sorted(parsed, key=lambda each: each[0])
+
+
+def state(found, key):
+    """The rows that changes leave, computed one by one."""
+    rows = {}
+    for _, event, _ in found:
+        row = event["after"] or event["before"]
+        name = tuple(row[each] for each in key)
+        rows.pop(name, None)
+        if event["op"] != "d":
+            rows[name] = row
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "key", "columns"),
+    [
+        ("plain", "order_items", ["order_id", "line"], ITEMS),
+        ("schema", "customers", ["id"], "id int, first_name string, last_name string"),
+        ("mariadb-plain", "orders", ["id", "line"], "id int, line int, qty int"),
+    ],
+)
+def test_the_table_is_what_the_database_had_after_each_range(
+    table, ranges, merge, settings, name, key, columns, pravega_config, monkeypatch
+):
+    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
+    found = in_order(settings, name)
+    third = len(found) // 3
+    # Debezium repeats events after a restart: the second range begins with what the first one ended with.
+    parts = [found[:third], found[third - 2 : 2 * third], found[2 * third :]]
+    stream, ledger, claimed = ranges(*([event for _, _, event in part] for part in parts))
+    plain = [each.split()[0] for each in columns.split(", ") if "decimal" not in each]
+
+    for number, record in enumerate(claimed):
+        merged = merge(stream, record, table, f"{columns}, {ABOUT}", key)
+        assert merged.action is Action.MERGE
+        expected = state(found[: (number + 1) * third] if number < 2 else found, key)
+        rows = rows_of(table)
+        assert {tuple(row[each] for each in key): [row[each] for each in plain] for row in rows} == {
+            name: [row[each] for each in plain] for name, row in expected.items()
+        }
+        assert len(rows) == len(expected)
+        # The driver was killed after the commit, and before it said so to the ledger: the range is merged again.
+        assert merge(stream, record, table, f"{columns}, {ABOUT}", key).action is Action.NOTHING
+        ledger.finish(Interval("merger", stream, record.interval), record.range)
+
+    assert rows_of(table) == rows
+    assert [each.range for each in sorted(holdings(table), key=lambda each: each.interval)] == [
+        each.range for each in claimed
+    ]
+    assert command.main(["verify", str(stream), "--table", table]) == 0
+
+
+def test_a_large_value_that_was_not_sent_is_kept(table, ranges, merge):
+    found = in_order("schema", "toasted")
+    made_row = next(each for each in found if each[1]["op"] == "c")
+    updates = [each for each in found if each[1]["op"] == "u"]
+    stream, _, claimed = ranges([made_row[2]], [updates[0][2]], [updates[-1][2]])
+    columns = f"id int, big string, n int, {ABOUT}, _unchanged array<string>"
+
+    for record in claimed[:2]:
+        merge(stream, record, table, columns, ["id"])
+    [row] = rows_of(table)
+    assert (row["big"], row["n"]) == (made_row[1]["after"]["big"], 2)
+    merge(stream, claimed[2], table, columns, ["id"])
+    assert [row["big"] for row in rows_of(table)] == ["small"]
+
+
+def test_late_ranges_are_refused_or_guarded_by_what_deletes_leave(table, ranges, merge):
+    stream, _, claimed = ranges(
+        [made("c", 1, id=1, n=1), made("c", 2, id=2, n=2)],
+        [made("u", 3, id=1, n=3)],
+        [made("d", 4, id=1, n=None), made("c", 5, id=3, n=5)],
+    )
+    columns = f"id int, n int, {ABOUT}"
+    for number in (2, 0, 1):
+        merge(stream, claimed[number], table, columns, ["id"], deletes="soft")
+    found = {row["id"]: (row["n"], row["_deleted"]) for row in rows_of(table)}
+    assert {id_: row[0] for id_, row in found.items() if not row[1]} == {2: 2, 3: 5}
+    with pytest.raises(LandingError, match="soft deletes"):
+        merge(stream, claimed[2], table, columns, ["id"])
+
+
+@pytest.mark.parametrize("table", ["delta"], indirect=True)
+def test_what_cannot_be_merged_is_refused_with_the_ways_out(table, ranges, merge):
+    stream, _, claimed = ranges(
+        [made("c", 1, id=1, n=1)], [made("t", 2)], [(b"no event", "key"), made("c", 3, id=3, n=3)]
+    )
+    columns = f"id int, n int, {ABOUT}"
+    with pytest.raises(ConfigurationError, match="no column _sequence"):
+        merge(stream, claimed[0], table, "id int, n int, _change_type string", ["id"])
+    with pytest.raises(ConfigurationError, match="unsent is fail, null, not 'keep'"):
+        merge(stream, claimed[0], table, columns, ["id"], unsent="keep")
+    merge(stream, claimed[1], table, columns, ["id"], options={"truncates": "drop"})
+    with pytest.raises(LandingError, match="does not lie after '1'"):
+        merge(stream, claimed[0], table, columns, ["id"])
+    with pytest.raises(LandingError, match="1 changes have no id"):
+        merge(stream, claimed[2], table, f"{columns}, _corrupt_event binary", ["id"], options={"on_error": "null"})
+    assert (rows_of(table), len(holdings(table))) == ([], 1)
+    with pytest.raises(PySparkException, match="the range has a truncate"):
+        merge(stream, claimed[1], f"{table}-other", columns, ["id"])
