@@ -186,7 +186,7 @@ def test_files_of_others_are_found_by_key_after_a_delta_table_is_compacted(tmp_p
         merge(table, merge_of(3), [(1, 11, "w", 31)])
 
 
-def test_only_files_with_rows_to_change_are_written_anew(tmp_path):
+def test_only_files_with_rows_to_change_are_written_again(tmp_path):
     table = DeltaFolder(f"{tmp_path}/table")
     for number in range(3):
         merge(table, merge_of(number), [(number * 10 + each, 1, "a", number * 10 + each) for each in range(5)])

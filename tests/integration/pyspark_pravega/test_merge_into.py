@@ -72,7 +72,7 @@ def merge(changes):
     return merge
 
 
-def place(event):
+def position(event):
     """Where a change is in the log of its database."""
     source = event["source"]
     return (source["lsn"],) if "lsn" in source else (source["file"], source["pos"], source["row"])
@@ -85,13 +85,13 @@ def in_order(settings, name):
         event = json.loads(text) if text else {}
         event = event.get("payload", event)
         if event.get("op") in tuple("crud"):
-            parsed.append((place(event), event, (text, key)))
+            parsed.append((position(event), event, (text, key)))
     return sorted(parsed, key=lambda each: each[0])
 
 
 def state(found, key):
     """The rows that changes leave, computed one by one."""
-    rows = {}
+    rows: dict[tuple[object, ...], dict[str, object]] = {}
     for _, event, _ in found:
         row = event["after"] or event["before"]
         name = tuple(row[each] for each in key)

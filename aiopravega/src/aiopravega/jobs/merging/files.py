@@ -1,7 +1,7 @@
 """A table as files, merged with chunks of changes: which files are replaced, and the files that replace them.
 
 In memory are one chunk of changes and one file of the table at a time. Of a file, first the key and `_sequence` are
-read; only a file that has a row to change is read whole, and written anew.
+read; only a file that has a row to change is read whole, and written again.
 """
 
 import uuid

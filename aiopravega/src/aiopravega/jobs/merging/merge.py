@@ -53,7 +53,7 @@ def merge_into(
         unsent: what to do with an update that lacks values (TOAST), of a row that the table lacks: `fail`, or `null`.
 
     Returns:
-        What the table holds of the interval, and what became of the changes.
+        What the table holds of the interval, and what happened to the changes.
 
     Raises:
         ConfigurationError: something is not given, or the text names no table that can be merged into.

@@ -112,7 +112,7 @@ def inserted(chunk: Chunk, matched: Rows, merge: Merge) -> pa.Table:
 
 
 def count(chunk: Chunk, matched: Rows, newer: Rows, was_deleted: Rows, counts: Counts) -> None:
-    """Add what became of the changes of a chunk.
+    """Add what happened to the changes of a chunk.
 
     Args:
         chunk: the changes.

@@ -3,7 +3,7 @@
 A range is merged once. Changes that are merged cannot be taken out again, so another range under the name of an
 interval is refused. A deleted row leaves nothing behind with `Deletes.HARD`, so ranges must come in order; with
 `Deletes.SOFT` each row keeps the position of its last change, and ranges may come in any order, unless the changes can
-lack values (`_unchanged`): then the value of a range that comes late could not be told from an older one.
+lack values (`_unchanged`): then the value of a range that comes late looks like an older one.
 """
 
 import json
@@ -101,7 +101,7 @@ class Merge:
 
 @dataclass(slots=True)
 class Counts:
-    """What became of the changes of a range, one for each key: each is in one of these counts.
+    """What happened to the changes of a range, one for each key: each is in one of these counts.
 
     `older`: the table had this change of the row, or a newer one. `absent`: the delete of a row that it did not have.
     """
@@ -116,7 +116,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What a merge did, what the table holds of the interval now, and what became of the changes."""
+    """What a merge did, what the table holds of the interval now, and what happened to the changes."""
 
     action: Action
     holding: Holding
@@ -153,7 +153,7 @@ def decide(held: Sequence[Holding], merge: Merge, found: Settings | None, *, in_
                 f"{merge}: the table holds this interval with another range, from {each.range.start} to "
                 f"{each.range.end}, and this one is from {landing.cuts.start} to {landing.cuts.end}. Merged changes "
                 "cannot be taken out again. If the new range has more events, merge those under a name of their own; "
-                f"else make the table anew. {end}"
+                f"else merge all ranges into a new table. {end}"
             )
     if in_order:
         _check_order(held, merge)
@@ -181,7 +181,7 @@ def _check_order(held: Sequence[Holding], merge: Merge) -> None:
 def at_or_after(start: StreamCut, end: StreamCut) -> bool:
     """Whether one cut surely lies after another one, or where it is. It asks no server which segments follow which.
 
-    Segments that only one of the cuts has are told apart by their epochs: the newer ones came after the older ones.
+    Segments that only one of the cuts has are compared by their epochs: the newer ones came after the older ones.
     """
     if start == end:
         return True
