@@ -73,7 +73,8 @@ def _last(changes: DataFrame, key: Sequence[str]) -> DataFrame:
     """One row for each key: of each column the last value that was sent."""
     names = [name for name in changes.columns if name not in key]
     knows = _UNCHANGED in names
-    images = changes.where(sf.col(_TYPE) != "update_preimage")
+    # Events that could not be decoded have no type: they stay, so that whoever asked for them can see them.
+    images = changes.where(~sf.col(_TYPE).eqNullSafe("update_preimage"))
     values = [_value(name, knows).alias(name) for name in names if name != _UNCHANGED]
     missing = [_never_sent(name).alias(f"{_UNCHANGED}.{name}") for name in names if knows and name not in _ABOUT]
     found = images.groupBy(*map(_named, key)).agg(*values, *missing)
