@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from aiopravega.errors import LandingError
-from aiopravega.jobs.landing.iceberg import Iceberg, into_table, note_name, remove_folder, try_once
+from aiopravega.jobs.landing.iceberg import Iceberg, catalog_answers, into_table, note_name, remove_folder, try_once
 from aiopravega.jobs.landing.parquet_folder import local_path
 from aiopravega.jobs.landing.rules import MERGED, Action, Holding
 from aiopravega.jobs.landing.staged_files import StagedFiles, new_folder
@@ -86,7 +86,7 @@ class IcebergMerges:
         Raises:
             LandingError: the table must not take them, or cannot.
         """
-        from pyiceberg.exceptions import CommitFailedException, ValidationException
+        from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, ValidationException
 
         for _ in range(_TRIES):
             held = self.decide(merge, in_order=in_order)
@@ -94,13 +94,18 @@ class IcebergMerges:
                 return Merged(Action.NOTHING, held)
             try:
                 return self._commit(staged, merge)
-            except (CommitFailedException, ValidationException):
-                continue  # another commit was first, maybe one of this interval
+            except (CommitFailedException, CommitStateUnknownException, ValidationException):
+                continue  # another commit was first, maybe one of this interval; or the next look finds out
             except (ValueError, TypeError, NotImplementedError) as error:
                 raise LandingError(f"{merge}: the table {self.named.identifier} was not changed: {error}") from error
-        raise LandingError(f"{merge}: others changed {self.named.identifier} {_TRIES} times in between. Run it again")
+        raise LandingError(
+            f"{merge}: {_TRIES} commits to {self.named.identifier} were refused, since others were first, or had no "
+            "clear answer. Run it again: it finds out what the table holds"
+        )
 
     def _commit(self, staged: StagedFiles, merge: Merge) -> Merged:
+        from pyiceberg.exceptions import CommitFailedException, ValidationException
+
         table, added = self._prepared(staged.schema(), merge)
         with new_folder(local_path(table.location()) / _WORK) as folder:
             merging = Merging(merge, _schema(table), folder, files_of(table, merge.settings.key[0]))
@@ -109,9 +114,10 @@ class IcebergMerges:
             holding = Holding.of(merge.landing, staged.rows)
             paths = into_table(table, folder, [each.path.name for each in merging.added])
         try:
-            _commit(table, paths, merging, holding)
-        except BaseException:
-            remove_folder(paths)
+            with catalog_answers(self.named.identifier):
+                _commit(table, paths, merging, holding)
+        except (CommitFailedException, ValidationException):
+            remove_folder(paths)  # after any other error the table may have the files
             raise
         return Merged(Action.MERGE, holding, merging.counts)
 

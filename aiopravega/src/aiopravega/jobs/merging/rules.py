@@ -147,7 +147,7 @@ def decide(held: Sequence[Holding], merge: Merge, found: Settings | None, *, in_
         )
     for each in held:
         if each.identity == landing.interval:
-            if (each.start, each.end) == (landing.cuts.start.to_text(), landing.cuts.end.to_text()):
+            if each.range == landing.cuts:
                 return each
             raise LandingError(
                 f"{merge}: the table holds this interval with another range, from {each.range.start} to "
