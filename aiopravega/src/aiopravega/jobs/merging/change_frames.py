@@ -73,7 +73,7 @@ def _last(changes: DataFrame, key: Sequence[str]) -> DataFrame:
     """One row for each key: of each column the last value that was sent."""
     names = [name for name in changes.columns if name not in key]
     knows = _UNCHANGED in names
-    # Events that could not be decoded have no type: they stay, so that whoever asked for them can see them.
+    # Events that could not be decoded have no type: they stay, so that a merge can refuse them.
     images = changes.where(~sf.col(_TYPE).eqNullSafe("update_preimage"))
     values = [_value(name, knows).alias(name) for name in names if name != _UNCHANGED]
     missing = [_never_sent(name).alias(f"{_UNCHANGED}.{name}") for name in names if knows and name not in _ABOUT]
