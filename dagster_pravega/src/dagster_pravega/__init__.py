@@ -7,6 +7,7 @@ from dagster_shared.libraries import DagsterLibraryRegistry
 from dagster_pravega.arrow_io import PravegaArrowIOManager
 from dagster_pravega.complete import complete_partitions_sensor
 from dagster_pravega.component import PravegaStreamComponent
+from dagster_pravega.cut_backfill import build_cut_backfill
 from dagster_pravega.cut_partitions import StreamCutPartitions
 from dagster_pravega.cut_sensor import build_stream_cut_sensor
 from dagster_pravega.decode_errors import build_decode_errors_check
@@ -48,6 +49,7 @@ __all__ = [
     "StreamBatches",
     "StreamCutPartitions",
     "StreamRead",
+    "build_cut_backfill",
     "build_data_gate",
     "build_decode_errors_check",
     "build_external_assets",

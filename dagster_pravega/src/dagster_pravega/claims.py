@@ -7,7 +7,7 @@ what the cut ledger has under the asset's name and the partition's key. Spark is
 from dataclasses import dataclass
 from typing import Final
 
-from dagster import InputContext, TimeWindowPartitionsDefinition
+from dagster import InputContext
 
 from aiopravega import StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -19,6 +19,7 @@ from aiopravega.ledger import CutRecord, Interval, IntervalState
 from aiopravega.positions import parse_position
 from dagster_pravega.cut_partitions import cut_partitions_of
 from dagster_pravega.ranges import RangeConfig
+from dagster_pravega.time_partitions import is_of_time
 from dagster_pravega.windows import consumer_of, run_keys
 
 _WAYS: Final = (
@@ -131,7 +132,7 @@ def keyed_partitions(
         return []
     definition = step.run_partitions_def
     kind = type(definition).__name__
-    if isinstance(definition, TimeWindowPartitionsDefinition):
+    if is_of_time(definition):
         if has_times:
             return []
         kind += f", of a stream without the option {TIME_OPTION!r}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from dagster import InputContext, TimeWindowPartitionsDefinition, partition_loading_context
+from dagster import InputContext, partition_loading_context
 
 from aiopravega import StreamName, TimeUnit
 from aiopravega.blocking import PravegaClient
@@ -20,6 +20,7 @@ from aiopravega.jobs.spark_options import INTERVAL_OPTIONS, TIME_UNIT_OPTION
 from aiopravega.ledger import CutRecord
 from dagster_pravega.measures import CONSUMER_KEY
 from dagster_pravega.spec import OPTIONS_KEY, plain
+from dagster_pravega.time_partitions import is_of_time, time_partitions
 
 _, _, _AHEAD, _CLIP = INTERVAL_OPTIONS
 _ON_TRUNCATED_KEY: Final = "pravega/on_truncated"
@@ -112,25 +113,24 @@ def wanted_windows(context: InputContext, stream: StreamName, options: Mapping[s
     """
     step = context.step_context
     partitions = step.run_partitions_def if step.has_partitions else None
-    if not isinstance(partitions, TimeWindowPartitionsDefinition):
+    if not is_of_time(partitions):
         return []
     consumer, on_truncated = consumer_of(context), on_truncated_of(context)
     ahead = options.get(_AHEAD, "")
     if ahead and not ahead.isdecimal():
         raise ConfigurationError(f"option {_AHEAD!r} is {ahead!r}, but must be a whole number of milliseconds")
-    windows = map(partitions.time_window_for_partition_key, run_keys(context))
     return [
         Window(
             stream,
-            consumer,
-            window.start,
-            window.end,
+            partition.consumer(consumer),
+            partition.window.start,
+            partition.window.end,
             unit_of(options),
             timedelta(milliseconds=int(ahead)) if ahead else None,
             options.get(_CLIP, "").lower() == "true",
             on_truncated,
         )
-        for window in windows
+        for partition in time_partitions(partitions, run_keys(context))
     ]
 
 

@@ -67,3 +67,51 @@ def test_days_of_one_run_have_the_rows_of_all_their_times(timed, manager, instan
         [spec, days], selection=[days], resources={"tables": manager}, instance=instance, tags=tags
     ).success
     assert sorted(found) == [at(day, hour) for day in (1, 2) for hour in HOURS]
+
+
+def test_days_of_another_dimension_are_read_by_their_times_and_done_by_themselves(timed, manager, instance, client):
+    spec = pravega_stream_spec(str(timed), options=OPTIONS)
+    found: list[int] = []
+
+    @dg.asset(
+        partitions_def=dg.MultiPartitionsDefinition({"day": DAYS, "half": dg.StaticPartitionsDefinition(["am", "pm"])}),
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        ins={"events": dg.AssetIn(spec.key, input_manager_key="tables")},
+    )
+    def halves(events: StreamBatches) -> dg.MaterializeResult[None]:
+        found.extend(events.reader.read_all().column("at").to_pylist())
+        return events.done()
+
+    def run(**settings: Any) -> dg.ExecuteInProcessResult:
+        resources = {"tables": manager}
+        return dg.materialize(
+            [spec, halves],
+            selection=[halves],
+            resources=resources,
+            instance=instance,
+            raise_on_error=False,
+            **settings,
+        )
+
+    for half in ("am", "pm"):
+        found.clear()
+        result = run(partition_key=dg.MultiPartitionKey({"day": key(2), "half": half}))
+        assert sorted(found) == [at(2, hour) for hour in HOURS]
+        [event] = result.get_asset_materialization_events()
+        metadata = event.materialization.metadata
+        assert metadata["pravega/consumer"].value == f"dagster/halves half={half}"
+        [record] = client.cut_ledger(timed.scope).records(f"dagster/halves half={half}", timed)
+        assert record.is_done
+    found.clear()
+    both = run(
+        tags={
+            "dagster/asset_partition_range_start": f"{key(1)}|am",
+            "dagster/asset_partition_range_end": f"{key(2)}|am",
+        }
+    )
+    assert both.success
+    assert sorted(found) == [at(day, hour) for day in (1, 2) for hour in HOURS]
+    tags = {"dagster/asset_partition_range_start": f"{key(1)}|am", "dagster/asset_partition_range_end": f"{key(2)}|pm"}
+    refused = run(tags=tags)
+    [failure] = refused.get_step_failure_events()
+    assert "partitions of half=am, half=pm in one run" in str(failure.step_failure_data.user_failure_data)
