@@ -18,9 +18,9 @@ from aiopravega.jobs.handover import HandedInput, Handover
 from aiopravega.jobs.spark_frames import save_events
 from aiopravega.jobs.spark_options import LEDGER_OPTION
 from aiopravega.jobs.spark_pieces import SumOfCounts, load_pieces_counted
+from aiopravega.jobs.spark_progress import SparkProgress
 from aiopravega.jobs.writes import finished_write, write_once
 from aiopravega.ledger import CommitRecord
-from pyspark_pravega.pipes_progress import SparkProgress
 
 if TYPE_CHECKING:
     import logging

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from airflow.sdk import BaseOperator, Context
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.spark_progress import SparkProgress
 from aiopravega.jobs.spark_session import LOCAL, interruptible, session_for_block
 from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
@@ -59,7 +60,7 @@ class PravegaSparkOperator(BaseOperator):
 
     @contextmanager
     def session(self, hook: PravegaHook, context: Context) -> Iterator["SparkSession"]:
-        """A Spark session whose jobs `on_kill` cancels."""
+        """A Spark session whose jobs `on_kill` cancels, and whose progress is in the task's log every ten seconds."""
         master, conf = self.master or hook.spark_master() or LOCAL, self.spark_conf
         if self.spark_conn_id:
             master, settings = session_settings(hook.get_connection(self.spark_conn_id))
@@ -69,6 +70,9 @@ class PravegaSparkOperator(BaseOperator):
             with jvm_lines_logged(self.log):
                 spark = stack.enter_context(session_for_block(name, master, conf, package=_PACKAGE))
             self._interrupt = stack.enter_context(interruptible(spark, name))
+            progress = SparkProgress(self.log)
+            progress.watch(spark)
+            stack.callback(progress.end)
             try:
                 yield spark
             finally:
