@@ -94,6 +94,10 @@ faults: setup ## Kill Spark jobs and servers at every point of a write, and stor
 soak: setup ## Kill at random for a quarter of an hour (other: make soak ARGS='--minutes 60 --seed 7 --store')
 	@$(BIN)/python -m tests.faults.soak $(ARGS)
 
+.PHONY: fuzz
+fuzz: setup ## Fuzz what reads bytes of others, a quarter of an hour (other: make fuzz ARGS='--minutes 60')
+	@$(BIN)/python -m tests.fuzz $(ARGS)
+
 .PHONY: check
 check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, docs and their site
 	@echo "ruff" && $(BIN)/ruff check --quiet . && $(BIN)/ruff format --quiet --check --diff .
