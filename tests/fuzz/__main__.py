@@ -30,7 +30,7 @@ _COVERED: Final = re.compile(r"cov: (\d+)")
 
 @dataclass(frozen=True)
 class Result:
-    """How many inputs a target has read, how many places in the code they reached, and its end, if it was none good."""
+    """How many inputs a target has read, how many branches of the code they reached, and why it failed, if it did."""
 
     runs: int
     covered: int
@@ -68,7 +68,7 @@ def main() -> int:
     given = parser.parse_args()
     names = given.only or list(TARGETS)
     seconds = max(1, int(given.minutes * 60 / len(names)))
-    print("| target | seconds | inputs | places reached | found |\n|---|---:|---:|---:|---|")
+    print("| target | seconds | inputs | branches reached | found |\n|---|---:|---:|---:|---|")
     findings = []
     for name in names:
         result = fuzz(name, seconds)
