@@ -92,8 +92,9 @@ def _target(table: LandingTable) -> "DeltaMerges | IcebergMerges":
     if isinstance(table, Iceberg):
         return IcebergMerges(table)
     raise ConfigurationError(
-        f"changes cannot be merged into {table}: use delta:/folder or iceberg:catalog/namespace.table. A folder of "
-        "Parquet files cannot replace rows; for PostgreSQL, land the changes and apply them there"
+        f"changes cannot be merged into a {type(table).__name__}: use delta:/folder or "
+        "iceberg:catalog/namespace.table. A folder of Parquet files cannot replace rows; for PostgreSQL, "
+        "land the changes and apply them there"
     )
 
 
