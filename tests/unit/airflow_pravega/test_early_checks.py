@@ -6,6 +6,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_pravega.operators.backfill import PravegaBackfillPlanOperator
+from airflow_pravega.operators.cdc import PravegaCdcMergeOperator
 from airflow_pravega.operators.data_gate import PravegaDataGateOperator
 from airflow_pravega.operators.events import PravegaReadEventsOperator, PravegaWriteEventsOperator
 from airflow_pravega.operators.land import PravegaLandOperator
@@ -44,6 +45,7 @@ OF_STREAMS = {
     "read": partial(PravegaSparkReadOperator, stream_cuts={}, output_path="/nowhere"),
     "write": partial(PravegaSparkWriteOperator, source="/nowhere"),
     "land": partial(PravegaLandOperator, stream_cuts={}, table="parquet:/nowhere"),
+    "merge": partial(PravegaCdcMergeOperator, stream_cuts={}, table="delta:/nowhere", key=["id"]),
     "register": partial(PravegaRegisterSchemaOperator, candidate="a.avsc"),
     "schema gate": partial(PravegaSchemaGateOperator, candidate="a.avsc"),
     "data gate": PravegaDataGateOperator,

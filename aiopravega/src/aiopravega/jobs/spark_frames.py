@@ -30,11 +30,27 @@ _WAIT_SECONDS: Final = 5.0
 
 
 def load_range(
-    spark: "SparkSession", config: PravegaConfig, stream: StreamName, cuts: StreamCutRange, options: Mapping[str, str]
+    spark: "SparkSession",
+    config: PravegaConfig,
+    stream: StreamName,
+    cuts: StreamCutRange,
+    options: Mapping[str, str],
+    columns: str | None = None,
 ) -> "DataFrame":
-    """The events of a range. `options` are more options of the data source, which say neither cluster nor range."""
+    """The events of a range.
+
+    Args:
+        spark: the session.
+        config: the cluster.
+        stream: the stream.
+        cuts: the range.
+        options: more options of the data source, which say neither cluster nor range.
+        columns: of the decoded events, as SQL writes them (`id int, name string`); by default as the source knows them.
+    """
     keep_secrets_out()
     source = spark.read.format(FORMAT).options(**options).options(**connection_options(config), **range_options(cuts))
+    if columns is not None:
+        source = source.schema(columns)
     return source.option(STREAM_OPTION, str(stream)).load()
 
 

@@ -139,6 +139,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.backfill",
             "operators.spark",
             "operators.land",
+            "operators.cdc",
             "operators.schema",
             "operators.data_gate",
             "operators.debezium",

@@ -44,7 +44,13 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOp
     """A Spark operator that reads one range."""
 
     def process_range(
-        self, context: Context, given: Mapping[str, str], work: "Callable[[PravegaClient, DataFrame], R]"
+        self,
+        context: Context,
+        given: Mapping[str, str],
+        work: "Callable[[PravegaClient, DataFrame], R]",
+        *,
+        columns: str | None = None,
+        more_options: Mapping[str, str] | None = None,
     ) -> Processed[R]:
         """Have a function process a range, and record that the interval which the range names is done, or has failed.
 
@@ -53,6 +59,8 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOp
             given: the range, with the names and times that it may have.
             work: gets a connected client, and the range as a DataFrame. It is called a second time if a segment turns
                 out to be split at a wrong offset.
+            columns: of the decoded events, as SQL writes them.
+            more_options: of the data source, beside those of the task, over which they win.
 
         Raises:
             AirflowFailException: the stream, the range or an option cannot work.
@@ -71,8 +79,8 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOp
                 with self.session(hook, context) as spark:
 
                     def read(more: Mapping[str, str]) -> R:
-                        options = {**self.options, **times, **more}
-                        frame = load_range(spark, config, stream, found.cuts, options)
+                        options = {**self.options, **(more_options or {}), **times, **more}
+                        frame = load_range(spark, config, stream, found.cuts, options, columns)
                         if _DECODE_OPTION in {name.lower() for name in options}:
                             self._note_input(columns=columns_of(frame))
                         return work(client, frame)

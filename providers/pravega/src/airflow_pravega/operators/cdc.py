@@ -1,0 +1,170 @@
+"""The operator that merges a range of database changes into a table: once, and no row back in time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from airflow.sdk import Context, XComArg
+
+from aiopravega import StreamCutRange
+from aiopravega.blocking import PravegaClient
+from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.landing import LandingTable, folder_of, table_of
+from aiopravega.jobs.landing.land import landing_of
+from aiopravega.jobs.merging import Deletes, Evolution, Merged, Unsent, merge_into
+from airflow_pravega.early_checks import check_choice, check_known
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.intervals import failures_recorded, shown
+from airflow_pravega.lineage import FileData
+from airflow_pravega.spark.range import PravegaSparkRangeOperator
+from airflow_pravega.task_failures import failing_for_good
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_KINDS: Final = ("delta", "iceberg")
+_DECODE: Final = "debezium-json"
+_ABOUT: Final = {"_change_type": "string", "_sequence": "binary", "_unchanged": "array<string>"}
+
+
+class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
+    """Merges the changes of a range, as Debezium writes them, into a table of Delta or Iceberg exactly once.
+
+    The range names a consumer and an interval, as those of sensors do. The table holds each interval once: a task that
+    was killed and is tried again, or one that was cleared, changes nothing. With `deletes="hard"` ranges must come in
+    their order: give the DAG `max_active_runs=1`. Then the interval is recorded as done.
+
+    Returns `{"table", "action", "changes", "inserted", "updated", "deleted", "older", "absent", "new_columns", "bytes",
+    "seconds", "cuts"}`: the text of the table, `merge` or `nothing`, the rows of the source that have changed, what
+    happened to them (zeros if nothing was done), the bytes of the range in the stream (event headers included), and the
+    range (`{"start": text, "end": text}`).
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        stream_cuts: the range, `{"start": text, "end": text, "consumer": name, "interval": name}`, such as a sensor's
+            output. (templated)
+        table: `delta:/folder` or `iceberg:catalog/namespace.table`. (templated)
+        key: the columns that identify a row of the source. (templated)
+        columns: of the source's table, as SQL writes them, for example `id int, price decimal(10,2)`; those about the
+            change are added unless it names `_change_type`. By default they come from the options `schema_file` or
+            `schema_text`, or from the schemas that events carry. (templated)
+        deletes: `hard` removes rows, `soft` keeps them with `_deleted`. (templated)
+        new_columns: what to do with columns that the table does not have: `fail`, `ignore` or `add`. (templated)
+        unsent: what to do with an update that lacks values (TOAST), of a row that the table does not have: `fail`, or
+            `null`. (templated)
+        transform: from the DataFrame of changes to the one that is merged; a function, or its dotted name.
+        master: Spark's master; by default the connection's, or `local[*]`. (templated)
+        spark_conn_id: id of a connection of Spark's provider, whose master and settings are used; instead of `master`.
+            (templated)
+        spark_conf: Spark's settings; those of the connection yield to them. (templated)
+        options: further options of the data source, for example `table` or `truncates`. (templated)
+        pravega_conn_id: id of the connection. (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        "stream",
+        "stream_cuts",
+        "table",
+        "key",
+        "columns",
+        "deletes",
+        "new_columns",
+        "unsent",
+        "master",
+        "spark_conn_id",
+        "spark_conf",
+        "options",
+        "pravega_conn_id",
+    )
+
+    def __init__(
+        self,
+        *,
+        stream_cuts: Mapping[str, str] | XComArg,
+        table: str,
+        key: Sequence[str],
+        columns: str | None = None,
+        deletes: str = "hard",
+        new_columns: str = "fail",
+        unsent: str = "fail",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        check_known(table, _target)
+        check_choice(Deletes, "deletes", deletes)
+        check_choice(Evolution, "new_columns", new_columns)
+        check_choice(Unsent, "unsent", unsent)
+        self.stream_cuts = stream_cuts
+        self.table = table
+        self.key = key
+        self.columns = columns
+        self.deletes = deletes
+        self.new_columns = new_columns
+        self.unsent = unsent
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Check the range and the table, then merge the range.
+
+        Raises:
+            AirflowFailException: the stream, the range, the table or an option cannot work, the range names no
+                consumer and interval, or the table must not take it; the message says why.
+            PravegaError: the cluster or the table's server cannot be reached.
+        """
+        given = cast("Mapping[str, str]", self.stream_cuts)
+        hook = PravegaHook(self.pravega_conn_id)
+        with failures_recorded(hook, self.stream, given, context), failing_for_good():
+            landing_of(StreamCutRange.from_json(given), given.get("consumer"), given.get("interval"))
+            target = _target(self.table)
+            key = [self.key] if isinstance(self.key, str) else list(self.key)
+            if not key or not all(key):
+                raise ConfigurationError(f"key must name the columns that identify a row, not {self.key!r}")
+
+        def work(client: PravegaClient, frame: "DataFrame") -> Merged:
+            del client
+            merged = merge_into(
+                self.transformed(frame),
+                target,
+                given,
+                key=key,
+                deletes=self.deletes,
+                new_columns=self.new_columns,
+                unsent=self.unsent,
+            )
+            folder = folder_of(self.table)
+            self.lineage = replace(self.lineage, outputs=() if folder is None else (FileData(folder),))
+            return merged
+
+        done = self.process_range(context, given, work, columns=self._columns(), more_options=self._options(key))
+        action, counts = done.result.action, asdict(done.result.counts)
+        self.log.info("Merged %s %s into %s: %s, %s", done.stream, shown(done.cuts), self.table, action.value, counts)
+        return {
+            "table": self.table,
+            "action": action.value,
+            "changes": done.result.holding.rows,
+            **counts,
+            "bytes": done.size,
+            "seconds": done.seconds,
+            "cuts": done.cuts.to_json(),
+        }
+
+    def _columns(self) -> str | None:
+        if not self.columns or "_change_type" in self.columns:
+            return self.columns or None
+        return ", ".join([self.columns, *(f"{name} {type_}" for name, type_ in _ABOUT.items())])
+
+    def _options(self, key: Sequence[str]) -> dict[str, str]:
+        found = {"decode": _DECODE, "changes": "upsert", "key": ",".join(key)}
+        if not self.columns and "metadata_columns" not in {name.lower() for name in self.options}:
+            found["metadata_columns"] = ",".join(_ABOUT)
+        return found
+
+
+def _target(text: str) -> LandingTable:
+    """The table that a text names. The message repeats nothing that may be a password."""
+    kind = text.partition(":")[0]
+    if kind not in _KINDS:
+        raise ConfigurationError(
+            "changes are merged into tables of Delta and Iceberg: write delta:/folder or "
+            f"iceberg:catalog/namespace.table, not a table that begins with {kind!r}"
+        )
+    return table_of(text)

@@ -1,0 +1,66 @@
+"""Changes of a database on a real stream, merged into tables by real runs of Airflow: once, and in order."""
+
+import json
+from datetime import UTC, datetime
+from functools import partial
+
+import pytest
+from airflow.sdk import DAG
+from deltalake import DeltaTable
+
+from aiopravega.ledger import Interval, IntervalState
+from airflow_pravega.operators.cdc import PravegaCdcMergeOperator
+from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
+
+pytestmark = pytest.mark.usefixtures("spark")
+FIRST, SECOND = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
+
+
+def change(op, lsn, **row):
+    images = {"before": row, "after": None} if op == "d" else {"before": None, "after": row}
+    return json.dumps({**images, "op": op, "ts_ms": 1, "source": {"connector": "postgresql", "lsn": lsn}}).encode()
+
+
+def merging(scope, stream, folder, **arguments) -> DAG:
+    with DAG(f"dag-{scope}", schedule=None) as dag:
+        wait = PravegaStreamCutSensor(task_id="wait", stream=str(stream), consumer="merger")
+        PravegaCdcMergeOperator(
+            task_id="merge",
+            stream=str(stream),
+            stream_cuts=wait.output,
+            table=f"delta:{folder}",
+            key=["id"],
+            columns="id int, note string",
+            **arguments,
+        )
+    return dag
+
+
+def test_intervals_are_merged_once_and_the_ledger_knows_it(run, client, scope, stream, write, tmp_path):
+    folder = f"{tmp_path}/table"
+    job = partial(run, merging(scope, stream, folder))
+    write(change("c", 1, id=1, note="large"), change("c", 2, id=2, note="b"))
+    first = job(FIRST).result("merge")
+    assert (first["action"], first["changes"], first["inserted"]) == ("merge", 2, 2)
+
+    write(change("u", 3, id=1, note="__debezium_unavailable_value"), change("d", 4, id=2, note=None))
+    second = job(SECOND)
+    found = second.result("merge")
+    assert (found["updated"], found["deleted"], found["older"]) == (1, 1, 0)
+    cuts = second.result("wait")
+    assert found["cuts"] == {"start": cuts["start"], "end": cuts["end"]}
+    assert (job(FIRST).result("merge")["action"], job(SECOND).result("merge")["action"]) == ("nothing", "nothing")
+    rows = DeltaTable(folder).to_pyarrow_table().to_pylist()
+    assert [(row["id"], row["note"]) for row in rows] == [(1, "large")]
+    record = client.cut_ledger(stream.scope).find(Interval("merger", stream, cuts["interval"]))
+    assert record.state is IntervalState.DONE
+
+
+def test_a_table_that_is_merged_otherwise_fails_the_task_for_good(run, scope, stream, write, tmp_path, capfd):
+    folder = f"{tmp_path}/table"
+    write(change("c", 1, id=1, note="a"))
+    assert run(merging(scope, stream, folder), FIRST).result("merge")["inserted"] == 1
+    write(change("c", 2, id=2, note="b"))
+    done = run(merging(scope, stream, folder, deletes="soft"), SECOND)
+    assert (done.state("merge"), done.tries("merge")) == ("failed", 1)
+    assert "is merged with key id, hard deletes" in "".join(capfd.readouterr())
