@@ -52,7 +52,8 @@ class ProcessTree:
 
     def kill(self) -> None:
         """Kill it as a whole. What starts while the others die is found by a second search."""
-        while any(_send(pid, signal.SIGKILL) for pid in self.pids()):
+        # All of them at each search: one that is dead already takes the signal until its parent, too, is dead.
+        while sum(_send(pid, signal.SIGKILL) for pid in self.pids()):
             time.sleep(_POLL_SECONDS)
             if self.process.poll() is not None and not any(_is_alive(pid) for pid in self.pids()):
                 break
