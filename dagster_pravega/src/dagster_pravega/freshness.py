@@ -1,4 +1,4 @@
-"""A check of how fresh the events of a stream are, by their own times."""
+"""A check of how fresh the events of a stream are, or those that a reader group has read, by their own times."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -7,9 +7,11 @@ from typing import Any
 from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, AssetCheckSeverity, asset_check
 
 from aiopravega import StreamName, TimeUnit
-from aiopravega.errors import ConfigurationError, NoWatermarksError
-from aiopravega.intervals.freshness import Freshness, freshness_of
+from aiopravega.errors import BeforeHistoryError, ConfigurationError, NoWatermarksError
+from aiopravega.intervals.freshness import Freshness, freshness_of, group_freshness_of
+from aiopravega.intervals.group_condition import GroupPosition
 from dagster_pravega.gates import AnAsset, key_of
+from dagster_pravega.group_sensor import GROUP_KEY
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.spec import STREAM_KEY
 from dagster_pravega.step_failures import failing_for_good
@@ -25,6 +27,8 @@ def build_stream_freshness_check(
     stream: str,
     warn_after: timedelta | None = None,
     error_after: timedelta | None = None,
+    group: str | None = None,
+    by: GroupPosition = GroupPosition.READ,
     unit: TimeUnit | str = TimeUnit.MS,
     name: str = "stream_freshness",
     blocking: bool = False,
@@ -34,7 +38,8 @@ def build_stream_freshness_check(
 
     It fails if the time up to which the stream is complete lies further back than a limit. It also fails, as an error,
     if nobody has noted event times, if the stream is sealed, and if that time lies further in the future than a limit:
-    then the unit is wrong, or a clock. No event is read. Its metadata are the age in seconds, the time up to which the
+    then the unit is wrong, or a clock. With `group`, it is the last watermark that a reader group of Java or Flink has
+    passed: how fresh is what it makes? No event is read. Its metadata are the age in seconds, the time up to which the
     stream is complete, and how far its writers are.
 
     Args:
@@ -42,15 +47,19 @@ def build_stream_freshness_check(
         stream: `scope/stream`.
         warn_after: the greatest age without a warning.
         error_after: the greatest age without an error.
+        group: `scope/group` that reads the stream; None: the stream itself.
+        by: which position of the group counts: what its readers have read, or the last checkpoint.
         unit: what the stream's writers count times in: `ns`, `us`, `ms` or `s`.
         name: of the check.
         blocking: whether an error holds back what follows.
         resource_key: of the `PravegaResource`.
 
     Raises:
-        ConfigurationError: the stream is not `scope/stream`, the unit is none, or there is no limit.
+        ConfigurationError: stream or group are not `scope/name`, the unit is none, or there is no limit.
     """
     of = StreamName.parse(stream)
+    read_by = None if group is None else StreamName.parse(group)
+    what = str(of) if read_by is None else f"what reader group {read_by} has read of {of}"
     counted = TimeUnit.parse(unit) if isinstance(unit, str) else unit
     limits = [
         (severity, limit)
@@ -67,7 +76,7 @@ def build_stream_freshness_check(
         asset=key_of(asset),
         name=name,
         blocking=blocking,
-        description=f"Up to which event time is {of} complete?",
+        description=f"Up to which event time is {what} complete?",
         required_resource_keys={resource_key},
     )
     def stream_freshness(context: AssetCheckExecutionContext) -> AssetCheckResult:
@@ -76,8 +85,11 @@ def build_stream_freshness_check(
         with failing_for_good():
             client = pravega.client
             try:
-                found = client.run(freshness_of(client.asynchronous, of, unit=counted))
-            except NoWatermarksError as error:
+                if read_by is None:
+                    found = client.run(freshness_of(client.asynchronous, of, unit=counted))
+                else:
+                    found = client.run(group_freshness_of(client.asynchronous, read_by, of, by=by, unit=counted))
+            except (NoWatermarksError, BeforeHistoryError) as error:
                 wrong = str(error)
         severity = AssetCheckSeverity.ERROR
         if found is not None:
@@ -85,8 +97,12 @@ def build_stream_freshness_check(
         return AssetCheckResult(
             passed=wrong is None,
             severity=severity,
-            description=wrong or f"{of} is complete up to {_text(found)}",
-            metadata={STREAM_KEY: str(of), **_metadata(found)},
+            description=wrong or f"{what} is complete up to {_text(found)}",
+            metadata={
+                STREAM_KEY: str(of),
+                **({} if read_by is None else {GROUP_KEY: str(read_by)}),
+                **_metadata(found),
+            },
         )
 
     return stream_freshness

@@ -97,6 +97,39 @@ def test_the_age_of_the_last_watermark_is_the_freshness_of_a_stream(client, scop
     assert "is sealed" in text
 
 
+def test_what_a_reader_group_has_read_is_as_fresh_as_the_last_watermark_that_it_has_passed(client, scope, run):
+    assert client.create_stream(scope, "read", timestamp_aggregation_timeout=timedelta(minutes=5))
+    stream, spec = StreamName(scope, "read"), pravega_stream_spec(f"{scope}/read")
+    hour, now = timedelta(hours=1), datetime.now(UTC)
+
+    def verdict(limit):
+        check = build_stream_freshness_check(spec, stream=str(stream), group=f"{scope}/etl", error_after=limit)
+        found = run(spec, check)
+        return found.passed, found.description, found.metadata
+
+    head = client.head(scope, "read")
+    client.publish_reader_group(scope, "etl", [head])
+    with client.writer(scope, "read") as writer:
+        writer.write(b"old")
+    note(client, stream, now - 3 * hour)
+    first = client.tail(scope, "read")
+    assert "has not passed the first watermark" in verdict(9 * hour)[1]
+
+    client.publish_reader_group(scope, "etl", [first])
+    with client.writer(scope, "read") as writer:
+        writer.write(b"new")
+    note(client, stream, now - hour)
+    passed, text, metadata = verdict(2 * hour)
+    assert not passed
+    assert "which is more than" in text
+    assert metadata["pravega/group"].value == f"{scope}/etl"
+    assert metadata["pravega/watermark_age_seconds"].value > 3 * 3600
+    assert verdict(4 * hour)[0]
+
+    client.publish_reader_group(scope, "etl", [client.tail(scope, "read")])
+    assert verdict(2 * hour)[0]
+
+
 def test_the_events_of_what_an_asset_wrote_are_counted(client, stream, resources, instance, run):
     @dg.asset(io_manager_key="tables", metadata={"pravega/stream": str(stream)})
     def rides():

@@ -15,7 +15,7 @@ FOLDER = os.environ["AIRFLOW_HOME"]
 with DAG("report_after_enrichment", schedule=None):
     day = PravegaStreamCutSensor(task_id="day", stream=STREAM, min_bytes=1, deferrable=True)
     enriched = PravegaReaderGroupSensor(
-        task_id="enriched", group=GROUP, past=day.output, by="checkpoint", deferrable=True, poll_interval=1.0
+        task_id="enriched", group=GROUP, past=day.output, by="checkpoint", deferrable=True, poll_interval=5.0
     )
     report = PravegaSparkReadOperator(
         task_id="report",
@@ -36,6 +36,6 @@ with DAG("enrich_again", schedule=None):
         newer_than="",
         by="checkpoint",
         deferrable=True,
-        poll_interval=1.0,
+        poll_interval=5.0,
     )
     again >> enriched
