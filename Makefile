@@ -120,6 +120,10 @@ bench: setup ## Measure against the Java client and the official Python client
 profile: setup ## Measure where the time of a read goes, and draw it
 	@$(BIN)/python -m benchmarks.profile $(ARGS)
 
+.PHONY: pictures
+pictures: setup ## Take the pictures of Dagster's pages that the docs show, with headless Chromium
+	@$(BIN)/python -m tests.system.pictures $(ARGS)
+
 .PHONY: docs
 docs: $(INSTALLED) ## Write the tables of docs/reference that come from the code
 	@$(BIN)/python -m tools.write_reference

@@ -47,7 +47,8 @@ class GraphQL:
     """The webserver at a port; `logs` is named when something does not come true."""
 
     def __init__(self, port: int, logs: str) -> None:
-        self._http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=_REQUEST_SECONDS)
+        self.url = f"http://127.0.0.1:{port}"
+        self._http = httpx.Client(base_url=self.url, timeout=_REQUEST_SECONDS)
         self._logs = logs
 
     def close(self) -> None:
