@@ -1,13 +1,14 @@
 """What we say about reader groups of the official Java client is what Java itself says."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from tests.integration.aiopravega.groups.conftest import JavaGroup
 
 from aiopravega import ScalingPolicy, StreamCut, StreamName
 from aiopravega.errors import ReaderGroupError, ReaderGroupNotFoundError
-from aiopravega.groups import JavaCheckpoint, cut_from_bytes, cut_to_bytes
+from aiopravega.groups import JavaCheckpoint, ReaderGroupDescription, cut_from_bytes, cut_to_bytes
 
 
 @pytest.mark.timeout(1500)
@@ -53,6 +54,74 @@ async def test_java_says_the_same_at_twenty_points(java_group, start_java, clien
         await java_group.ask("close", reader=reader)
         await point()
     assert points == 20
+
+
+@pytest.mark.timeout(1500)
+async def test_java_says_the_same_at_twenty_points_while_events_come_and_go(
+    java_group, start_java, client, make_stream, write_events
+):
+    stream = await make_stream(3)
+    await write_events(stream, range(100))
+    await java_group.create(stream, automatic=1000, retention="AUTOMATIC_RELEASE_AT_LAST_CHECKPOINT")
+    done = asyncio.Event()
+
+    async def write() -> int:
+        written = 100
+        while not done.is_set():
+            await write_events(stream, range(written, written + 50))
+            written += 50
+        return written
+
+    async def read(theirs: JavaGroup) -> int:
+        events = 0
+        while not done.is_set():
+            events += len(await theirs.read("one", "two", seconds=0.5))
+        return events
+
+    with start_java() as other:
+        theirs = JavaGroup(other, client, stream.scope, java_group.name)
+        for reader in ("one", "two"):
+            await theirs.ask("open", reader=reader)
+        writing, reading = asyncio.create_task(write()), asyncio.create_task(read(theirs))
+        positions, tails = set(), set()
+        for _ in range(20):
+            described, tail = await _assert_between(java_group, stream)
+            positions.add(described.streams[0].position.to_text())
+            tails.add(tail.to_text())
+        done.set()
+        written, was_read = await writing, await reading
+    assert len(tails) == 20  # events came at each point, and
+    assert len(positions) > 2  # went meanwhile, checkpoint after checkpoint
+    assert 0 < was_read <= written
+
+
+async def _assert_between(java_group: JavaGroup, stream: StreamName) -> tuple[ReaderGroupDescription, StreamCut]:
+    """What each says lies between what the other said before and after: positions and tails only grow."""
+    client = java_group.client
+    first, tail = await java_group.describe(), await client.tail(stream.scope, stream.stream)
+    theirs = await java_group.ask("look")
+    second, later = await java_group.describe(), await client.tail(stream.scope, stream.stream)
+    again = await java_group.ask("look")
+
+    positions = [dict(cut.positions) for cut in (_read_until(first), _cut(theirs), _read_until(second), _cut(again))]
+    for segment in positions[0]:
+        offsets = [position[segment] for position in positions]
+        assert offsets == sorted(offsets)
+    assert set(first.readers) == set(second.readers) == set(theirs["readers"]) == {"one", "two"}
+    old, new = first.streams[0], second.streams[0]
+    least = sum(tail.positions.values()) - sum((new.checkpoint or new.position).positions.values())
+    most = await client.distance(old.checkpoint or old.position, later)
+    assert least <= theirs["unread"] <= most
+    return first, tail
+
+
+def _read_until(described: ReaderGroupDescription) -> StreamCut:
+    return described.streams[0].position
+
+
+def _cut(theirs: dict[str, Any]) -> StreamCut:
+    (text,) = theirs["cuts"].values()
+    return StreamCut.from_text(text)
 
 
 async def test_a_group_waits_at_a_scaling_until_we_make_a_checkpoint(java_group, client, make_stream, write_events):
