@@ -45,7 +45,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## List what make can do
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: setup ## Run the main job from end to end on an embedded Pravega
@@ -83,7 +83,15 @@ matrix-dagster-%: setup build/dagster-%/.installed
 
 .PHONY: proofs
 proofs: setup ## Run the tests that wait for minutes, which make test leaves out
-	@$(BIN)/python -m pytest -m slow --ignore tests/faults $(ARGS)
+	@$(BIN)/python -m pytest -m slow --ignore tests/faults --ignore tests/system/cdc $(ARGS)
+
+.PHONY: cdc
+cdc: setup ## Run a real Debezium on PostgreSQL, amid kills (needs: make cdc-install)
+	@$(BIN)/python -m pytest -m slow tests/system/cdc $(ARGS)
+
+.PHONY: cdc-install
+cdc-install: setup ## Install PostgreSQL, MariaDB and Java 21 from Debian, Debezium Server by Maven
+	@$(BIN)/python -m tests.system.cdc.needed
 
 .PHONY: faults
 faults: setup ## Kill Spark jobs and servers at every point of a write, and store what readers see

@@ -5,10 +5,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+import psutil
 from tests.faults.process import ProcessTree, wait_until
 
 # Where Debian's package has them.
@@ -41,15 +44,24 @@ def find_programs() -> Path:
 
 
 class Postgres:
-    """A running server; use it as a context manager. What it says goes to `log`."""
+    """A running server; use it as a context manager. What it says goes to `log`.
 
-    def __init__(self, port: int, log: Path) -> None:
+    Args:
+        port: a free port.
+        log: a file.
+        settings: of the server, beside those that all tests have.
+    """
+
+    def __init__(self, port: int, log: Path, settings: Mapping[str, str] | None = None) -> None:
         self.port = port
         self.log = log
+        self._settings = _SETTINGS | dict(settings or {})
         self._folder = tempfile.mkdtemp(prefix="postgres-")  # pytest's own folders are closed for other users
         # A process of root's becomes another user's before it runs the program.
         root = os.geteuid() == 0
-        self._as: dict[str, Any] = {"user": _UNPRIVILEGED, "extra_groups": []} if root else {}
+        user: dict[str, Any] = {"user": _UNPRIVILEGED, "extra_groups": []} if root else {}
+        self._common = {"cwd": self._folder, **user}
+        self._data = f"{self._folder}/data"
         if root:
             shutil.chown(self._folder, _UNPRIVILEGED)
 
@@ -58,19 +70,34 @@ class Postgres:
         return f"postgresql+{driver}://{_USER}@127.0.0.1:{self.port}/postgres"
 
     def __enter__(self) -> Self:
-        programs = find_programs()
-        data = f"{self._folder}/data"
+        make = [f"{find_programs()}/initdb", "-D", self._data, "-U", _USER, "--auth=trust", "--encoding=UTF8"]
         with self.log.open("wb") as output:
-            common: dict[str, Any] = {"cwd": self._folder, "stdout": output, "stderr": subprocess.STDOUT, **self._as}
-            make = [f"{programs}/initdb", "-D", data, "-U", _USER, "--auth=trust", "--encoding=UTF8", "--no-sync"]
-            subprocess.run(make, check=True, **common)
-            options = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
-            start = [f"{programs}/postgres", "-D", data, "-p", str(self.port), *options]
-            server: subprocess.Popen[bytes] = subprocess.Popen(start, start_new_session=True, **common)
-            self._server = ProcessTree(server, self.log)
+            subprocess.run([*make, "--no-sync"], check=True, **self._common, stdout=output, stderr=subprocess.STDOUT)
+        self.start()
+        return self
+
+    def start(self) -> None:
+        """Start it on the data that it has, and wait until it takes connections."""
+        programs = find_programs()
+        options = [word for name, value in self._settings.items() for word in ("-c", f"{name}={value}")]
+        start = [f"{programs}/postgres", "-D", self._data, "-p", str(self.port), *options]
+        with self.log.open("ab") as output:
+            server: subprocess.Popen[bytes] = subprocess.Popen(
+                start, start_new_session=True, stdout=output, stderr=subprocess.STDOUT, **self._common
+            )
+        self._server = ProcessTree(server, self.log)
         ask = [f"{programs}/pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
         wait_until(lambda: subprocess.run(ask, check=False).returncode == 0, self._server.said, every=0.5)
-        return self
+
+    def kill(self) -> None:
+        """End it and all its processes, which have sessions of their own, as `kill -9` does."""
+        parent = psutil.Process(self._server.process.pid)
+        processes = [parent, *parent.children(recursive=True)]
+        for each in processes:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+        self._server.process.wait()
+        psutil.wait_procs(processes[1:])
 
     def dump(self) -> bytes:
         """All that is in the database, as text; a longer value as it is, and not compressed."""

@@ -1,0 +1,114 @@
+"""Every process is killed with `kill -9` between three cuts: states and merged tables are those of the database."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+from tests.faults.process import ProcessTree, wait_until
+from tests.system.cdc import merge_job
+from tests.system.cdc.load import Load
+from tests.system.cdc.shop import Shop
+from tests.system.cdc.tables import Table, assert_rows, state
+
+from aiopravega import StreamCutRange
+from pyspark_pravega.cdc import holdings
+
+Merge = tuple[Table, str, str, StreamCutRange]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000), pytest.mark.xdist_group("cdc")]
+
+
+def kill_debezium(shop: Shop, load: Load) -> None:
+    shop.debezium.kill()
+    load.more(20)
+    shop.debezium.start()
+
+
+def kill_database(shop: Shop, load: Load) -> None:
+    failed = load.failed
+    shop.database.kill()
+    wait_until(lambda: load.failed > failed, lambda: "the load sees that the database is away")
+    shop.database.start()
+
+
+def kill_segment_store(shop: Shop, load: Load) -> None:
+    shop.pravega.kill("segmentstore")
+    load.more(20)
+    shop.pravega.restart("segmentstore")
+    shop.pravega.wait_ready()
+
+
+# Between the cuts; the driver of the merges is killed after each of them.
+KILLS: tuple[tuple[Callable[[Shop, Load], None], ...], ...] = (
+    (kill_debezium, kill_database),
+    (kill_segment_store, kill_debezium),
+    (kill_database, kill_debezium, kill_segment_store),
+)
+
+
+def files_of(merges: list[Merge]) -> set[Path]:
+    """The files below the merged tables, those that are staged among them."""
+    folders = [Path(target.removeprefix("delta:")) for _, target, *_ in merges]
+    return {file for folder in folders if folder.exists() for file in folder.rglob("*.parquet")}
+
+
+def merge(shop: Shop, folder: Path, merges: list[Merge]) -> list[str]:
+    """Merge with a driver that is killed as it begins, and when it has written files; then it runs twice to its end."""
+    before = files_of(merges)
+    moments: tuple[Callable[[ProcessTree], Any], ...] = (
+        lambda job: "begins" in job.said(),
+        lambda _: files_of(merges) - before,
+    )
+    for is_now in moments:
+        job = merge_job.start(folder, shop.config, merges)
+        wait_until(lambda: is_now(job) or has_ended(job), job.said)  # noqa: B023 - called before the loop continues
+        assert not has_ended(job), job.said()
+        job.kill()
+    return [run(shop, folder, merges) for _ in range(2)]
+
+
+def run(shop: Shop, folder: Path, merges: list[Merge]) -> str:
+    """Run a driver to its end; returns what it has merged."""
+    job = merge_job.start(folder, shop.config, merges)
+    wait_until(lambda: has_ended(job), job.said)
+    assert job.process.returncode == 0, job.said()
+    return " ".join(line for line in job.log.read_text().splitlines() if line.startswith("merged"))
+
+
+def has_ended(job: ProcessTree) -> bool:
+    return job.process.poll() is not None
+
+
+def test_the_states_and_the_merged_tables_are_the_databases_at_each_cut(
+    shop: Shop, spark: SparkSession, tmp_path: Path
+) -> None:
+    starts = {table: shop.client.head(stream.scope, stream.stream) for table, stream in shop.streams.items()}
+    targets = {table: f"delta:{tmp_path}/{table.name}" for table in shop.streams}
+    with Load(shop.database, seed=2) as load:
+        for number, kills in enumerate(KILLS):
+            for kill in kills:
+                load.more(20)
+                kill(shop, load)
+            load.more(20)
+            moments = shop.moments(load)
+            for table, moment in moments.items():
+                assert_rows(state(spark, shop.config, table, moment.cut), table, moment.rows)
+            merges = [
+                (table, targets[table], f"range {number}", StreamCutRange(starts[table], moment.cut))
+                for table, moment in moments.items()
+            ]
+            first, again = merge(shop, tmp_path, merges)
+            print(number, first, again)
+            assert "merge" in first
+            assert again.count("nothing") == len(merges)
+            for table, moment in moments.items():
+                merged = DeltaTable(targets[table].removeprefix("delta:")).to_pyarrow_table(columns=table.names())
+                assert_rows([tuple(row.values()) for row in merged.to_pylist()], table, moment.rows)
+                starts[table] = moment.cut
+    for table, target in targets.items():
+        assert [each.interval for each in sorted(holdings(target), key=lambda each: each.interval)] == [
+            f"range {number}" for number in range(len(KILLS))
+        ], table
+    print({table.name: (each.events, each.repeated) for table, each in shop.finders.items()}, shop.debezium.ended)
