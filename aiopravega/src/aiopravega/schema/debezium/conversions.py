@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aiopravega.schema.arrow.arrays import list_of, strings
+from aiopravega.schema.arrow.base64_texts import bytes_of
 from aiopravega.schema.arrow.block import BlockError
 from aiopravega.schema.arrow.byte_columns import counts_of, validity
 from aiopravega.schema.debezium import decimals, times
-from aiopravega.schema.debezium.base64_texts import bytes_of
 from aiopravega.schema.debezium.connect import Meaning
 from aiopravega.schema.debezium.meanings import DATES, DECIMAL, TIMES, TIMESTAMPS, VARIABLE, ZONED
 from aiopravega.schema.debezium.options import ChangeOptions

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.arrow.arrays import mask_of, numbers, pick, spread, strings
+from aiopravega.schema.arrow.base64_texts import bytes_of, decimals_of
 from aiopravega.schema.arrow.block import BlockError
 from aiopravega.schema.arrow.byte_columns import missing, without_nulls
-from aiopravega.schema.debezium.base64_texts import bytes_of, decimals_of
 from aiopravega.schema.debezium.connect import Meaning
 from aiopravega.schema.debezium.meanings import MOST_DIGITS, VARIABLE
 from aiopravega.schema.debezium.options import ChangeOptions, Decimals

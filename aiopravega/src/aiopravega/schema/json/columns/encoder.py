@@ -1,9 +1,8 @@
-"""Rows as JSON objects, laid out as by Spark's `to_json`: fields that are null are left out.
+"""Rows as JSON objects, laid out as by Spark's `to_json`: fields that are null are left out, unless they are wanted.
 
 Times have all their microseconds, where `to_json` cuts them to milliseconds.
 """
 
-from base64 import b64encode
 from collections.abc import Sequence
 from typing import Final
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aiopravega.schema.arrow.arrays import booleans, values_of
+from aiopravega.schema.arrow.base64_texts import texts_of
 from aiopravega.schema.arrow.byte_columns import (
     constant,
     counts_of,
@@ -32,25 +32,28 @@ _FIRST_PRINTABLE: Final = 0x20
 
 
 class JsonEncoder:
-    """Encodes columns of these names."""
+    """Encodes columns of these names; with `nulls`, fields that are null are written as such, inside of structs too."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], *, nulls: bool = False) -> None:
         self._names = [_name(name) for name in names]
+        self._nulls = nulls
 
     def columns(self, columns: Sequence[pa.Array], rows: int) -> pa.BinaryArray:
         """An object of each row of some columns."""
-        return _object(self._names, columns, rows)
+        return _object(self._names, columns, rows, self._nulls)
 
 
 def _name(name: str) -> bytes:
     return bytes(_quoted(values_of([name.encode()], pa.string()))[0].as_py()) + b":"
 
 
-def _object(names: Sequence[bytes], columns: Sequence[pa.Array], rows: int) -> pa.BinaryArray:
+def _object(names: Sequence[bytes], columns: Sequence[pa.Array], rows: int, nulls: bool) -> pa.BinaryArray:
     begun = np.zeros(rows, np.bool_)  # rows that have a field already, so that the next one comes after a comma
     pieces: list[pa.BinaryArray | pa.BinaryScalar] = [_constants(b"{", rows)]
     for name, column in zip(names, columns, strict=True):
-        value = _encoded(column)
+        value = _encoded(column, nulls)
+        if nulls:
+            value = value.fill_null(_NULL)
         first, later = constant(name), constant(b"," + name)
         lead = later if begun.all() else first if not begun.any() else pc.if_else(booleans(begun), later, first)
         pieces.append(joined(lead, value).fill_null(constant(b"")))
@@ -62,25 +65,25 @@ def _constants(data: bytes, rows: int) -> pa.BinaryArray:
     return values_of([data] * rows, pa.binary())
 
 
-def _encoded(array: pa.Array) -> pa.BinaryArray:
+def _encoded(array: pa.Array, nulls: bool) -> pa.BinaryArray:
     """The value of each row, null where it is null."""
     kind = array.type
     if pa.types.is_null(kind):
         return pa.nulls(len(array), pa.binary())
     if pa.types.is_struct(kind):
         names = [_name(field.name) for field in kind]
-        return null_as(_object(names, array.flatten(), len(array)), array)
+        return null_as(_object(names, array.flatten(), len(array), nulls), array)
     if pa.types.is_map(kind):
         keys, values = entries_of(array)
         texts = keys if pa.types.is_string(keys.type) else keys.cast(pa.string())
-        entries = joined(_quoted(texts), constant(b":"), _encoded(values).fill_null(_NULL))
+        entries = joined(_quoted(texts), constant(b":"), _encoded(values, nulls).fill_null(_NULL))
         return _enclosed(b"{", entries, array, b"}")
     if pa.types.is_list(kind):
-        return _enclosed(b"[", _encoded(array.flatten()).fill_null(_NULL), array, b"]")
+        return _enclosed(b"[", _encoded(array.flatten(), nulls).fill_null(_NULL), array, b"]")
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _quoted(array.cast(pa.string()))
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return _quoted(_base64(array))
+        return _quoted(texts_of(array.cast(pa.binary())))
     return _simple(array)
 
 
@@ -118,9 +121,3 @@ def _quoted(texts: pa.StringArray) -> pa.BinaryArray:
             for code in range(_FIRST_PRINTABLE):
                 texts = pc.replace_substring(texts, chr(code), _SHORT.get(chr(code), f"\\u{code:04x}"))
     return joined(_QUOTE, texts.cast(pa.binary()), _QUOTE)
-
-
-def _base64(array: pa.BinaryArray) -> pa.StringArray:
-    """Arrow has nothing for it, so this goes row by row."""
-    texts = values_of([b64encode(value or b"") for value in array.to_pylist()], pa.string())
-    return null_as(texts.cast(pa.binary()), array).cast(pa.string())

@@ -1,4 +1,4 @@
-"""Texts in base64 as bytes, and bytes as decimals, for whole columns.
+"""Texts in base64 as bytes and back, and bytes as decimals and back, for whole columns.
 
 Every text is some groups of four characters, so that the texts of a column, back to back, are groups of four too: they
 are decoded at once, and the padding is cut out afterwards.
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from aiopravega.schema.arrow.arrays import borders_of
 from aiopravega.schema.arrow.block import BlockError
-from aiopravega.schema.arrow.byte_columns import validity
+from aiopravega.schema.arrow.byte_columns import missing, validity
 
 _ALPHABET: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _PADDING: Final = ord("=")
@@ -29,6 +29,7 @@ def _sextets() -> np.typing.NDArray[np.uint8]:
 
 
 _SEXTETS: Final = _sextets()
+_LETTERS: Final = np.frombuffer(_ALPHABET, np.uint8)
 
 
 def bytes_of(texts: pa.StringArray) -> pa.BinaryArray:
@@ -66,6 +67,50 @@ def bytes_of(texts: pa.StringArray) -> pa.BinaryArray:
     np.cumsum(sizes // _GROUP * (_GROUP - 1) - padding, out=starts[1:])
     buffers = [validity(texts), pa.py_buffer(starts), pa.py_buffer(np.ascontiguousarray(decoded))]
     return pa.Array.from_buffers(pa.binary(), len(texts), buffers)
+
+
+def texts_of(values: pa.BinaryArray) -> pa.StringArray:
+    """Bytes as texts in base64; null where they are."""
+    borders = borders_of(values).astype(np.int64)
+    buffer = values.buffers()[2]
+    raw = np.frombuffer(buffer, np.uint8) if buffer is not None and buffer.size else np.zeros(0, np.uint8)
+    sizes = np.diff(borders)
+    groups = -(-sizes // (_GROUP - 1))
+    ends = np.cumsum(groups)
+    padded = np.zeros(int(ends[-1]) * (_GROUP - 1) if len(ends) else 0, np.uint8)
+    shifts = (ends - groups) * (_GROUP - 1) - (borders[:-1] - borders[0])
+    padded[np.arange(borders[-1] - borders[0]) + np.repeat(shifts, sizes)] = raw[borders[0] : borders[-1]]
+    triples = padded.reshape(-1, _GROUP - 1)
+    sextets = np.empty((len(triples), _GROUP), np.uint8)
+    sextets[:, 0] = triples[:, 0] >> 2
+    sextets[:, 1] = (triples[:, 0] & 3) << 4 | triples[:, 1] >> 4
+    sextets[:, 2] = (triples[:, 1] & 15) << 2 | triples[:, 2] >> 6
+    sextets[:, 3] = triples[:, 2] & 63
+    letters = _LETTERS[sextets.reshape(-1)]
+    padding = groups * (_GROUP - 1) - sizes
+    letters[ends[padding > 0] * _GROUP - 1] = _PADDING
+    letters[ends[padding > 1] * _GROUP - 2] = _PADDING
+    starts = np.zeros(len(sizes) + 1, np.int32)
+    starts[1:] = ends * _GROUP
+    buffers = [validity(values), pa.py_buffer(starts), pa.py_buffer(letters)]
+    return pa.Array.from_buffers(pa.string(), len(values), buffers)
+
+
+def unscaled_of(decimals: pa.Decimal128Array) -> pa.BinaryArray:
+    """The unscaled numbers of decimals in as few bytes as can be: big endian, in two's complement."""
+    count = len(decimals)
+    raw = np.frombuffer(decimals.buffers()[1], np.uint8, count * _WIDTH, decimals.offset * _WIDTH)
+    digits = raw.reshape(count, _WIDTH)[:, ::-1]
+    sign = np.where(digits[:, 0] >= _SIGN, np.uint8(0xFF), np.uint8(0))
+    begins = np.minimum(np.cumprod(digits == sign[:, None], axis=1).sum(axis=1), _WIDTH - 1)
+    first = digits[np.arange(count), begins]
+    begins -= (first >= _SIGN) != (sign >= _SIGN)  # the first bit is the sign
+    if decimals.null_count:
+        begins[missing(decimals)] = _WIDTH
+    borders = np.zeros(count + 1, np.int32)
+    np.cumsum(_WIDTH - begins, out=borders[1:])
+    data = np.ascontiguousarray(digits[np.arange(_WIDTH) >= begins[:, None]])
+    return pa.Array.from_buffers(pa.binary(), count, [validity(decimals), pa.py_buffer(borders), pa.py_buffer(data)])
 
 
 def decimals_of(numbers: pa.BinaryArray, scale: int) -> pa.Decimal128Array:
