@@ -12,8 +12,8 @@ from typing import Any, Final
 from aiopravega.errors import ConfigurationError
 
 _UNSIGNED: Final = "UNSIGNED"
-_SOURCE_TYPE: Final = "__debezium.source.column.type"
-_PRECISION: Final = "connect.decimal.precision"
+SOURCE_TYPE: Final = "__debezium.source.column.type"
+PRECISION: Final = "connect.decimal.precision"
 _IMAGES: Final = ("after", "before")
 _SCHEMA, _PAYLOAD = "schema", "payload"
 
@@ -42,13 +42,13 @@ def meaning_of(schema: Mapping[str, Any]) -> Meaning:
     """
     try:
         parameters = schema.get("parameters") or {}
-        precision = parameters.get(_PRECISION)
+        precision = parameters.get(PRECISION)
         return Meaning(
             base=str(schema["type"]),
             name=str(schema.get("name") or ""),
             scale=int(parameters.get("scale", 0)),
             precision=None if precision is None else int(precision),
-            unsigned=_UNSIGNED in str(parameters.get(_SOURCE_TYPE, "")).upper(),
+            unsigned=_UNSIGNED in str(parameters.get(SOURCE_TYPE, "")).upper(),
             items=meaning_of(schema["items"]) if "items" in schema else None,
             fields=tuple((str(field["field"]), meaning_of(field)) for field in schema.get("fields", ())),
         )

@@ -102,7 +102,7 @@ def type_of(meaning: Meaning, column: str) -> pa.DataType:
 
 
 def check_type(kind: pa.DataType, column: str) -> None:
-    """Check that change events can be read into a type that the user asks for.
+    """Check that change events can have columns of a type, whether they are read or written.
 
     Raises:
         ConfigurationError: they cannot.
@@ -114,8 +114,8 @@ def check_type(kind: pa.DataType, column: str) -> None:
             check_type(part.type, f"{column}.{part.name}")
     elif not any(fits(kind) for fits in _READABLE):
         raise ConfigurationError(
-            f"column {column!r} cannot be {kind}: change events can be read as numbers, decimals, strings, binary "
-            "values, booleans, dates and timestamps, and as arrays and structs of them"
+            f"column {column!r} cannot be {kind}: columns of change events are numbers, decimals, strings, binary "
+            "values, booleans, dates and timestamps, and arrays and structs of them"
         )
 
 

@@ -72,7 +72,7 @@ _SIMPLE: Final = {
     "_pos": "pos",
     "_row": "row",
 }
-_WORDS: Final = {"c": "insert", "r": "insert", "u": "update_postimage", "d": "delete", "t": "truncate"}
+WORDS: Final = {"c": "insert", "r": "insert", "u": "update_postimage", "d": "delete", "t": "truncate"}
 PREIMAGE: Final = "update_preimage"
 
 
@@ -107,8 +107,8 @@ def column(name: str, event: Mapping[str, pa.Array], source: Mapping[str, pa.Arr
 
 def change_types(op: pa.Array) -> pa.Array:
     """What each event is in the words of Delta and Spark."""
-    words = strings(list(_WORDS.values()))
-    return words.take(pc.index_in(op, value_set=strings(list(_WORDS))))
+    words = strings(list(WORDS.values()))
+    return words.take(pc.index_in(op, value_set=strings(list(WORDS))))
 
 
 def with_preimages(types: pa.Array, of_update: np.typing.NDArray[np.bool_]) -> pa.Array:

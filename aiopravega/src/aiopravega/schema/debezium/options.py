@@ -72,6 +72,24 @@ class ChangeOptions:
     infinity_is_null: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenChanges:
+    """How rows become change events.
+
+    `changes` says which rows there are, None: their columns say it. `key` has the columns that identify a row, `table`
+    the name that events have in their `source`, with the schema, or the database and the schema in front.
+    `with_schemas` puts the schema into each event. `time_precision` and `decimals` are for values that no schema
+    explains: `ADAPTIVE` is microseconds, and digits without schemas.
+    """
+
+    changes: Changes | None = None
+    key: tuple[str, ...] = ()
+    table: str | None = None
+    with_schemas: bool = False
+    time_precision: TimePrecision = TimePrecision.ADAPTIVE
+    decimals: Decimals = Decimals.ADAPTIVE
+
+
 BEFORE: Final = "before"
 AFTER: Final = "after"
 OP: Final = "op"

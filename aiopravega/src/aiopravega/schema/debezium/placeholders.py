@@ -15,7 +15,8 @@ from aiopravega.schema.arrow.byte_columns import counts_of
 
 _TEXT: Final = "__debezium_unavailable_value"
 # As it is in columns of bytes: in base64, and in hexadecimal digits.
-_FORMS: Final = (_TEXT, "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==", _TEXT.encode().hex())
+_BASE64: Final = "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="
+_FORMS: Final = (_TEXT, _BASE64, _TEXT.encode().hex())
 UNSAID: Final = (
     "the value of {} is not in the event, because the change has not touched it (TOAST): ask for the column "
     "_unchanged, which names such columns, or set REPLICA IDENTITY FULL for the table"
@@ -43,6 +44,22 @@ def unavailable(array: pa.Array) -> Mask | None:
 def without(array: pa.Array, which: Mask) -> pa.Array:
     """The same with nulls in these rows."""
     return pick(array, np.where(which, -1, np.arange(len(array))))
+
+
+def named_in(lists: pa.ListArray, name: str) -> Mask:
+    """In which rows the list of columns that were not sent has this one."""
+    rows = np.repeat(np.arange(len(lists)), counts_of(lists))
+    found = np.zeros(len(lists), np.bool_)
+    found[rows[mask_of(pc.is_in(lists.flatten(), value_set=strings([name])))]] = True
+    return found
+
+
+def put_into(written: pa.Array, which: Mask, *, in_base64: bool) -> pa.Array | None:
+    """The placeholder in these rows of a column, as it is written; None: it is no text, which alone can have it."""
+    if not pa.types.is_string(written.type):
+        return None
+    both = pa.concat_arrays([written, strings([_BASE64 if in_base64 else _TEXT])])
+    return pick(both, np.where(which, len(written), np.arange(len(written))))
 
 
 def names_of(masks: Mapping[str, Mask], count: int) -> pa.Array:

@@ -32,7 +32,7 @@ class ChangePlan:
     def __post_init__(self) -> None:
         own = [one for one in self.schema if one.name not in metadata.TYPES]
         if self.options.changes is Changes.ENVELOPE:
-            own = _inside(own)
+            own = inside(own)
         object.__setattr__(self, "table", pa.schema(own))
         self._check()
 
@@ -96,14 +96,18 @@ def columns_for(table: pa.Schema, options: ChangeOptions, about: tuple[str, ...]
     return pa.schema([*table, *more])
 
 
-def _inside(own: list[pa.Field]) -> list[pa.Field]:
-    """The columns of the table inside the structs of both images."""
+def inside(own: list[pa.Field]) -> list[pa.Field]:
+    """The columns of the table inside the structs of both images.
+
+    Raises:
+        ConfigurationError: there are other columns, or the structs are not of the same columns.
+    """
     names = [one.name for one in own]
     found = {one.name: one.type for one in own}
     if not set(names) <= set(_ENVELOPE) or AFTER not in found or found.get(OP, pa.string()) != pa.string():
         raise ConfigurationError(
-            f"changes=envelope gives the columns before, after (structs of the table's columns) and op (string), but "
-            f"{', '.join(names)} were asked for"
+            f"changes=envelope has the columns before, after (structs of the table's columns) and op (string), and "
+            f"those about changes, not {', '.join(names)}"
         )
     if not pa.types.is_struct(found[AFTER]) or found.get(BEFORE, found[AFTER]) != found[AFTER]:
         raise ConfigurationError(

@@ -1,6 +1,6 @@
 """Columns into blocks of events: payloads by a schema, and the header before each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import pyarrow as pa
@@ -18,6 +18,9 @@ class RowEncoder(Protocol):
 
     def columns(self, columns: Sequence[pa.Array], rows: int) -> pa.BinaryArray:
         """The payload of each row of some columns."""
+
+
+RowKeys = Callable[[Sequence[pa.Array], int], pa.StringArray | None]
 
 
 def row_encoder(form: SchemaFormat, schema: bytes | None, message: str | None, columns: pa.Schema) -> RowEncoder:
@@ -60,13 +63,15 @@ class BlockSerializer:
         rows: makes payloads.
         header: what a registry's serializers write before each payload, empty without one.
         codec: the name of the codec that the header's encoding id stands for. Payloads are compressed one by one.
+        keys: makes the routing keys of rows, where the format says what they are.
 
     Raises:
         CodecNotRegisteredError: the codec is not known in this process.
     """
 
-    def __init__(self, rows: RowEncoder, header: bytes = b"", codec: str = NONE) -> None:
+    def __init__(self, rows: RowEncoder, header: bytes = b"", codec: str = NONE, keys: RowKeys | None = None) -> None:
         self._rows = rows
+        self._keys = keys
         self._header = constant(header) if header else None
         self._codec = codec_of(codec)
 
@@ -84,6 +89,14 @@ class BlockSerializer:
             compress = self._codec.compress
             payloads = values_of([compress(payload) for payload in payloads.to_pylist()], pa.binary())
         return payloads if self._header is None else joined(self._header, payloads)
+
+    def keys(self, columns: Sequence[pa.Array], rows: int) -> pa.StringArray | None:
+        """The routing key of each row, null for a row without one; None if the format does not say them.
+
+        Raises:
+            ConfigurationError: a row has no key, but must.
+        """
+        return None if self._keys is None else self._keys(columns, rows)
 
     def events(self, batch: pa.RecordBatch) -> pa.BinaryArray:
         """An event of each row of a batch; see `encode`."""
