@@ -18,7 +18,7 @@ from pyspark_pravega.write.write_options import WRITE_OPTIONS
 HOW_TO = Path(__file__).resolve().parents[1] / "docs" / "how-to"
 # Where options are explained; the first page that has one counts.
 READING = ("read-with-spark", "stream-with-spark", "event-time", "typed-reads", "change-data", "split-segments")
-WRITING = ("encode-events", "write-with-spark", "stream-into-pravega")
+WRITING = ("encode-events", "write-with-spark", "stream-into-pravega", "write-changes")
 ROW = re.compile(r"^\| (`[^|]+) \|(.*)\|\n(?!\|---)", re.MULTILINE)  # not the head of a table
 CODE = re.compile(r"`(…?[a-z_]+)`")
 

@@ -1,11 +1,12 @@
-"""Tables from changes: DataFrames of `decode=debezium-json` as the table at a cut, or merged into a table.
+"""Tables from changes: DataFrames of `decode=debezium-json` as the table at a cut, or merged into a table; and back.
 
-What they do is in `aiopravega.jobs.merging`, since schedulers merge, too.
+What merges do is in `aiopravega.jobs.merging`, since schedulers merge, too.
 """
 
 from aiopravega.jobs.landing import Holding, holdings
 from aiopravega.jobs.merging import Counts, Deletes, Evolution, Merged, Unsent, merge_into
 from aiopravega.jobs.merging.change_frames import current, last_changes
+from pyspark_pravega.encode.images import to_debezium
 
 __all__ = [
     "Counts",
@@ -18,4 +19,5 @@ __all__ = [
     "holdings",
     "last_changes",
     "merge_into",
+    "to_debezium",
 ]

@@ -36,13 +36,9 @@ def change_options(given: Options, *, infinity_is_null: bool) -> ChangeOptions:
             f"option {_DEDUP!r}: a task sees its part of a range only, and a double may be in another one. Ask for the "
             "columns _sequence and _op, and call .dropDuplicates([…key…, '_sequence', '_op']) on the DataFrame"
         )
-    names = tuple(name.strip() for name in (given.text(_KEY) or "").split(",") if name.strip())
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ConfigurationError(f"option {_KEY!r} has {', '.join(twice)} more than once")
     return ChangeOptions(
         changes=choice(given, _CHANGES, Changes, Changes.UPSERT),
-        key=names,
+        key=key_columns(given),
         table=given.text(_TABLE),
         new_columns=choice(given, _NEW_COLUMNS, NewColumns, NewColumns.IGNORE),
         truncates=choice(given, _TRUNCATES, Truncates, Truncates.ROW),
@@ -51,3 +47,16 @@ def change_options(given: Options, *, infinity_is_null: bool) -> ChangeOptions:
         decimals=choice(given, _DECIMALS, Decimals, Decimals.ADAPTIVE),
         infinity_is_null=infinity_is_null,
     )
+
+
+def key_columns(given: Options) -> tuple[str, ...]:
+    """The columns that identify a row, by option `key`.
+
+    Raises:
+        ConfigurationError: one is named twice.
+    """
+    names = tuple(name.strip() for name in (given.text(_KEY) or "").split(",") if name.strip())
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ConfigurationError(f"option {_KEY!r} has {', '.join(twice)} more than once")
+    return names

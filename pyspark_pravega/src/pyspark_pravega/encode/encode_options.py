@@ -1,18 +1,25 @@
 """What a user may say about encoding: Spark's options, read once and checked before any work starts."""
 
 from dataclasses import dataclass, field
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.registry.codecs import GZIP, NONE, SNAPPY
 from pyspark_pravega.decode.decode_options import ENCODE, SCHEMA_OPTIONS, Format, SchemaOptions
+from pyspark_pravega.encode.written_changes import WITH_SCHEMAS, check_idle, written_changes
 from pyspark_pravega.option_texts import Options, choice
+
+if TYPE_CHECKING:
+    from aiopravega.schema.debezium.options import WrittenChanges
 
 _REGISTER: Final = "schema_register"
 _NEW_POLICY: Final = "new_policy"
 _DECLARED_ONLY: Final = "declared_only"
 _CODEC: Final = "codec"
-ENCODE_OPTIONS: Final = (ENCODE, _REGISTER, _NEW_POLICY, _DECLARED_ONLY, _CODEC, *SCHEMA_OPTIONS)
+ENCODE_OPTIONS: Final = (ENCODE, WITH_SCHEMAS, _REGISTER, _NEW_POLICY, _DECLARED_ONLY, _CODEC, *SCHEMA_OPTIONS)
+_NOT_OF_CHANGES: Final = tuple(
+    name for name in ENCODE_OPTIONS if name not in (ENCODE, WITH_SCHEMAS, SCHEMA_OPTIONS[0], SCHEMA_OPTIONS[1])
+)
 # Short words for the registry's names; any other name is one of a codec that was registered.
 _CODECS: Final = {"none": NONE, "gzip": GZIP, "snappy": SNAPPY}
 
@@ -22,7 +29,8 @@ class EncodeOptions:
     """How columns become events: not at all if `format` is raw.
 
     `register` allows to add what the registry lacks, `new_policy` is the policy of a new group (None: the default);
-    `declared_only` is for the comparison of JSON; `codec` is the registry's name of one.
+    `declared_only` is for the comparison of JSON; `codec` is the registry's name of one. `changes` is for change events
+    only.
     """
 
     format: Format = Format.RAW
@@ -31,6 +39,7 @@ class EncodeOptions:
     codec: str = NONE
     new_policy: str | None = None
     declared_only: bool = False
+    changes: "WrittenChanges | None" = None
 
     @classmethod
     def parse(cls, given: Options, decodes: bool) -> Self:
@@ -41,17 +50,21 @@ class EncodeOptions:
         """
         form = choice(given, ENCODE, Format, Format.RAW)
         if form is Format.AUTO:
-            raise ConfigurationError(f"option {ENCODE!r} is 'auto', but a write has to say: json, avro or protobuf")
-        if form is Format.DEBEZIUM:
             raise ConfigurationError(
-                f"option {ENCODE!r} is {form.value!r}, which is for reads: make the event with to_json"
+                f"option {ENCODE!r} is 'auto', but a write has to say: json, avro, protobuf or debezium-json"
             )
+        if form is Format.DEBEZIUM:
+            if not decodes:
+                check_idle(given, _NOT_OF_CHANGES)
+            return cls(form, SchemaOptions(SchemaOptions.parse(given).schema), changes=written_changes(given))
+        if given.flag(WITH_SCHEMAS, False):
+            raise ConfigurationError(f"option {WITH_SCHEMAS!r} is for encode={Format.DEBEZIUM}, not for encode={form}")
         if form is Format.RAW:
             idle = [name for name in ENCODE_OPTIONS if name != ENCODE and given.text(name)]
             if idle and not decodes:
                 raise ConfigurationError(
-                    f"option {idle[0]!r} is for events that are encoded: give option {ENCODE!r} (json, avro or "
-                    "protobuf), or leave it out"
+                    f"option {idle[0]!r} is for events that are encoded: give option {ENCODE!r} (json, avro, "
+                    "protobuf or debezium-json), or leave it out"
                 )
             return cls()
         schema = SchemaOptions.parse(given)

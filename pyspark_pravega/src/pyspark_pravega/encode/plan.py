@@ -1,6 +1,7 @@
 """Encoding as a write sees it: a plan that is made once on the driver, and an encoder in each task."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -9,6 +10,9 @@ from aiopravega.schema.open.blocks.serializer import BlockSerializer, row_encode
 from aiopravega.schema.registry.codecs import NONE
 from pyspark_pravega.decode.decode_options import Format
 
+if TYPE_CHECKING:
+    from aiopravega.schema.debezium.options import WrittenChanges
+
 
 @dataclass(frozen=True, slots=True)
 class EncodePlan:
@@ -16,7 +20,8 @@ class EncodePlan:
 
     `schema` is a text for Avro, a descriptor set for Protobuf, and of no use for JSON; `type` is the message of
     Protobuf. `header` is what a registry's serializers write before each payload, empty without one; `codec` belongs to
-    it, by the registry's name. `columns` are those that become the event.
+    it, by the registry's name. `columns` are those that become the event. `changes` is for change events of Debezium
+    only, for which `schema` is a text for the columns of the table, or None.
     """
 
     format: Format
@@ -25,6 +30,7 @@ class EncodePlan:
     columns: pa.Schema
     header: bytes = b""
     codec: str = NONE
+    changes: "WrittenChanges | None" = None
 
     def encoder(self) -> BlockSerializer:
         """An encoder for one task.
@@ -33,5 +39,11 @@ class EncodePlan:
             ConfigurationError: a column does not fit the schema.
             CodecNotRegisteredError: the codec is not known in this process.
         """
+        if self.changes is not None:
+            from aiopravega.schema.debezium.connect import schema_in
+            from aiopravega.schema.debezium.written_events import ChangeEncoder
+
+            events = ChangeEncoder(self.columns, self.changes, None if self.schema is None else schema_in(self.schema))
+            return BlockSerializer(events, keys=events.keys)
         rows = row_encoder(SchemaFormat(self.format.capitalize()), self.schema, self.type, self.columns)
         return BlockSerializer(rows, self.header, self.codec)

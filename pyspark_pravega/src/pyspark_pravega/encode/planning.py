@@ -30,7 +30,9 @@ def encode_plan(options: EncodeOptions, config: PravegaConfig, stream: StreamNam
         SchemaRefusedError: the registry's group does not take the schema.
         PravegaError: the registry cannot be asked.
     """
-    if options.schema.registry is not None:
+    if options.changes is not None:
+        plan = EncodePlan(options.format, options.schema.schema, None, columns, changes=options.changes)
+    elif options.schema.registry is not None:
         plan = _registered(options, config, stream, columns)
     else:
         schema = options.schema.schema

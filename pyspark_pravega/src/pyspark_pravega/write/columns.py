@@ -94,25 +94,31 @@ class SinkColumns:
 
     def events(self, batch: pa.RecordBatch, encoder: "BlockSerializer | None" = None) -> pa.Array:
         """The events of a batch."""
-        column = batch.column(self.event[0])
         if encoder is None:
-            return column
+            return batch.column(self.event[0])
+        return encoder.encode(self._encoded(batch), batch.num_rows)
+
+    def keys(self, batch: pa.RecordBatch, encoder: "BlockSerializer | None" = None) -> pa.Array | None:
+        """The routing keys of a batch, or None if no row has one; those of a column go before those of the encoder."""
+        if self.routing_key is not None:
+            keys = _at(batch, self.routing_key)
+        else:
+            keys = None if encoder is None else encoder.keys(self._encoded(batch), batch.num_rows)
+        if keys is not None and not pa.types.is_string(keys.type):
+            keys = keys.cast(pa.string())
+        return None if keys is None or keys.null_count == len(keys) else keys
+
+    def _encoded(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        """The fields that are encoded."""
         if not self.inside:
-            return encoder.encode([batch.column(index) for index in self.event], batch.num_rows)
+            return [batch.column(index) for index in self.event]
+        column = batch.column(self.event[0])
         if column.null_count:
             raise ConfigurationError(
                 f"{column.null_count} of {len(column)} rows have no event (null): filter them out, or give them a value"
             )
-        return encoder.encode(column.flatten(), batch.num_rows)
-
-    def keys(self, batch: pa.RecordBatch) -> pa.Array | None:
-        """The routing keys of a batch, or None if no row has one."""
-        if self.routing_key is None:
-            return None
-        keys = _at(batch, self.routing_key)
-        if not pa.types.is_string(keys.type):
-            keys = keys.cast(pa.string())
-        return None if keys.null_count == len(keys) else keys
+        fields: list[pa.Array] = column.flatten()
+        return fields
 
     def latest(self, batch: pa.RecordBatch, unit: TimeUnit) -> int | None:
         """The latest time of a batch in this unit, which a column of numbers has already."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, zip_longest
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from pyspark_pravega.write.columns import SinkColumns
 from pyspark_pravega.write.framing import FramedEvents, check_events, frame_events
 from pyspark_pravega.write.lanes import Router, positions_of
 from pyspark_pravega.write.row_hashes import RowTally
+
+if TYPE_CHECKING:
+    from aiopravega.schema.open.blocks.serializer import BlockSerializer
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +96,7 @@ class TransactionWriter:
             TransactionAbortedError: the transaction was aborted, or its lease ran out.
         """
         events = check_events(self._columns.events(batch, self._encoder))
-        positions = _positions(self._columns, batch)
+        positions = _positions(self._columns, batch, self._encoder)
         self.tally.add(events, positions)
         frames = frame_events(events)
         if positions is None or self._router.lanes == 1:
@@ -171,7 +174,7 @@ def recognise(columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> Partit
     """
     tally, encoder = RowTally(), columns.encoder()
     for chunk in chunks(batches, BLOCK_BYTES):
-        tally.add(check_events(columns.events(chunk, encoder)), _positions(columns, chunk))
+        tally.add(check_events(columns.events(chunk, encoder)), _positions(columns, chunk, encoder))
     return Partition(rows=tally.fingerprint)
 
 
@@ -201,14 +204,16 @@ def write_plainly(writer: EventWriter, columns: SinkColumns, batches: Iterable[p
     for batch in chunks(batches, BLOCK_BYTES * len(writer.segments.segments)):
         frames = frame_events(columns.events(batch, encoder))
         segments = writer.segments
-        writer.write_blocks(list(_grouped(frames, _positions(columns, batch), Router(segments))), segments)
+        writer.write_blocks(list(_grouped(frames, _positions(columns, batch, encoder), Router(segments))), segments)
         count += len(frames)
     return count
 
 
-def _positions(columns: SinkColumns, batch: pa.RecordBatch) -> npt.NDArray[np.float64] | None:
+def _positions(
+    columns: SinkColumns, batch: pa.RecordBatch, encoder: "BlockSerializer | None"
+) -> npt.NDArray[np.float64] | None:
     """The positions of the rows' keys in the key space, or None if no row has a key."""
-    keys = columns.keys(batch)
+    keys = columns.keys(batch, encoder)
     return None if keys is None else positions_of(keys)
 
 

@@ -18,5 +18,8 @@ def sink_columns(options: WriteOptions, schema: StructType) -> SinkColumns:
     if options.encode.format is Format.RAW:
         return columns
     from pyspark_pravega.encode.planning import encode_plan
+    from pyspark_pravega.encode.written_changes import check_key
 
+    if options.encode.changes is not None:
+        check_key(options.encode.changes, has_routing_key=columns.routing_key is not None)
     return columns.planned(encode_plan(options.encode, options.config, options.stream, columns.arrow_fields))

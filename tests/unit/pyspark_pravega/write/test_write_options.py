@@ -96,7 +96,7 @@ def test_options_of_a_typed_read_do_not_disturb_a_write() -> None:
     [
         ({"writer_mode": "twice"}, "'writer_mode' is 'twice', but must be one of exactly_once, at_least_once"),
         ({"writer_mode": "best_effort", "exactly_once": "true"}, "say different things"),
-        ({"encode": "auto"}, "a write has to say: json, avro or protobuf"),
+        ({"encode": "auto"}, "a write has to say: json, avro, protobuf or debezium-json"),
         ({"schema_text": "{}"}, "'schema_text' is for events that are encoded"),
         ({"event_time_delay_ms": "5"}, "need option 'event_time'"),
         ({"event_time": "at", "event_time_unit": "days"}, "'days' is not a unit"),

@@ -1,0 +1,58 @@
+"""What a user may say about change events that are written: options of `encode=debezium-json`.
+
+They have the names of the options of `decode=debezium-json`, so that one set serves a write and the read after it.
+"""
+
+from typing import Final
+
+from aiopravega.errors import ConfigurationError
+from aiopravega.schema.debezium.options import Changes, Decimals, TimePrecision, WrittenChanges
+from pyspark_pravega.decode.change_options import key_columns
+from pyspark_pravega.decode.decode_options import Format
+from pyspark_pravega.option_texts import Options, choice
+
+WITH_SCHEMAS: Final = "with_schemas"
+
+
+def written_changes(given: Options) -> WrittenChanges:
+    """Read the options.
+
+    Raises:
+        ConfigurationError: one cannot work.
+    """
+    return WrittenChanges(
+        changes=None if given.text("changes") is None else choice(given, "changes", Changes, Changes.UPSERT),
+        key=key_columns(given),
+        table=given.text("table"),
+        with_schemas=given.flag(WITH_SCHEMAS, False),
+        time_precision=choice(given, "time_precision", TimePrecision, TimePrecision.ADAPTIVE),
+        decimals=choice(given, "decimals", Decimals, Decimals.ADAPTIVE),
+    )
+
+
+def check_idle(given: Options, names: tuple[str, ...]) -> None:
+    """Check that no option was given that change events have no use for.
+
+    Raises:
+        ConfigurationError: there is one.
+    """
+    useless = [name for name in names if given.text(name)]
+    if useless:
+        raise ConfigurationError(
+            f"option {useless[0]!r} has no use with encode={Format.DEBEZIUM}: the events are JSON without a registry, "
+            "and what their values stand for is in the columns, or in option schema_file"
+        )
+
+
+def check_key(options: WrittenChanges, *, has_routing_key: bool) -> None:
+    """Check that changes of a row go to one segment, or that the user does not want it.
+
+    Raises:
+        ConfigurationError: nothing says the routing key.
+    """
+    if not options.key and not has_routing_key:
+        raise ConfigurationError(
+            f"encode={Format.DEBEZIUM} needs option 'key', the columns that identify a row: otherwise its changes have "
+            "no order. For a table without a key, name a column with option 'event_router', or have one named "
+            "'routing_key'"
+        )
