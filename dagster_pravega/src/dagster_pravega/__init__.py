@@ -5,6 +5,7 @@ from importlib.metadata import version
 from dagster_shared.libraries import DagsterLibraryRegistry
 
 from dagster_pravega.arrow_io import PravegaArrowIOManager
+from dagster_pravega.cdc import pravega_cdc_asset
 from dagster_pravega.complete import complete_partitions_sensor
 from dagster_pravega.component import PravegaStreamComponent
 from dagster_pravega.cut_backfill import build_cut_backfill
@@ -66,6 +67,7 @@ __all__ = [
     "complete_partitions_sensor",
     "hand_over",
     "observe_pravega_stream",
+    "pravega_cdc_asset",
     "pravega_stream_spec",
     "spark_session",
 ]

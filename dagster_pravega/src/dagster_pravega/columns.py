@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SCHEMA_KEY: Final = "dagster/column_schema"
 COLUMNS_KEY: Final = "columns"
+DECODED_KEY: Final = "pravega/columns"
 
 
 def wanted_columns(context: InputContext, existing: Sequence[str]) -> list[str] | None:
@@ -33,6 +34,20 @@ def wanted_columns(context: InputContext, existing: Sequence[str]) -> list[str] 
             f"the metadata {COLUMNS_KEY!r} names {', '.join(unknown)}, but the columns are {', '.join(existing)}"
         )
     return [str(name) for name in given]
+
+
+def decoded_columns(context: InputContext) -> str | None:
+    """The columns of decoded events that the metadata `pravega/columns` of an `AssetIn` name; None: the source's own.
+
+    Raises:
+        ConfigurationError: they are not a text.
+    """
+    given: Any = plain(context.definition_metadata.get(DECODED_KEY))
+    if given is not None and (not isinstance(given, str) or not given.strip()):
+        raise ConfigurationError(
+            f"the metadata {DECODED_KEY!r} is {given!r}, but must be columns as SQL writes them: id int, name string"
+        )
+    return given
 
 
 def table_schema(columns: Sequence[tuple[str, str, bool]]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from aiopravega.jobs.event_frames import as_events
 from aiopravega.jobs.spark_frames import save_events
 from aiopravega.jobs.spark_pieces import load_pieces, load_pieces_counted
 from aiopravega.jobs.spark_session import LOCAL
-from dagster_pravega.columns import spark_schema, wanted_columns
+from dagster_pravega.columns import decoded_columns, spark_schema, wanted_columns
 from dagster_pravega.input_range import InputRange
 from dagster_pravega.sessions import release, spark_session, use
 from dagster_pravega.stream_io import StreamIOManager
@@ -27,15 +27,15 @@ class PravegaSparkIOManager(StreamIOManager):
     names: scope and stream.
 
     **Inputs.** The columns are `event`, `scope`, `stream`, `segment_id` and `offset`, unless the metadata
-    `pravega/options` of the stream or the `AssetIn` say how events are decoded. The range is the first of these that
-    there is: the run config of the input (`RangeConfig`), the metadata `pravega/cuts` of the `AssetIn` or of the
-    upstream asset, the event times of the run's partition, if these options name the column `event_time`, what the
-    upstream asset's latest materialization has written, the whole stream as it is now, which the metadata say. A
-    partition that is neither one of event times nor one of the upstream asset keeps the range that a run config named
-    first, in the cut ledger; without one it is refused. A partition of `StreamCutPartitions` is its recorded range
-    before all others; a run config may only repeat it. The run config needs
-    `AssetIn(input_manager_key=…)`. Everything is checked before Spark is started. An input whose type is `StreamRead`
-    also gets the cuts, and the numbers for its metadata.
+    `pravega/options` of the stream or the `AssetIn` say how events are decoded; `pravega/columns` of the `AssetIn` has
+    their columns then, as SQL writes them (`id int, price double`). The range is the first of these that there is: the
+    run config of the input (`RangeConfig`), the metadata `pravega/cuts` of the `AssetIn` or of the upstream asset, the
+    event times of the run's partition, if these options name the column `event_time`, what the upstream asset's latest
+    materialization has written, the whole stream as it is now, which the metadata say. A partition that is neither one
+    of event times nor one of the upstream asset keeps the range that a run config named first, in the cut ledger;
+    without one it is refused. A partition of `StreamCutPartitions` is its recorded range before all others; a run
+    config may only repeat it. The run config needs `AssetIn(input_manager_key=…)`. Everything is checked before Spark
+    is started. An input whose type is `StreamRead` also gets the cuts, and the numbers for its metadata.
 
     **Since the last run.** An input of an asset without partitions whose metadata say `pravega/since: last` reads what
     was written since the range of the last run; with `latest`, the first run starts at the tail. A run that is tried or
@@ -76,9 +76,10 @@ class PravegaSparkIOManager(StreamIOManager):
     def load_range(self, context: InputContext, found: InputRange) -> "DataFrame | StreamRead":
         """The ranges as one DataFrame, or as a `StreamRead` if that is the type of the input."""
         spark, config = spark_session(self.master, self.spark_conf), self.pravega.get_config()
+        columns = decoded_columns(context)
         if context.dagster_type.typing_type is not StreamRead:
-            return _selected(context, load_pieces(spark, config, found.stream, found.pieces, found.options))
-        frame, count = load_pieces_counted(spark, config, found.stream, found.pieces, found.options)
+            return _selected(context, load_pieces(spark, config, found.stream, found.pieces, found.options, columns))
+        frame, count = load_pieces_counted(spark, config, found.stream, found.pieces, found.options, columns)
         return StreamRead(found, count, _selected(context, frame))
 
     def save(

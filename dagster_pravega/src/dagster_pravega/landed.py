@@ -26,7 +26,7 @@ TABLE_KEY: Final = "pravega/table"
 ACTION_KEY: Final = "pravega/landing"
 _BESIDE: Final = "database_key"
 # What Dagster's pages have pictures for.
-_KINDS: Final = {"delta": "deltalake", "parquet": "parquet", "iceberg": "iceberg"}
+KINDS: Final = {"delta": "deltalake", "parquet": "parquet", "iceberg": "iceberg"}
 
 
 def build_landed_asset(
@@ -74,17 +74,8 @@ def build_landed_asset(
         ConfigurationError: the text names no table, or the asset has both partitions and `since`, or neither.
     """
     made = dg.AssetKey.from_coercible(key)
-    owner = f"dagster/{made.to_user_string()}" if consumer is None else consumer
     shown_table(table, None if database_key is None else "", _BESIDE)
-    if (partitions_def is None) == (since is None):
-        given = "neither partitions_def nor since" if since is None else "both partitions_def and since"
-        raise ConfigurationError(
-            f"asset {made.to_user_string()} has {given}, but must have one of them: a table holds intervals of the cut "
-            "ledger, which are its partitions or its runs"
-        )
-    if since is not None and since not in SINCE:
-        raise ConfigurationError(f"since is {since!r}, but must be one of {', '.join(SINCE)}")
-    reads = {**(input_metadata or {}), CONSUMER_KEY: owner, **({} if since is None else {SINCE_KEY: since})}
+    owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
 
     def landed(
         context: dg.AssetExecutionContext, config: WriteConfig, events: StreamRead
@@ -109,7 +100,7 @@ def build_landed_asset(
             events.ranges.finish()
         return dg.MaterializeResult(metadata=found, data_version=_version(events.data_version, generation))
 
-    kind = "postgres" if database_key is not None else _KINDS[table.partition(":")[0]]
+    kind = "postgres" if database_key is not None else KINDS[table.partition(":")[0]]
     asset: dg.AssetsDefinition = dg.asset(
         key=made,
         ins={"events": dg.AssetIn(key_of(stream), input_manager_key=io_manager_key, metadata=reads)},
@@ -120,6 +111,30 @@ def build_landed_asset(
         **attributes,
     )(landed)
     return asset
+
+
+def interval_reads(
+    key: dg.AssetKey,
+    consumer: str | None,
+    partitions_def: dg.PartitionsDefinition[Any] | None,
+    since: str | None,
+    more: Mapping[str, Any] | None,
+) -> tuple[str, dict[str, Any]]:
+    """As whom an asset takes intervals of the cut ledger, and the metadata of the input that does it.
+
+    Raises:
+        ConfigurationError: the asset has both partitions and `since`, or neither.
+    """
+    owner = f"dagster/{key.to_user_string()}" if consumer is None else consumer
+    if (partitions_def is None) == (since is None):
+        given = "neither partitions_def nor since" if since is None else "both partitions_def and since"
+        raise ConfigurationError(
+            f"asset {key.to_user_string()} has {given}, but must have one of them: a table holds intervals of the cut "
+            "ledger, which are its partitions or its runs"
+        )
+    if since is not None and since not in SINCE:
+        raise ConfigurationError(f"since is {since!r}, but must be one of {', '.join(SINCE)}")
+    return owner, {**(more or {}), CONSUMER_KEY: owner, **({} if since is None else {SINCE_KEY: since})}
 
 
 def _dsn(context: dg.AssetExecutionContext, database_key: str | None) -> str | None:

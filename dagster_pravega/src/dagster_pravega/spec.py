@@ -14,7 +14,7 @@ CUTS_KEY: Final = "pravega/cuts"
 OPTIONS_KEY: Final = "pravega/options"
 _SCOPE_AND_STREAM: Final = 2  # parts of a key
 _URI_KEY: Final = "dagster/uri"  # Dagster shows it as the address of an asset
-_TABLE_KEY: Final = "dagster/table_name"
+TABLE_NAME_KEY: Final = "dagster/table_name"
 _STORAGE_KEY: Final = "dagster/storage_kind"
 
 
@@ -72,7 +72,7 @@ def pravega_stream_spec(
 
 def table_metadata(stream: StreamName) -> dict[str, str]:
     """How Dagster's catalog names a stream."""
-    return {_TABLE_KEY: f"{stream.scope}.{stream.stream}", _STORAGE_KEY: KIND}
+    return {TABLE_NAME_KEY: f"{stream.scope}.{stream.stream}", _STORAGE_KEY: KIND}
 
 
 def stream_of(key: AssetKey, metadata: Mapping[str, Any]) -> str:

@@ -3,6 +3,8 @@
 import json
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 from airflow.sdk import DAG
@@ -64,3 +66,15 @@ def test_a_table_that_is_merged_otherwise_fails_the_task_for_good(run, scope, st
     done = run(merging(scope, stream, folder, deletes="soft"), SECOND)
     assert (done.state("merge"), done.tries("merge")) == ("failed", 1)
     assert "is merged with key id, hard deletes" in "".join(capfd.readouterr())
+
+
+def test_the_example_merges_orders(run, stream, write, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "example_dags" / "airflow"))
+    example = import_module("orders_merged").orders_merged
+    params = {"orders": str(stream), "table": f"delta:{tmp_path}/orders"}
+    write(change("c", 1, id=1, customer=7, price="12.50", placed=1_767_225_600_000_000))
+    assert run(example, FIRST, params).result("merge")["inserted"] == 1
+    write(change("u", 2, id=1, customer=8, price="13.50", placed=1_767_225_600_000_000))
+    assert run(example, SECOND, params).result("merge")["updated"] == 1
+    [row] = DeltaTable(f"{tmp_path}/orders").to_pyarrow_table().to_pylist()
+    assert (row["customer"], str(row["price"]), row["placed"].year) == (8, "13.50", 2026)

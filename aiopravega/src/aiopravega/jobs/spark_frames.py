@@ -114,6 +114,7 @@ def load_counted(
     cuts: StreamCutRange,
     options: Mapping[str, str],
     size: int,
+    columns: str | None = None,
 ) -> "tuple[DataFrame, RangeCount]":
     """The same as `load_range`, with its count. `size` is that of the range, in bytes."""
     from pyspark.sql import Observation, functions
@@ -123,7 +124,8 @@ def load_counted(
     options[METADATA_COLUMNS_OPTION] = ",".join([*asked, READ_BYTES])
     ends = functions.col(READ_BYTES)
     observation = Observation()
-    frame = load_range(spark, config, stream, cuts, options).observe(
+    named = None if columns is None else f"{columns}, {READ_BYTES} bigint"
+    frame = load_range(spark, config, stream, cuts, options, named).observe(
         observation,
         functions.count("*").alias(_EVENTS),
         functions.count(ends).alias(_ENDS),

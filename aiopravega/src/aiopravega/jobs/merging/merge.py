@@ -79,7 +79,9 @@ def merge_into(
     if held is not None:
         return Merged(Action.NOTHING, held)
     reduced = last_changes(changes, key)
-    with target.staging(reduced.limit(0).toArrow().schema, merge) as folder:
+    # Not of the changes themselves: who counts them, counts those of the first action.
+    columns = reduced.sparkSession.createDataFrame([], reduced.schema).toArrow().schema
+    with target.staging(columns, merge) as folder:
         return target.commit(write_files(reduced, merge.landing, folder, {}), merge, in_order=in_order)
 
 

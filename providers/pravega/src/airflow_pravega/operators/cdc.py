@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import Context, XComArg
 
 from aiopravega import StreamCutRange
 from aiopravega.blocking import PravegaClient
-from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.landing import LandingTable, folder_of, table_of
+from aiopravega.jobs.landing import folder_of
 from aiopravega.jobs.landing.land import landing_of
 from aiopravega.jobs.merging import Deletes, Evolution, Merged, Unsent, merge_into
+from aiopravega.jobs.merging.reading import change_columns, change_options, key_columns, merged_table
 from airflow_pravega.early_checks import check_choice, check_known
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.intervals import failures_recorded, shown
@@ -21,10 +21,6 @@ from airflow_pravega.task_failures import failing_for_good
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-_KINDS: Final = ("delta", "iceberg")
-_DECODE: Final = "debezium-json"
-_ABOUT: Final = {"_change_type": "string", "_sequence": "binary", "_unchanged": "array<string>"}
 
 
 class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
@@ -90,7 +86,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        check_known(table, _target)
+        check_known(table, merged_table)
         check_choice(Deletes, "deletes", deletes)
         check_choice(Evolution, "new_columns", new_columns)
         check_choice(Unsent, "unsent", unsent)
@@ -114,10 +110,8 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         hook = PravegaHook(self.pravega_conn_id)
         with failures_recorded(hook, self.stream, given, context), failing_for_good():
             landing_of(StreamCutRange.from_json(given), given.get("consumer"), given.get("interval"))
-            target = _target(self.table)
-            key = [self.key] if isinstance(self.key, str) else list(self.key)
-            if not key or not all(key):
-                raise ConfigurationError(f"key must name the columns that identify a row, not {self.key!r}")
+            target = merged_table(self.table)
+            key = key_columns(self.key)
 
         def work(client: PravegaClient, frame: "DataFrame") -> Merged:
             del client
@@ -134,7 +128,13 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             self.lineage = replace(self.lineage, outputs=() if folder is None else (FileData(folder),))
             return merged
 
-        done = self.process_range(context, given, work, columns=self._columns(), more_options=self._options(key))
+        done = self.process_range(
+            context,
+            given,
+            work,
+            columns=change_columns(self.columns),
+            more_options=change_options(key, self.columns, self.options),
+        )
         action, counts = done.result.action, asdict(done.result.counts)
         self.log.info("Merged %s %s into %s: %s, %s", done.stream, shown(done.cuts), self.table, action.value, counts)
         return {
@@ -146,25 +146,3 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             "seconds": done.seconds,
             "cuts": done.cuts.to_json(),
         }
-
-    def _columns(self) -> str | None:
-        if not self.columns or "_change_type" in self.columns:
-            return self.columns or None
-        return ", ".join([self.columns, *(f"{name} {type_}" for name, type_ in _ABOUT.items())])
-
-    def _options(self, key: Sequence[str]) -> dict[str, str]:
-        found = {"decode": _DECODE, "changes": "upsert", "key": ",".join(key)}
-        if not self.columns and "metadata_columns" not in {name.lower() for name in self.options}:
-            found["metadata_columns"] = ",".join(_ABOUT)
-        return found
-
-
-def _target(text: str) -> LandingTable:
-    """The table that a text names. The message repeats nothing that may be a password."""
-    kind = text.partition(":")[0]
-    if kind not in _KINDS:
-        raise ConfigurationError(
-            "changes are merged into tables of Delta and Iceberg: write delta:/folder or "
-            f"iceberg:catalog/namespace.table, not a table that begins with {kind!r}"
-        )
-    return table_of(text)

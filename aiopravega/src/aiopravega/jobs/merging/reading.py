@@ -1,0 +1,68 @@
+"""How changes are read so that they can be merged: the same for every scheduler. Nothing is asked here."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.landing.tables import LandingTable, table_of
+
+_KINDS: Final = ("delta", "iceberg")
+# What a merge needs to know of a change, and the types of these columns.
+_ABOUT: Final = {"_change_type": "string", "_sequence": "binary", "_unchanged": "array<string>"}
+_TELLING: Final = "_change_type"
+_METADATA: Final = "metadata_columns"
+
+
+def merged_table(text: str) -> LandingTable:
+    """The table of Delta or Iceberg that a text names.
+
+    Args:
+        text: `delta:/folder` or `iceberg:catalog/namespace.table`.
+
+    Raises:
+        ConfigurationError: it names no such table. The message repeats nothing that may be a password.
+    """
+    kind = text.partition(":")[0]
+    if kind not in _KINDS:
+        raise ConfigurationError(
+            "changes are merged into tables of Delta and Iceberg: write delta:/folder or "
+            f"iceberg:catalog/namespace.table, not a table that begins with {kind!r}"
+        )
+    return table_of(text)
+
+
+def key_columns(given: Sequence[str] | str) -> list[str]:
+    """The columns that identify a row; one may be given as a text.
+
+    Raises:
+        ConfigurationError: there is none, or one has no name.
+    """
+    key = [given] if isinstance(given, str) else list(given)
+    if not key or not all(key):
+        raise ConfigurationError(f"key must name the columns that identify a row, not {given!r}")
+    return key
+
+
+def change_columns(columns: str | None) -> str | None:
+    """The columns of a read, as SQL writes them, with those about the change; None: the source finds them.
+
+    Args:
+        columns: of the source's table. If they name `_change_type`, they are taken as they are.
+    """
+    if not columns or _TELLING in columns:
+        return columns or None
+    return ", ".join([columns, *(f"{name} {type_}" for name, type_ in _ABOUT.items())])
+
+
+def change_options(key: Sequence[str], columns: str | None, given: Mapping[str, str]) -> dict[str, str]:
+    """The options of a read of changes, which win over those that are given.
+
+    Args:
+        key: the columns that identify a row.
+        columns: of the source's table; None or empty, if the source finds them.
+        given: other options of the read.
+    """
+    found = {"decode": "debezium-json", "changes": "upsert", "key": ",".join(key)}
+    if not columns and _METADATA not in {name.lower() for name in given}:
+        found[_METADATA] = ",".join(_ABOUT)
+    return found

@@ -1,0 +1,146 @@
+"""Tables that are kept by Debezium's changes, by a real Spark: each interval once, whatever is repeated."""
+
+import json
+from pathlib import Path
+from runpy import run_path
+
+import dagster as dg
+import pytest
+from deltalake import DeltaTable
+from pyiceberg.catalog import load_catalog
+from pyiceberg.utils.config import Config
+from tests.integration.pyspark_pravega.debezium_events import made as change
+
+from aiopravega import UNBOUNDED, StreamCutRange
+from aiopravega.errors import ConfigurationError
+from aiopravega.ledger import Interval
+from dagster_pravega import StreamCutPartitions, pravega_cdc_asset, pravega_stream_spec
+
+EXAMPLE = Path(__file__).parents[3] / "example_dags" / "dagster" / "orders_merged.py"
+LAKE = dg.AssetKey(["lake", "orders"])
+
+
+@pytest.fixture(params=["delta", "iceberg"])
+def table(request, tmp_path, monkeypatch):
+    """The name of a new table of each kind."""
+    if request.param == "delta":
+        return f"delta:{tmp_path}/table"
+    properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}"}
+    for name, value in properties.items():
+        monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name.upper()}", value)
+    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # it reads the environment when it is imported
+    load_catalog("lake", **properties).create_namespace("shop")
+    return "iceberg:lake/shop.orders"
+
+
+def rows_of(table):
+    kind, _, rest = table.partition(":")
+    if kind == "delta":
+        return DeltaTable(rest).to_pyarrow_table().to_pylist()
+    return load_catalog("lake").load_table(rest.partition("/")[2]).scan().to_arrow().to_pylist()
+
+
+@pytest.fixture
+def stream(make_stream):
+    return make_stream()
+
+
+@pytest.fixture
+def write(client, stream):
+    def write(*changes):
+        with client.writer(stream.scope, stream.stream) as writer:
+            writer.write_many([data for data, _ in changes], [key for _, key in changes])
+
+    return write
+
+
+@pytest.fixture
+def run(manager, instance, metadata_of):
+    """Materializes a table; gives its metadata, or why it failed."""
+
+    def run(spec, asset, **arguments):
+        result = dg.materialize(
+            [spec, asset],
+            selection=[asset.key],
+            resources={"pravega_spark": manager},
+            instance=instance,
+            raise_on_error=False,
+            **arguments,
+        )
+        if not result.success:
+            [failure] = result.get_step_failure_events()
+            return str(failure.step_failure_data.user_failure_data or failure.step_failure_data.error)
+        [event] = result.get_asset_materialization_events()
+        return metadata_of(event.materialization)
+
+    return run
+
+
+def merging(spec, table, **arguments):
+    return pravega_cdc_asset(spec, key=LAKE, table=table, key_of_rows="id", columns="id int, note string", **arguments)
+
+
+def test_runs_merge_what_came_since_the_last_one(run, stream, write, client, table):
+    spec = pravega_stream_spec(str(stream))
+    asset = merging(spec, table, since="last")
+    write(change("c", 1, id=1, note="large"), change("c", 2, id=2, note="b"))
+    first = run(spec, asset)
+    assert (first["pravega/merge"], first["pravega/inserted"], first["dagster/row_count"]) == ("merge", 2, 2)
+    assert (first["pravega/events"], first["pravega/table"]) == (2, table.removeprefix("delta:"))
+    columns = [column.name for column in first["dagster/column_schema"].columns]
+    assert columns == ["id", "note", "_sequence"]
+
+    write(change("u", 3, id=1, note="__debezium_unavailable_value"), change("d", 4, id=2, note=None))
+    second = run(spec, asset)
+    assert [second[f"pravega/{name}"] for name in ("updated", "deleted", "older")] == [1, 1, 0]
+    assert second["dagster/row_count"] == 1
+    assert [(row["id"], row["note"]) for row in rows_of(table)] == [(1, "large")]
+    records = client.cut_ledger(stream.scope).records("dagster/lake/orders", stream)
+    assert [record.is_done for record in records] == [True, True]
+
+
+def test_a_partition_is_merged_once_and_never_taken_back(run, stream, write, client, instance, tmp_path):
+    table = f"delta:{tmp_path}/table"
+    write(change("c", 1, id=1, note="a"))
+    ledger = client.cut_ledger(stream.scope)
+    ledger.create()
+    ledger.claim(Interval("merger", stream, "monday"), client.resolve(StreamCutRange(UNBOUNDED, UNBOUNDED), stream))
+    partitions = StreamCutPartitions(str(stream), consumer="merger")
+    instance.add_dynamic_partitions(partitions.name, ["monday"])
+    spec = pravega_stream_spec(str(stream))
+    asset = merging(spec, table, partitions_def=partitions, deletes="soft")
+    assert run(spec, asset, partition_key="monday")["pravega/merge"] == "merge"
+    again = run(spec, asset, partition_key="monday")
+    assert (again["pravega/merge"], again["pravega/changes"], again["pravega/inserted"]) == ("nothing", 1, 0)
+    assert "dagster/row_count" not in again  # deleted rows would be among them
+    assert "cannot be taken out" in run(spec, asset, partition_key="monday", tags={"pravega/rebuild": "2"})
+    assert len(rows_of(table)) == 1
+    assert ledger.find(Interval("merger", stream, "monday")).is_done
+
+
+def test_what_cannot_be_merged_is_refused_at_once(tmp_path):
+    spec, table = pravega_stream_spec("shop/orders"), f"delta:{tmp_path}/table"
+    for arguments, message in (
+        ({"table": "parquet:/data", "since": "last"}, "tables of Delta and Iceberg"),
+        ({"table": table}, "has neither partitions_def nor since"),
+        ({"table": table, "since": "last", "deletes": "none"}, "deletes is hard, soft"),
+    ):
+        with pytest.raises(ConfigurationError, match=message):
+            merging(spec, **arguments)
+    with pytest.raises(ConfigurationError, match="must name the columns that identify a row"):
+        pravega_cdc_asset(spec, key=LAKE, table=table, key_of_rows=[], since="last")
+
+
+def test_the_example_keeps_a_table(stream, write, instance, pravega_config, tmp_path, monkeypatch):
+    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
+    monkeypatch.setenv("CHANGES_STREAM", str(stream))
+    monkeypatch.setenv("CHANGES_TABLE", f"delta:{tmp_path}/orders")
+    write(change("c", 1, id=1, customer=7, price="12.50", placed=1_767_225_600_000_000))
+    job = run_path(str(EXAMPLE))["defs"].resolve_implicit_global_asset_job_def()
+    done = job.execute_in_process(instance=instance)
+    assert [each.passed for each in done.get_asset_check_evaluations()] == [True]
+    write(change("u", 2, id=1, customer=8, price="13.50", placed=1_767_225_600_000_000))
+    assert job.execute_in_process(instance=instance).success
+    [row] = rows_of(f"delta:{tmp_path}/orders")
+    assert (row["id"], row["customer"], str(row["price"])) == (1, 8, "13.50")
+    assert json.dumps(str(row["placed"])).startswith('"2026-01-01')
