@@ -6,6 +6,7 @@ from aiopravega.intervals.losses import Left, OnTruncated, what_is_left
 from aiopravega.intervals.planning import plan_parts, plan_times
 from aiopravega.intervals.skips import Skips, find_skips, skip
 from aiopravega.intervals.times import claim_times, interval_name
+from aiopravega.intervals.transaction_cuts import WholeTransactions, whole_transactions
 from aiopravega.intervals.verify import Finding, FindingKind, verify
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "OnTruncated",
     "PlannedInterval",
     "Skips",
+    "WholeTransactions",
     "claim_times",
     "find_skips",
     "interval_name",
@@ -28,4 +30,5 @@ __all__ = [
     "skip",
     "verify",
     "what_is_left",
+    "whole_transactions",
 ]

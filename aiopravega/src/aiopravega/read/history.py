@@ -111,6 +111,21 @@ class History:
         """The first cut that is after all of these."""
         return self._merged(max, cuts)
 
+    def lowered(self, cut: StreamCut, limits: Passed) -> StreamCut:
+        """The last cut before this one that has no byte of a segment at its limit or after it.
+
+        Args:
+            cut: one of the cuts that this knows, or one between them.
+            limits: an offset for each of some segments.
+        """
+        passed = self.passed(cut)
+        for segment in self._ordered:
+            if any(passed[each] != _WHOLE for each in self._before[segment]):
+                passed[segment] = 0
+            elif segment in limits:
+                passed[segment] = min(passed[segment], limits[segment])
+        return self._cut(passed)
+
     def size(self, start: StreamCut, end: StreamCut) -> int:
         """Bytes that lie before `end` and not before `start`.
 
