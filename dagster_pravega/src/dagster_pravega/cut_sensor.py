@@ -37,6 +37,7 @@ def build_stream_cut_sensor(
     min_events: int = 0,
     max_bytes: int | None = None,
     max_events: int | None = None,
+    transactions: str | None = None,
     quiet_for: timedelta = timedelta(),
     sealed: bool = False,
     combine: str = Combine.ALL.value,
@@ -68,6 +69,8 @@ def build_stream_cut_sensor(
         max_bytes: the most bytes of a range, which then ends between events; a single longer event is a range. What
             follows is the next range.
         max_events: the most events of a range, in the same way; at least one of each segment that has any.
+        transactions: Debezium's stream of transactions: a range ends where all transactions of the database are whole,
+            see `aiopravega.intervals.whole_transactions`.
         quiet_for: wait until nothing was written for so long, as the sensor saw it.
         sealed: wait until the stream is sealed.
         combine: `"all"` or `"any"` of these conditions.
@@ -97,6 +100,7 @@ def build_stream_cut_sensor(
         min_events=min_events,
         max_bytes=max_bytes,
         max_events=max_events,
+        transactions=transactions,
         combine=_choice("combine", combine, {each.value: each for each in Combine}),
     )
     # It remembers what it saw as long as the code server lives.

@@ -71,6 +71,29 @@ def test_silence_is_waited_for(run_task, stream, write, read, deferrable):
     assert read(run_task(sensor).result()) == [b"a", b"b"]
 
 
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_a_range_ends_where_transactions_of_a_database_are_whole(run_task, client, stream, write, read, deferrable):
+    source = '"op":"c","source":{"db":"shop","table":"a"}'
+    changes = [
+        f'{{{source},"transaction":{{"id":"{name}","data_collection_order":{number}}}}}'.encode()
+        for name, number in (("1", 1), ("1", 2), ("2", 1))
+    ]
+    ends = '{"status":"END","id":"1","data_collections":[{"data_collection":"shop.a","event_count":2}]}'
+    client.create_stream(stream.scope, "transactions")
+    with client.writer(stream.scope, "transactions") as writer:
+        writer.write(ends.encode(), "1")
+    write(*changes)
+    sensor = partial(
+        PravegaStreamCutSensor,
+        stream=str(stream),
+        transactions="transactions",
+        deferrable=deferrable,
+        poll_interval=SOON,
+        poke_interval=SOON,
+    )
+    assert read(run_task(sensor).result()) == changes[:2]
+
+
 def test_silence_begins_again_with_each_write_and_a_sealed_stream_is_quiet(client, stream, write):
     now = 0.0
     watch = StreamWatch(MoveCondition(min_bytes=1, quiet_for=10), clock=lambda: now)

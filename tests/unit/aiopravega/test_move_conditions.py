@@ -18,6 +18,7 @@ from aiopravega.intervals.conditions import Combine, MoveCondition
         ({"reach": StreamCut.unbounded()}, "an unbounded StreamCut is not a position"),
         ({"combine": Combine.ANY}, "any of no conditions"),
         ({"combine": Combine.ANY, "max_bytes": 5}, "any of no conditions"),
+        ({"transactions": "a stream"}, "a stream"),
     ],
 )
 def test_what_never_holds_is_refused(wrong, message):
@@ -34,6 +35,7 @@ def test_what_never_holds_is_refused(wrong, message):
         ({"min_bytes": 5, "min_events": 2, "combine": Combine.ANY}, 1, "5 bytes or 2 events"),
         ({"min_bytes": 0, "quiet_for": 2.5, "combine": Combine.ANY}, 0, "0 bytes or nothing written for 2.5 s"),
         ({"watermark": 7}, 1, "complete up to the event time 7"),
+        ({"transactions": "s/t"}, 1, "1 bytes, up to where the transactions of s/t are whole"),
     ],
 )
 def test_it_is_kept_as_json_and_says_what_it_is(condition, least, text):

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError
+from aiopravega.names import StreamName
 
 
 class Combine(StrEnum):
@@ -21,7 +22,7 @@ class Combine(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MoveCondition:
-    """What has to hold, all of it or any of it; `max_bytes` and `max_events` are no conditions, but bound the range.
+    """What has to hold, all of it or any of it; `max_bytes`, `max_events` and `transactions` only bound the range.
 
     Attributes:
         min_bytes: bytes since the start, event headers (8 bytes each) included. None: with `Combine.ALL` 1; with
@@ -34,6 +35,8 @@ class MoveCondition:
         watermark: by its watermarks the stream is complete up to this event time, as its writers count it.
         max_events: a range that has more ends earlier; but it has at least one event of each segment that has any.
         combine: how many have to hold.
+        transactions: Debezium's stream of transactions, `scope/stream`, or `stream` in the same scope; a range of a
+            table's stream ends where all its transactions are whole, which may be earlier than the tail.
     """
 
     min_bytes: int | None = None
@@ -45,6 +48,7 @@ class MoveCondition:
     watermark: int | None = None
     max_events: int | None = None
     combine: Combine = Combine.ALL
+    transactions: str | None = None
 
     def __post_init__(self) -> None:
         if self.quiet_for < 0:
@@ -62,6 +66,8 @@ class MoveCondition:
                 )
         if self.reach is not None and self.reach.stream is None:
             raise ConfigurationError("an unbounded StreamCut is not a position that a stream can reach")
+        if self.transactions is not None:
+            StreamName.parse(self.transactions, "scope")
         if self.combine is Combine.ANY and not self._parts():
             raise ConfigurationError(
                 "any of no conditions never holds: give min_bytes, min_events, quiet_for, sealed, reach or watermark"
@@ -77,10 +83,11 @@ class MoveCondition:
     @property
     def changes_by_itself(self) -> bool:
         """Whether it may begin to hold while the stream stands still."""
-        return self.quiet_for > 0 or self.watermark is not None
+        return self.quiet_for > 0 or self.watermark is not None or self.transactions is not None
 
     def __str__(self) -> str:
-        return (" or " if self.combine is Combine.ANY else ", ").join(self._parts()) or f"{self.least_bytes:,} bytes"
+        text = (" or " if self.combine is Combine.ANY else ", ").join(self._parts()) or f"{self.least_bytes:,} bytes"
+        return text + (f", up to where the transactions of {self.transactions} are whole" if self.transactions else "")
 
     def _parts(self) -> list[str]:
         given = (
@@ -95,7 +102,9 @@ class MoveCondition:
 
     def bounds(self) -> Self:
         """Nothing to wait for, but the same bounds of a range."""
-        return type(self)(min_bytes=0, max_bytes=self.max_bytes, max_events=self.max_events)
+        return type(self)(
+            min_bytes=0, max_bytes=self.max_bytes, max_events=self.max_events, transactions=self.transactions
+        )
 
     def to_json(self) -> dict[str, Any]:
         """It as plain JSON; only what is not as by default."""

@@ -15,6 +15,8 @@ from aiopravega.event_time import Reach
 from aiopravega.intervals.bounded_ends import bounded_end, count_events
 from aiopravega.intervals.conditions import Combine, MoveCondition
 from aiopravega.intervals.tails import Tail
+from aiopravega.intervals.transaction_cuts import whole_end
+from aiopravega.names import StreamName
 from aiopravega.read import Order
 
 
@@ -75,7 +77,17 @@ class StreamWatch:
             moved = await client.distance(start, tail)
         range_ = StreamCutRange(start, tail)
         if moved >= wanted.least_bytes and await self._holds(client, range_, moved, seen, is_quiet=is_quiet):
-            return await bounded_end(client, range_, moved, wanted.max_bytes, wanted.max_events)
+            end = await bounded_end(client, range_, moved, wanted.max_bytes, wanted.max_events)
+            if wanted.transactions is None or not moved:
+                return end
+            # A transaction that is larger than the bounds is in a range nevertheless.
+            transactions = StreamName.parse(wanted.transactions, seen.cut.stream.scope if seen.cut.stream else None)
+            for each in dict.fromkeys((end, tail)):
+                whole = await whole_end(client, StreamCutRange(start, each), transactions)
+                if whole is not None:
+                    return whole
+            if not wanted.least_bytes:
+                return start
         if seen.is_sealed:
             raise StreamSealedError(
                 f"{tail.stream} is sealed {moved:,} bytes after {start}: it will never reach {wanted}. "

@@ -22,6 +22,7 @@ def condition_of(
     combine: object,
     max_bytes: object,
     max_events: object,
+    transactions: object,
 ) -> MoveCondition:
     """The conditions, with the names that `PravegaStreamCutSensor` has for them.
 
@@ -40,6 +41,7 @@ def condition_of(
         if watermark in (None, "")
         else TimeUnit.parse(unit).first_number(time_of("watermark", watermark)),
         max_events=optional_number("max_events", max_events),
+        transactions=str(transactions) if transactions else None,
         combine=choice_of(Combine, "combine", combine),
     )
 

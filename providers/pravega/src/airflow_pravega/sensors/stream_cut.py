@@ -78,6 +78,8 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         max_bytes: the most bytes of a range, which then ends between events; a single longer event is a range. What
             follows is the next run's. (templated)
         max_events: the most events of a range, in the same way; at least one of each segment that has any. (templated)
+        transactions: Debezium's stream of transactions: the range ends where all transactions of the database are
+            whole, see `aiopravega.intervals.whole_transactions`. (templated)
         give_up_after: how long to wait for the conditions, from the first start of the try.
         on_give_up: what to do then: `"proceed"` with what is there, which may be nothing, once no other run's range is
             waited for; `"fail"`; or `"skip"` the task and what follows. A stream that is sealed too early is given up
@@ -110,6 +112,7 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         "watermark",
         "max_bytes",
         "max_events",
+        "transactions",
         "on_give_up",
         "consumer",
         "on_open",
@@ -133,6 +136,7 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         combine: str = Combine.ALL.value,
         max_bytes: int | str | XComArg | None = None,
         max_events: int | str | XComArg | None = None,
+        transactions: str | XComArg | None = None,
         give_up_after: timedelta | None = None,
         on_give_up: str = OnGiveUp.FAIL.value,
         consumer: str | None = None,
@@ -161,6 +165,7 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         self.combine = combine
         self.max_bytes = max_bytes
         self.max_events = max_events
+        self.transactions = transactions
         self.give_up_after = give_up_after
         self.on_give_up = on_give_up
         self._watch: StreamWatch | None = None
@@ -262,6 +267,7 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
             combine=self.combine,
             max_bytes=self.max_bytes,
             max_events=self.max_events,
+            transactions=self.transactions,
         )
 
     def _range_arguments(self, context: Context) -> RangeArguments:
