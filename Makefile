@@ -86,7 +86,7 @@ proofs: setup ## Run the tests that wait for minutes, which make test leaves out
 	@$(BIN)/python -m pytest -m slow --ignore tests/faults --ignore tests/system/cdc $(ARGS)
 
 .PHONY: cdc
-cdc: setup ## Run a real Debezium on PostgreSQL, amid kills (needs: make cdc-install)
+cdc: setup ## Run a real Debezium on PostgreSQL and MariaDB, amid kills (needs: make cdc-install)
 	@$(BIN)/python -m pytest -m slow tests/system/cdc $(ARGS)
 
 .PHONY: cdc-install

@@ -7,10 +7,11 @@ import pytest
 from pyspark.sql import SparkSession
 from tests.system.cdc import needed
 from tests.system.cdc.load import Database
+from tests.system.cdc.mariadb import MariaDB
 from tests.system.cdc.postgresql import PostgreSQL
 from tests.system.cdc.shop import Shop
 
-DATABASES: dict[str, type[Database]] = {"postgresql": PostgreSQL}
+DATABASES: dict[str, type[Database]] = {"postgresql": PostgreSQL, "mariadb": MariaDB}
 
 
 @pytest.fixture(scope="package", params=list(DATABASES))

@@ -56,9 +56,11 @@ def first_rows() -> str:
 
 def mark(number: int) -> str:
     """Statements that mark a moment."""
+    rows = ", ".join(f"({-each}, 'mark {number}')" for each in range(1, MARKS + 1))
     return (
         f"update accounts set note = 'mark {number}' where id < 0;\n"
-        f"update order_items set sku = 'mark {number}' where order_id < 0"
+        f"update order_items set sku = 'mark {number}' where order_id < 0;\n"
+        f"delete from extras where id < 0;\ninsert into extras (id, note) values {rows}"
     )
 
 

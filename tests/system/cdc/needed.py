@@ -25,7 +25,6 @@ _VERSION: Final = "3.0.0.Final"
 _ARTIFACT: Final = f"io.debezium:debezium-server-dist:{_VERSION}:tar.gz"
 _SHA256: Final = "3b3cf4b24a61a03195fa726d005e1e8df8f83b64bb6a25340f39c5d2fac19e18"
 _COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
-_PACKAGES: Final = ("postgresql", "mariadb-server", "maven")
 _JAVAS: Final = ("openjdk-21-jre-headless", "openjdk-25-jre-headless")
 _SAID: Final = re.compile(r'version "(\d+)')
 
@@ -47,7 +46,7 @@ def missing(database: str) -> str | None:
         lacking.append(f"Debezium Server {_VERSION}")
     if java() is None:
         lacking.append(f"Java {JAVA} or newer")
-    if not (shutil.which("mariadbd", path=_with_sbin()) if database == "mariadb" else _has_postgres()):
+    if not (_has("mariadbd") if database == "mariadb" else _has_postgres()):
         lacking.append({"mariadb": "MariaDB", "postgresql": "PostgreSQL"}[database])
     return f"not on this machine: {', '.join(lacking)}. Install it with `{INSTALL}`" if lacking else None
 
@@ -57,6 +56,10 @@ def mariadb_program(name: str) -> str:
     found = shutil.which(name, path=_with_sbin())
     assert found is not None, f"there is no {name}: install it with `{INSTALL}`"
     return found
+
+
+def _has(program: str) -> bool:
+    return shutil.which(program, path=_with_sbin()) is not None
 
 
 def _with_sbin() -> str:
@@ -88,7 +91,9 @@ def _version(program: Path) -> int:
 
 def install() -> None:
     """Install what is not there yet."""
-    packages = [] if missing("mariadb") is None and missing("postgresql") is None else list(_PACKAGES)
+    packages = [] if _has_postgres() else ["postgresql"]
+    packages += [] if _has("mariadbd") else ["mariadb-server"]
+    packages += [] if _has("mvn") or debezium().exists() else ["maven"]
     if java() is None:
         packages += [each for each in _JAVAS if _is_offered(each)][:1]
     if packages:

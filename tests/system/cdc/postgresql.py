@@ -16,7 +16,9 @@ create table accounts (id int primary key, owner text not null, balance numeric(
   seen timestamp(6), note text);
 create table order_items (order_id int, line int, sku varchar(40), qty bigint not null default 1, big text,
   primary key (order_id, line));
+create table extras (id int primary key, n int, big text, note text);
 alter table order_items alter big set storage external;
+alter table extras alter big set storage external;
 """
 
 
@@ -49,7 +51,7 @@ class PostgreSQL:
             "database.dbname": "postgres",
             "plugin.name": "pgoutput",
             "publication.autocreate.mode": "filtered",
-            "table.include.list": "public.accounts,public.order_items",
+            "table.include.list": "public.accounts,public.order_items,public.extras",
         }
 
     def run(self, statements: str) -> None:

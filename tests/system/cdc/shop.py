@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 from tests.system.cdc.debezium import PREFIX, Debezium
 from tests.system.cdc.load import Database, Load, first_rows, mark
-from tests.system.cdc.tables import SEGMENTS, TABLES, MarkFinder, Table
+from tests.system.cdc.tables import EXTRAS, SEGMENTS, TABLES, MarkFinder, Table
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamCut, StreamName
 from aiopravega.blocking import PravegaClient
@@ -42,7 +42,7 @@ class Shop:
             self.pravega = self._stack.enter_context(DurablePravega(data=self._folder / "pravega"))
             self.client = self._stack.enter_context(PravegaClient(self.config))
             self.client.create_scope(SCOPE)
-            self.streams = {table: table.stream(SCOPE, self.database.schema) for table in TABLES}
+            self.streams = {table: table.stream(SCOPE, self.database.schema) for table in (*TABLES, EXTRAS)}
             for stream in self.streams.values():
                 self.client.create_stream(SCOPE, stream.stream, ScalingPolicy.fixed(SEGMENTS))
             for name in (PREFIX, f"{PREFIX}.transaction"):
@@ -68,11 +68,19 @@ class Shop:
 
     def moments(self, load: Load) -> dict[Table, Moment]:
         """Both tables as they are now; the load is held for the mark and for reading the rows, not for Debezium."""
-        self._marks += 1
         with load.held():
-            self.database.run(mark(self._marks))
-            rows = self.database.rows(*(table.query() for table in TABLES))
-        return {
-            table: Moment(finder.stream, finder.cut_after(self._marks, self.debezium), found)
-            for (table, finder), found in zip(self.finders.items(), rows, strict=True)
-        }
+            rows = self._mark(*TABLES)
+        return {table: self._moment(table, found) for table, found in rows.items()}
+
+    def moment(self, table: Table) -> Moment:
+        """One table that no load changes as it is now."""
+        return self._moment(table, self._mark(table)[table])
+
+    def _mark(self, *tables: Table) -> dict[Table, list[tuple[Any, ...]]]:
+        self._marks += 1
+        self.database.run(mark(self._marks))
+        return dict(zip(tables, self.database.rows(*(table.query() for table in tables)), strict=True))
+
+    def _moment(self, table: Table, rows: list[tuple[Any, ...]]) -> Moment:
+        finder = self.finders[table]
+        return Moment(finder.stream, finder.cut_after(self._marks, self.debezium), rows)

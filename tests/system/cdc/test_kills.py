@@ -11,7 +11,7 @@ from tests.faults.process import ProcessTree, wait_until
 from tests.system.cdc import merge_job
 from tests.system.cdc.load import Load
 from tests.system.cdc.shop import Shop
-from tests.system.cdc.tables import Table, assert_rows, state
+from tests.system.cdc.tables import TABLES, Table, assert_rows, state
 
 from aiopravega import StreamCutRange
 from pyspark_pravega.cdc import holdings
@@ -84,8 +84,12 @@ def has_ended(job: ProcessTree) -> bool:
 def test_the_states_and_the_merged_tables_are_the_databases_at_each_cut(
     shop: Shop, spark: SparkSession, tmp_path: Path
 ) -> None:
-    starts = {table: shop.client.head(stream.scope, stream.stream) for table, stream in shop.streams.items()}
-    targets = {table: f"delta:{tmp_path}/{table.name}" for table in shop.streams}
+    starts = {
+        table: shop.client.head(stream.scope, stream.stream)
+        for table, stream in shop.streams.items()
+        if table in TABLES
+    }
+    targets = {table: f"delta:{tmp_path}/{table.name}" for table in TABLES}
     with Load(shop.database, seed=2) as load:
         for number, kills in enumerate(KILLS):
             for kill in kills:
@@ -93,6 +97,8 @@ def test_the_states_and_the_merged_tables_are_the_databases_at_each_cut(
                 kill(shop, load)
             load.more(20)
             moments = shop.moments(load)
+            # From now on Debezium writes down seldom how far it is, as by default: after a kill it repeats events.
+            shop.debezium.settings["debezium.source.offset.flush.interval.ms"] = "60000"
             for table, moment in moments.items():
                 assert_rows(state(spark, shop.config, table, moment.cut), table, moment.rows)
             merges = [
@@ -111,4 +117,5 @@ def test_the_states_and_the_merged_tables_are_the_databases_at_each_cut(
         assert [each.interval for each in sorted(holdings(target), key=lambda each: each.interval)] == [
             f"range {number}" for number in range(len(KILLS))
         ], table
+    assert any(finder.repeated for finder in shop.finders.values())
     print({table.name: (each.events, each.repeated) for table, each in shop.finders.items()}, shop.debezium.ended)

@@ -149,6 +149,11 @@ def _values(settings: Mapping[str, str]) -> list[SettingFinding]:
     if any(each in connector for each in _UNSIGNED) and settings.get(unsigned, "long") != "precise":
         why = "18446744073709551615 arrives as -1"
         found.append(SettingFinding(unsigned, settings.get(unsigned), Harm.SPOILS, why, "precise"))
+    encryption = f"{_SOURCE}database.ssl.mode"
+    if "mariadb" in connector and settings.get(encryption, "preferred") == "preferred":
+        why = "the driver of MariaDB refuses `preferred`, which is Debezium's own value, and Debezium ends"
+        instead = "disabled, required, verify_ca or verify_identity"
+        found.append(SettingFinding(encryption, settings.get(encryption), Harm.STOPS, why, instead))
     decimals = f"{_SOURCE}decimal.handling.mode"
     if "postgres" in connector and settings.get(decimals, "precise") == "precise":
         why = "NaN in a numeric column arrives as null"

@@ -73,6 +73,15 @@ def test_unsigned_numbers_of_mysql_need_a_mode():
     assert found(**mysql, debezium__source__bigint__unsigned__handling__mode="precise") == {}
 
 
+def test_mariadb_needs_a_mode_of_encryption_that_its_driver_knows():
+    mariadb = {
+        "debezium__source__connector__class": "io.debezium.connector.mariadb.MariaDbConnector",
+        "debezium__source__bigint__unsigned__handling__mode": "precise",
+    }
+    assert found(**mariadb) == {f"{SOURCE}database.ssl.mode": Harm.STOPS}
+    assert found(**mariadb, debezium__source__database__ssl__mode="disabled") == {}
+
+
 def test_a_finding_says_what_to_do():
     [finding] = check_settings(SETTINGS | {f"{SOURCE}tombstones.on.delete": "true"})
     assert str(finding) == (
