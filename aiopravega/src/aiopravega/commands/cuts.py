@@ -1,6 +1,6 @@
 """The command `pravega cuts`: what a cut ledger has, whether it is whole, and a picture of it.
 
-What a person decides about it is in `decisions`.
+What a person decides about it is in `decisions`; where ranges can end by a database's transactions, in `whole_cuts`.
 """
 
 import argparse
@@ -13,6 +13,7 @@ from pathlib import Path
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_cluster, duration, ledger_of, run, table
 from aiopravega.commands.decisions import add_decisions
+from aiopravega.commands.whole_cuts import add_whole
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.picture import draw_png, draw_text
 from aiopravega.intervals.verify import Finding, verify
@@ -55,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         each.add_argument("stream", help="scope/stream")
         each.add_argument("--consumer", help="only this consumer of the stream")
     add_decisions(commands)
+    add_whole(commands)
     return run(parser.parse_args(arguments))
 
 
