@@ -58,12 +58,16 @@ class _Numbers:
 
 @dataclass(slots=True)
 class _Seen:
-    """What is known of a transaction: the numbers of its changes, where they are, and how many it has."""
+    """What is known of a transaction: the numbers of its changes, where they are, and how many it has.
+
+    `goes_on` says that further changes of it are after the range.
+    """
 
     numbers: dict[str, _Numbers] = field(default_factory=dict)
     # Of each segment, the offset of the first event, and of the last one that is not a double.
     offsets: dict[SegmentId, tuple[int, int]] = field(default_factory=dict)
     counts: dict[str, int] | None = None
+    goes_on: bool = False
 
     @property
     def missing(self) -> int | None:
@@ -133,7 +137,15 @@ class TransactionCounts:
     @property
     def maybe_doubles(self) -> frozenset[str]:
         """Transactions of which the range lacks the first changes: they may be from before it, and these doubles."""
-        return frozenset(name for name, seen in self._seen.items() if seen.missing and _has_last(seen))
+        return frozenset(
+            name for name, seen in self._seen.items() if seen.missing and not seen.goes_on and _has_last(seen)
+        )
+
+    def later(self, change: Change, segment: SegmentId) -> None:
+        """Take a change from after the range that is of one of `maybe_doubles`: one that is new is not a double."""
+        seen = self._seen[change.transaction]
+        numbers = seen.numbers.get(self._table_of(change, segment))
+        seen.goes_on |= numbers is None or change.number not in numbers
 
     def earlier(self, change: Change, segment: SegmentId) -> None:
         """Take a change from before the range that is of one of `maybe_doubles`."""

@@ -45,8 +45,8 @@ async def whole_transactions(
 ) -> WholeTransactions:
     """The last cuts up to the ends of some ranges before which all transactions are whole, in all these tables.
 
-    All events of the ranges are read, and the stream of transactions from `since` to its tail. If changes are doubles
-    of some from before the ranges, as after a restart of Debezium, all that is left of the streams before is read, too.
+    All events of the ranges are read, and the stream of transactions from `since` to its tail. If changes may be
+    doubles of some from before the ranges, as after a restart of Debezium, all that is left of the streams is read.
 
     Args:
         client: a connected client.
@@ -127,18 +127,28 @@ async def _find(
 async def _settle_doubles(
     client: PravegaClient, ranges: Mapping[StreamName, StreamCutRange], counts: TransactionCounts
 ) -> None:
-    """Look before the ranges for the first changes of transactions of which they have the last ones only."""
-    searched = counts.maybe_doubles
-    if not searched:
-        return
-    for stream, wanted in ranges.items():
-        before = await client.clip(StreamCutRange(UNBOUNDED, wanted.start), stream)
-        async with aclosing(client.read(before)) as events:
-            async for event in events:
-                change = _understood(event, _change_or_none)
-                if change is not None and change.transaction in searched:
-                    counts.earlier(change, event.segment)
-    counts.settle_doubles()
+    """Look for the first changes of transactions of which the ranges have the last ones only.
+
+    Most of them are just being written, and the others are after the range: there is less to read there than before it.
+    """
+    for wanted in ranges.values():
+        if searched := counts.maybe_doubles:
+            await _search(client, StreamCutRange(wanted.end, UNBOUNDED), searched, counts.later)
+    if searched := counts.maybe_doubles:
+        for stream, wanted in ranges.items():
+            before = await client.clip(StreamCutRange(UNBOUNDED, wanted.start), stream)
+            await _search(client, before, searched, counts.earlier)
+        counts.settle_doubles()
+
+
+async def _search(
+    client: PravegaClient, wanted: StreamCutRange, names: frozenset[str], take: Callable[[Change, SegmentId], None]
+) -> None:
+    async with aclosing(client.read(wanted)) as events:
+        async for event in events:
+            change = _change_or_none(event.data)
+            if change is not None and change.transaction in names:
+                take(change, event.segment)
 
 
 def _passed(histories: Mapping[StreamName, History], cuts: Mapping[StreamName, StreamCut]) -> dict[SegmentId, int]:
@@ -157,7 +167,7 @@ def _understood(event: Event, read: Callable[[bytes], T | None]) -> T | None:
 
 
 def _change_or_none(event: bytes) -> Change | None:
-    """A change from before the ranges, where there may be anything."""
+    """A change from outside of the ranges, where there may be anything."""
     try:
         return change_in(event)
     except (MalformedEventError, ConfigurationError):

@@ -121,6 +121,18 @@ def test_doubles_of_what_was_whole_before_the_range_hold_nothing_back():
     assert limits(counts) == {A: 100, B: 100}
 
 
+def test_a_transaction_that_is_just_being_written_is_not_taken_for_doubles():
+    counts = taken((A, 0, "1", 2), (A, 8, "2", 2))
+    counts.end(End("1", {"a": 2}))
+    counts.end(End("2", {"a": 2}))
+    assert counts.maybe_doubles == {"1", "2"}
+
+    counts.later(Change("1", ("a",), 1), A)  # new
+    counts.later(Change("2", ("a",), 2), A)  # a further double
+
+    assert counts.maybe_doubles == {"2"}
+
+
 def test_a_transaction_that_began_before_the_range_is_whole_with_what_was_there():
     counts = taken((A, 4, "1", 2), (A, 8, "1", 3))
     counts.end(End("1", {"a": 3}))
@@ -210,6 +222,16 @@ def test_changes_without_a_transaction_are_refused_by_the_setting_that_lacks():
     with pytest.raises(MalformedEventError, match="not the form of the end"):
         end_in(b'{"status":"END","id":"1"}')
     assert all(change_in(event) is None for event in (b"", b'{"op":"r","transaction":null}', b'{"ts_ms":5}'))
+
+
+def test_events_with_their_schemas_are_read_and_a_position_is_no_part_of_a_name():
+    about = {"id": "1005:30000928", "data_collection_order": 2}
+    payload = {"op": "c", "source": {"db": "inv", "schema": "public", "table": "t"}, "transaction": about}
+    event = json.dumps({"schema": {"type": "struct"}, "payload": payload}).encode()
+
+    assert change_in(event) == Change("1005", ("public.t", "inv.public.t"), 2)
+    ended = {"status": "END", "id": "1005:30001608", "data_collections": [{"data_collection": "a", "event_count": 1}]}
+    assert end_in(json.dumps(ended).encode()) == End("1005", {"a": 1})
 
 
 def test_a_cut_of_a_scaled_stream_is_lowered_into_what_was_replaced():
