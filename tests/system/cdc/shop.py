@@ -55,6 +55,11 @@ class Shop:
             self.debezium = Debezium(self._folder, self.config.controller_uri, SCOPE, source)
             self._stack.callback(self.debezium.kill)
             self.debezium.start()
+            # Debezium says that it reads the log before the snapshot is written and its offset stored. Killed until
+            # then it makes another snapshot, and rows that were deleted meanwhile stay. Batches come one after the
+            # other, so the offset of the first mark is stored when the second one is there.
+            for _ in range(2):
+                self.moment(EXTRAS)
             self._stack = self._stack.pop_all()
         return self
 

@@ -17,7 +17,7 @@ from aiopravega import StreamCutRange
 from pyspark_pravega.cdc import holdings
 
 Merge = tuple[Table, str, str, StreamCutRange]
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000), pytest.mark.xdist_group("cdc")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200), pytest.mark.xdist_group("cdc")]
 
 
 def kill_debezium(shop: Shop, load: Load) -> None:
@@ -82,7 +82,7 @@ def has_ended(job: ProcessTree) -> bool:
 
 
 def test_the_states_and_the_merged_tables_are_the_databases_at_each_cut(
-    shop: Shop, spark: SparkSession, tmp_path: Path
+    shop: Shop, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     starts = {
         table: shop.client.head(stream.scope, stream.stream)
@@ -98,7 +98,7 @@ def test_the_states_and_the_merged_tables_are_the_databases_at_each_cut(
             load.more(20)
             moments = shop.moments(load)
             # From now on Debezium writes down seldom how far it is, as by default: after a kill it repeats events.
-            shop.debezium.settings["debezium.source.offset.flush.interval.ms"] = "60000"
+            monkeypatch.setitem(shop.debezium.settings, "debezium.source.offset.flush.interval.ms", "60000")
             for table, moment in moments.items():
                 assert_rows(state(spark, shop.config, table, moment.cut), table, moment.rows)
             merges = [
