@@ -160,6 +160,8 @@ def test_all_fields_are_there_and_the_same_rows_are_the_same_events():
     assert first["source"] == {"connector": "pravega", "db": "shop", "schema": "public", "table": "orders"}
     assert (deleted["before"]["id"], deleted["after"], deleted["op"]) == (2, None, "d")
     assert written(CHANGED, arrays, Written(key=("id",), table="shop.public.orders"))[0] == events
+    _, [key] = written(CHANGED, [array.slice(0, 1) for array in arrays], Written(key=("text", "id")))
+    assert key == '{"text":"a \\"quoted\\"\\nline \u20ac \\u001F","id":1}'  # as Java escapes it
 
 
 def batch(**columns):

@@ -119,5 +119,5 @@ def _quoted(texts: pa.StringArray) -> pa.BinaryArray:
         texts = pc.replace_substring(pc.replace_substring(texts, "\\", "\\\\"), '"', '\\"')
         if pc.any(pc.match_substring_regex(texts, _CONTROL)).as_py():
             for code in range(_FIRST_PRINTABLE):
-                texts = pc.replace_substring(texts, chr(code), _SHORT.get(chr(code), f"\\u{code:04x}"))
+                texts = pc.replace_substring(texts, chr(code), _SHORT.get(chr(code), f"\\u{code:04X}"))
     return joined(_QUOTE, texts.cast(pa.binary()), _QUOTE)
