@@ -20,7 +20,7 @@ from aiopravega.config import PravegaConfig
 from aiopravega.credentials import ServerConfig
 from aiopravega.errors import PravegaError
 from aiopravega.schema import RegistryConfig, SchemaRegistry
-from dagster_pravega import component, scope_component
+from dagster_pravega import cdc_component, component, scope_component
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference"
 BEGIN, END = "<!-- written by make docs -->\n", "<!-- end -->\n"
@@ -90,6 +90,8 @@ def dagster() -> Iterator[str]:
         component.LagCheckModel,
         component.CutSensorModel,
         scope_component.PravegaScopeComponent,
+        cdc_component.PravegaCdcComponent,
+        cdc_component.CdcTableModel,
     ):
         yield from ("", f"## Attributes of {model.__name__}", summary(model), "")
         yield from ("| attribute | default | meaning |", "|---|---|---|", *fields(model))

@@ -6,11 +6,13 @@ from dagster_shared.libraries import DagsterLibraryRegistry
 
 from dagster_pravega.arrow_io import PravegaArrowIOManager
 from dagster_pravega.cdc import pravega_cdc_asset
+from dagster_pravega.cdc_component import PravegaCdcComponent
 from dagster_pravega.complete import complete_partitions_sensor
 from dagster_pravega.component import PravegaStreamComponent
 from dagster_pravega.cut_backfill import build_cut_backfill
 from dagster_pravega.cut_partitions import StreamCutPartitions
 from dagster_pravega.cut_sensor import build_stream_cut_sensor
+from dagster_pravega.debezium import build_debezium_check, build_debezium_streams
 from dagster_pravega.decode_errors import build_decode_errors_check
 from dagster_pravega.drift import build_schema_drift_check
 from dagster_pravega.external import build_external_assets
@@ -41,6 +43,7 @@ __all__ = [
     "HandedWork",
     "LandingDatabase",
     "PravegaArrowIOManager",
+    "PravegaCdcComponent",
     "PravegaResource",
     "PravegaScopeComponent",
     "PravegaSparkIOManager",
@@ -52,6 +55,8 @@ __all__ = [
     "StreamRead",
     "build_cut_backfill",
     "build_data_gate",
+    "build_debezium_check",
+    "build_debezium_streams",
     "build_decode_errors_check",
     "build_external_assets",
     "build_landed_asset",

@@ -144,8 +144,8 @@ def _check(stream: StreamModel, check: LagCheckModel, resource_key: str) -> dg.A
         error_bytes=check.error_bytes,
         warn_events=check.warn_events,
         error_events=check.error_events,
-        warn_after=_time("warn_after", check.warn_after),
-        error_after=_time("error_after", check.error_after),
+        warn_after=time_of("warn_after", check.warn_after),
+        error_after=time_of("error_after", check.error_after),
         name=check.name,
         resource_key=resource_key,
     )
@@ -160,11 +160,11 @@ def _sensor(stream: StreamModel, sensor: CutSensorModel, resource_key: str) -> d
         min_bytes=sensor.min_bytes,
         min_events=sensor.min_events,
         max_bytes=sensor.max_bytes,
-        quiet_for=_time("quiet_for", sensor.quiet_for) or timedelta(),
+        quiet_for=time_of("quiet_for", sensor.quiet_for) or timedelta(),
         sealed=sensor.sealed,
         since=sensor.since,
         on_open=sensor.on_open,
-        open_timeout=_time("open_timeout", sensor.open_timeout) or timedelta(),
+        open_timeout=time_of("open_timeout", sensor.open_timeout) or timedelta(),
         on_truncated=sensor.on_truncated,
         resource_key=resource_key,
         minimum_interval_seconds=sensor.minimum_interval_seconds,
@@ -172,7 +172,12 @@ def _sensor(stream: StreamModel, sensor: CutSensorModel, resource_key: str) -> d
     )
 
 
-def _time(name: str, text: str | None) -> timedelta | None:
+def time_of(name: str, text: str | None) -> timedelta | None:
+    """The time that an attribute says, such as `30m`.
+
+    Raises:
+        ConfigurationError: it is no time, or has months.
+    """
     if text is None:
         return None
     step = Step.parse(text)

@@ -4,23 +4,10 @@ from functools import partial
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
+from tests.integration.debezium_settings import GOOD, PASSWORD
 
 from airflow_pravega.operators.debezium import PravegaDebeziumCheckOperator
-
-PASSWORD = "canary-of-a-source"
-GOOD = """
-debezium.sink.type=pravega
-debezium.sink.pravega.scope={scope}
-debezium.source.connector.class=io.debezium.connector.postgresql.PostgresConnector
-debezium.source.database.password={password}
-debezium.source.topic.prefix=inv
-debezium.source.table.include.list=public.orders
-debezium.source.tombstones.on.delete=false
-debezium.source.skipped.operations=none
-debezium.source.offset.flush.interval.ms={flush}
-debezium.source.decimal.handling.mode=string
-debezium.format.key.schemas.enable=false
-"""
+from airflow_pravega.operators.debezium_streams import PravegaDebeziumStreamsOperator
 
 
 @pytest.fixture
@@ -52,6 +39,23 @@ def test_what_loses_data_and_a_missing_stream_fail_without_a_further_try(check, 
 def test_a_missing_stream_fails_and_is_named(check, capfd):
     assert check(stream=False).state() == "failed"
     assert "the stream inv.public.orders is not in it" in "".join(capfd.readouterr())
+
+
+def test_the_streams_that_are_missing_are_made_once(run_task, client, scope, tmp_path, capfd):
+    file = tmp_path / "application.properties"
+    more = "debezium.source.provide.transaction.metadata=true\n"
+    file.write_text(GOOD.format(scope=scope, password=PASSWORD, flush=0) + more)
+    make = partial(PravegaDebeziumStreamsOperator, settings=str(file))
+    client.create_stream(scope, "inv.public.orders")
+    assert run_task(make).result() == {"scope": scope, "made": ["inv.transaction"], "there": ["inv.public.orders"]}
+    tables = partial(make, tables=["public.orders", "public.lines"], tags=["cdc"])
+    assert run_task(tables).result()["made"] == ["inv.public.lines"]
+    assert run_task(tables).result()["made"] == []
+    assert [each.stream for each in client.list_streams(scope, "cdc")] == ["inv.public.lines"]
+    assert run_task(partial(make, tables=["public.order_items"])).state() == "failed"
+    said = "".join(capfd.readouterr())
+    assert "Pravega takes no stream of the name inv.public.order_items" in said
+    assert PASSWORD not in said
 
 
 def test_which_harms_fail_is_an_argument(check):

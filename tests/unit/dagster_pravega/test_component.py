@@ -14,7 +14,7 @@ from dagster.components.core.package_entry import discover_package_objects, get_
 from dagster.components.testing import create_defs_folder_sandbox
 
 import dagster_pravega
-from dagster_pravega import PravegaScopeComponent, PravegaStreamComponent, StreamCutPartitions
+from dagster_pravega import PravegaCdcComponent, PravegaScopeComponent, PravegaStreamComponent, StreamCutPartitions
 from dagster_pravega.connection import resource_of
 
 ORDERS: dict[str, Any] = {
@@ -127,10 +127,12 @@ def test_dg_finds_the_component_by_the_entry_point():
     found = dict(get_package_objects_in_module(importlib.import_module(module)))
 
     assert found == {
+        "PravegaCdcComponent": PravegaCdcComponent,
         "PravegaScopeComponent": PravegaScopeComponent,
         "PravegaStreamComponent": PravegaStreamComponent,
     }
     assert sorted(key.to_typename() for key in discover_package_objects([module])) == [
+        "dagster_pravega.PravegaCdcComponent",
         "dagster_pravega.PravegaScopeComponent",
         "dagster_pravega.PravegaStreamComponent",
     ]

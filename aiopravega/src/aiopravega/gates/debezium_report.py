@@ -7,9 +7,8 @@ from typing import Any, Final
 from aiopravega.client import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.gates.debezium_settings import Harm, SettingFinding, check_settings
-from aiopravega.gates.debezium_streams import check_names, missing, streams_written
+from aiopravega.gates.debezium_streams import SCOPE, check_names, missing, streams_written
 
-_SCOPE: Final = "debezium.sink.pravega.scope"
 # Doubles are to be expected of Debezium in any case, and readers can remove them.
 SERIOUS: Final = frozenset({Harm.LOSES, Harm.SPOILS, Harm.STOPS})
 
@@ -83,19 +82,19 @@ async def check_debezium(
         PravegaError: the cluster cannot be asked.
     """
     findings = check_settings(settings)
-    scope = settings.get(_SCOPE, "").strip()
+    scope = settings.get(SCOPE, "").strip()
     if not scope:
-        raise ConfigurationError(f"{_SCOPE} is not given, so that it is not known where Debezium looks for its streams")
+        raise ConfigurationError(f"{SCOPE} is not given, so that it is not known where Debezium looks for its streams")
     streams = streams_written(settings)
     there = {each.stream for each in await client.list_streams(scope)}
     refused = check_names(streams)
     lacking = [
         SettingFinding(
-            _SCOPE,
+            SCOPE,
             scope,
             Harm.STOPS,
             f"the stream {name} is not in it, and the sink makes none",
-            "the scope that has it, or make the stream",
+            "the scope that has it, or make the streams that are needed (make_streams)",
         )
         for name in missing(streams, there)
         if not any(finding.why.endswith(f" {name}") for finding in refused)

@@ -10,6 +10,8 @@ from aiopravega.gates.debezium_settings import Harm, SettingFinding
 from aiopravega.names import check_name
 
 _SOURCE: Final = "debezium.source."
+SCOPE: Final = "debezium.sink.pravega.scope"
+TABLES: Final = f"{_SOURCE}table.include.list"
 _ROUTERS: Final = {
     "org.apache.kafka.connect.transforms.RegexRouter": ("regex", "replacement"),
     "io.debezium.transforms.ByLogicalTableRouter": ("topic.regex", "topic.replacement"),
@@ -30,17 +32,17 @@ class WrittenStreams:
 def streams_written(settings: Mapping[str, str]) -> WrittenStreams:
     """The streams of the tables that the settings name, and of transactions, DDL and heartbeats."""
     prefix = settings.get(f"{_SOURCE}topic.prefix", "")
-    tables = settings.get(f"{_SOURCE}table.include.list")
+    tables = settings.get(TABLES)
     if not prefix:
         return WrittenStreams((), f"{_SOURCE}topic.prefix is not given")
     names, not_known = [], None
     if tables is None:
-        not_known = f"{_SOURCE}table.include.list is not given: all tables of the database are written"
+        not_known = f"{TABLES} is not given: all tables of the database are written"
     for table in (tables or "").split(","):
         if re.fullmatch(r"[\w$-]+(\.[\w$-]+)*", table.strip().replace("\\.", ".")):
             names.append(f"{prefix}.{table.strip().replace(chr(92), '')}")
         elif table.strip():
-            not_known = f"{table.strip()!r} of {_SOURCE}table.include.list is a pattern"
+            not_known = f"{table.strip()!r} of {TABLES} is a pattern"
     connector = settings.get(f"{_SOURCE}connector.class", "").lower()
     if "postgres" not in connector and settings.get(f"{_SOURCE}include.schema.changes", "true") == "true":
         names.append(prefix)
@@ -51,6 +53,19 @@ def streams_written(settings: Mapping[str, str]) -> WrittenStreams:
     routed = [_routed(name, settings) for name in names]
     unknown = next((why for _, why in routed if why is not None), None)
     return WrittenStreams(tuple(dict.fromkeys(name for name, why in routed if why is None)), not_known or unknown)
+
+
+def stream_of_table(prefix: str, table: str) -> str:
+    """The name of a table's stream, if routers make every `_` a `-`, as Pravega needs it.
+
+    Args:
+        prefix: Debezium's `topic.prefix`.
+        table: as the database calls it: `schema.table`, or `database.table`.
+
+    Raises:
+        ConfigurationError: Pravega takes no such name.
+    """
+    return check_name("stream", f"{prefix}.{table}".replace("_", "-"))
 
 
 def check_names(streams: WrittenStreams) -> list[SettingFinding]:

@@ -143,6 +143,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.schema",
             "operators.data_gate",
             "operators.debezium",
+            "operators.debezium_streams",
             "operators.ledger",
         ),
         "sensors": _modules("sensors.stream_cut", "sensors.event_time", "sensors.transaction", "sensors.reader_group"),

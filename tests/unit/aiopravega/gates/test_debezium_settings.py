@@ -3,6 +3,7 @@
 import pytest
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.gates.debezium_making import needed_streams
 from aiopravega.gates.debezium_settings import Harm, check_settings, read_properties
 from aiopravega.gates.debezium_streams import check_names, missing, streams_written
 
@@ -139,3 +140,22 @@ def test_mysql_writes_a_stream_of_its_ddl_statements():
     mysql = SETTINGS | {f"{SOURCE}connector.class": "io.debezium.connector.mysql.MySqlConnector"}
     assert "inv" in streams_written(mysql).names
     assert "inv" not in streams_written(mysql | {f"{SOURCE}include.schema.changes": "false"}).names
+
+
+def test_all_streams_that_are_needed_are_known_or_none_is():
+    names = ("inv.public.orders", "inv.public.order-items", "inv.public.old-order-items", "inv.transaction")
+    assert needed_streams(SETTINGS) == ("shop", names)
+    patterns = SETTINGS | {f"{SOURCE}table.include.list": "public.*"}
+    with pytest.raises(ConfigurationError, match="none is made: .* is a pattern. Name the tables"):
+        needed_streams(patterns)
+    assert needed_streams(patterns, ["public.orders"]) == ("shop", ("inv.public.orders", "inv.transaction"))
+    for given, message in (
+        ({**SETTINGS, "debezium.transforms": ""}, "no stream of the name inv.public.order_items"),
+        ({**SETTINGS, "debezium.sink.pravega.scope": ""}, "scope is not given"),
+        ({**SETTINGS, f"{SOURCE}topic.prefix": ""}, "topic.prefix is not given"),
+        ({**SETTINGS, "debezium.transforms.once.predicate": "some"}, "which names it gives is not known"),
+    ):
+        with pytest.raises(ConfigurationError, match=message):
+            needed_streams(given)
+    with pytest.raises(ConfigurationError, match="must be a list"):
+        needed_streams(SETTINGS, "public.orders")

@@ -1,21 +1,16 @@
 """The operator that checks Debezium Server's settings before they lose, spoil or stop anything."""
 
 from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator, Context
 
-from aiopravega.errors import ConfigurationError
+from aiopravega.gates.debezium_file import harms_named, settings_of_file
 from aiopravega.gates.debezium_report import check_debezium
-from aiopravega.gates.debezium_settings import Harm, read_properties
 from airflow_pravega.early_checks import check_known
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.task_failures import failing_for_good
-
-_LONGEST: Final = 1_000_000  # bytes of a file of settings
 
 
 class PravegaDebeziumCheckOperator(BaseOperator):
@@ -47,7 +42,7 @@ class PravegaDebeziumCheckOperator(BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         for name in fail_on:
-            check_known(name, partial(_harm, fail_on))
+            check_known(name, lambda _: harms_named(fail_on))
         self.settings = settings
         self.fail_on = fail_on
         self.pravega_conn_id = pravega_conn_id
@@ -61,32 +56,10 @@ class PravegaDebeziumCheckOperator(BaseOperator):
         """
         del context
         with failing_for_good():
-            fail_on = {_harm(self.fail_on, name) for name in self.fail_on}
-            settings = read_properties(_text_of(Path(self.settings)))
+            fail_on, settings = harms_named(self.fail_on), settings_of_file(self.settings)
             with PravegaHook(self.pravega_conn_id).get_client() as client:
                 report = client.run(check_debezium(client.asynchronous, settings, fail_on))
         (self.log.info if not report.findings else self.log.warning)("%s says:\n%s", self.settings, report.table())
         if not report.passed:
             raise AirflowFailException(report.summary())
         return report.to_json()
-
-
-def _harm(given: Sequence[str], name: str) -> Harm:
-    known = {harm.name.lower(): harm for harm in Harm}
-    if isinstance(given, str) or name not in known:
-        raise ConfigurationError(f"fail_on is {given!r}, but must be a list of {', '.join(known)}")
-    return known[name]
-
-
-def _text_of(path: Path) -> str:
-    try:
-        if path.stat().st_size > _LONGEST:
-            raise ConfigurationError(
-                f"{path} has more than {_LONGEST:,} bytes, too many for settings: name another file"
-            )
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(
-            f"the settings of Debezium cannot be read from {path} ({type(error).__name__}): name a file of UTF-8 that "
-            "the worker has"
-        ) from None
