@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from pyiceberg.catalog import load_catalog
 from pyspark.sql import SparkSession
 from tests.faults.process import ProcessTree, wait_until
 from tests.system.cdc import merge_job
@@ -48,18 +49,37 @@ KILLS: tuple[tuple[Callable[[Shop, Load], None], ...], ...] = (
 )
 
 
-def files_of(merges: list[Merge]) -> set[Path]:
-    """The files below the merged tables, those that are staged among them."""
-    folders = [Path(target.removeprefix("delta:")) for _, target, *_ in merges]
-    return {file for folder in folders if folder.exists() for file in folder.rglob("*.parquet")}
+@pytest.fixture
+def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The properties of a catalog of Iceberg, which the driver has from its environment."""
+    warehouse = tmp_path / "lake"
+    properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{warehouse}"}
+    for name, value in properties.items():
+        monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name.upper()}", value)
+    load_catalog("lake", **properties).create_namespace("shop")
+    return properties
+
+
+def rows_of(target: str, table: Table, lake: dict[str, str]) -> list[tuple[Any, ...]]:
+    """What any reader finds in a merged table."""
+    kind, _, name = target.partition(":")
+    if kind == "delta":
+        found = DeltaTable(name).to_pyarrow_table(columns=table.names())
+    else:
+        found = load_catalog("lake", **lake).load_table(name.partition("/")[2]).scan().to_arrow().select(table.names())
+    return [tuple(row.values()) for row in found.to_pylist()]
 
 
 def merge(shop: Shop, folder: Path, merges: list[Merge]) -> list[str]:
     """Merge with a driver that is killed as it begins, and when it has written files; then it runs twice to its end."""
-    before = files_of(merges)
+
+    def files() -> set[Path]:
+        return set((folder / "lake").rglob("*.parquet"))  # those that are staged among them
+
+    before = files()
     moments: tuple[Callable[[ProcessTree], Any], ...] = (
         lambda job: "begins" in job.said(),
-        lambda _: files_of(merges) - before,
+        lambda _: files() - before,
     )
     for is_now in moments:
         job = merge_job.start(folder, shop.config, merges)
@@ -82,14 +102,15 @@ def has_ended(job: ProcessTree) -> bool:
 
 
 def test_the_states_and_the_merged_tables_are_the_databases_at_each_cut(
-    shop: Shop, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, spark: SparkSession, lake: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     starts = {
         table: shop.client.head(stream.scope, stream.stream)
         for table, stream in shop.streams.items()
         if table in TABLES
     }
-    targets = {table: f"delta:{tmp_path}/{table.name}" for table in TABLES}
+    targets = {f"delta:{tmp_path}/lake/{table.name}": table for table in TABLES}
+    targets |= {f"iceberg:lake/shop.{table.name}": table for table in TABLES}
     with Load(shop.database, seed=2) as load:
         for number, kills in enumerate(KILLS):
             for kill in kills:
@@ -102,20 +123,19 @@ def test_the_states_and_the_merged_tables_are_the_databases_at_each_cut(
             for table, moment in moments.items():
                 assert_rows(state(spark, shop.config, table, moment.cut), table, moment.rows)
             merges = [
-                (table, targets[table], f"range {number}", StreamCutRange(starts[table], moment.cut))
-                for table, moment in moments.items()
+                (table, target, f"range {number}", StreamCutRange(starts[table], moments[table].cut))
+                for target, table in targets.items()
             ]
             first, again = merge(shop, tmp_path, merges)
             print(number, first, again)
             assert "merge" in first
             assert again.count("nothing") == len(merges)
-            for table, moment in moments.items():
-                merged = DeltaTable(targets[table].removeprefix("delta:")).to_pyarrow_table(columns=table.names())
-                assert_rows([tuple(row.values()) for row in merged.to_pylist()], table, moment.rows)
-                starts[table] = moment.cut
-    for table, target in targets.items():
-        assert [each.interval for each in sorted(holdings(target), key=lambda each: each.interval)] == [
-            f"range {number}" for number in range(len(KILLS))
-        ], table
+            for target, table in targets.items():
+                assert_rows(rows_of(target, table, lake), table, moments[table].rows)
+            starts = {table: moment.cut for table, moment in moments.items()}
+    for target in targets:
+        if target.startswith("delta:"):
+            held = sorted(each.interval for each in holdings(target))
+            assert held == [f"range {number}" for number in range(len(KILLS))]
     assert any(finder.repeated for finder in shop.finders.values())
     print({table.name: (each.events, each.repeated) for table, each in shop.finders.items()}, shop.debezium.ended)
