@@ -6,6 +6,7 @@ What merges do is in `aiopravega.jobs.merging`, since schedulers merge, too.
 from aiopravega.jobs.landing import Holding, holdings
 from aiopravega.jobs.merging import Counts, Deletes, Evolution, Merged, Unsent, merge_into
 from aiopravega.jobs.merging.change_frames import current, last_changes
+from aiopravega.jobs.merging.ghost_frames import ghosts
 from pyspark_pravega.encode.images import to_debezium
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Merged",
     "Unsent",
     "current",
+    "ghosts",
     "holdings",
     "last_changes",
     "merge_into",
