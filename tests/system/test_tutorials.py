@@ -15,7 +15,9 @@ import pytest
 
 from pravega_emulator.server import PravegaServer
 
-TUTORIALS = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
+FOLDER = Path(__file__).parents[2] / "docs" / "tutorials"
+# That of a database needs more than `make setup` brings: tests/system/cdc runs it.
+TUTORIALS = sorted(set(FOLDER.glob("*.md")) - {FOLDER / "first-table.md"})
 SLOW = {"first-dag"}  # it makes Airflow's database
 LIMIT = 800  # seconds, on a machine five times slower
 BLOCK = re.compile(

@@ -24,13 +24,15 @@ _EMPTIED: Final = (
 )
 
 
-def current(changes: DataFrame, key: Sequence[str]) -> DataFrame:
+def current(changes: DataFrame, key: Sequence[str], columns: Sequence[str] | None = None) -> DataFrame:
     """The table as it is after all of some changes: the last change of each key, deleted rows gone.
 
     Args:
         changes: of one table, read from its snapshot on, with `changes=upsert` and the columns `_change_type`,
             `_sequence` and, for PostgreSQL, `_unchanged`.
         key: the columns that identify a row.
+        columns: the names of all columns of `changes`. Only a declarative pipeline needs them, which may not ask Spark
+            for them while it is defined.
 
     Returns:
         The columns of the table, and `_unchanged` if the changes have it: names of columns whose value is in none of
@@ -39,12 +41,13 @@ def current(changes: DataFrame, key: Sequence[str]) -> DataFrame:
     Raises:
         ConfigurationError: a column is missing.
     """
-    _check(changes, key)
+    of_changes = changes.columns if columns is None else columns
+    _check(of_changes, key)
     emptied = changes.where(sf.col(_TYPE) == "truncate").agg(sf.max(_SEQUENCE).alias("_emptied"))
     rows = changes.where(sf.col(_TYPE) != "truncate").crossJoin(sf.broadcast(emptied))
-    left = rows.where(sf.col("_emptied").isNull() | (sf.col(_SEQUENCE) > sf.col("_emptied"))).drop("_emptied")
-    names = [name for name in changes.columns if name not in _ABOUT or name == _UNCHANGED]
-    return _last(left, key).where(sf.col(_TYPE) != "delete").select(*map(_named, names))
+    left = rows.where(sf.col("_emptied").isNull() | (sf.col(_SEQUENCE) > sf.col("_emptied")))
+    names = [name for name in of_changes if name not in _ABOUT or name == _UNCHANGED]
+    return _last(left, key, of_changes).where(sf.col(_TYPE) != "delete").select(*map(_named, names))
 
 
 def last_changes(changes: DataFrame, key: Sequence[str]) -> DataFrame:
@@ -64,14 +67,14 @@ def last_changes(changes: DataFrame, key: Sequence[str]) -> DataFrame:
     Raises:
         ConfigurationError: a column is missing.
     """
-    _check(changes, key)
+    _check(changes.columns, key)
     kind = sf.when(sf.col(_TYPE) == "truncate", sf.raise_error(sf.lit(_EMPTIED))).otherwise(sf.col(_TYPE))
-    return _last(changes.withColumn(_TYPE, kind), key).select(*map(_named, changes.columns))
+    return _last(changes.withColumn(_TYPE, kind), key, changes.columns).select(*map(_named, changes.columns))
 
 
-def _last(changes: DataFrame, key: Sequence[str]) -> DataFrame:
+def _last(changes: DataFrame, key: Sequence[str], columns: Sequence[str]) -> DataFrame:
     """One row for each key: of each column the last value that was sent."""
-    names = [name for name in changes.columns if name not in key]
+    names = [name for name in columns if name not in key]
     knows = _UNCHANGED in names
     # Events that could not be decoded have no type: they stay, so that a merge can refuse them.
     images = changes.where(~sf.col(_TYPE).eqNullSafe("update_preimage"))
@@ -82,7 +85,8 @@ def _last(changes: DataFrame, key: Sequence[str]) -> DataFrame:
         return found
     marks = [_named(f"{_UNCHANGED}.{name}") for name in names if name not in _ABOUT]
     lists = sf.array_compact(sf.array(*marks)) if marks else sf.array().cast("array<string>")
-    return found.withColumn(_UNCHANGED, lists)
+    # `withColumn`, and `drop` above, would ask Spark for the columns.
+    return found.select(*(_named(name) for name in columns if name != _UNCHANGED), lists.alias(_UNCHANGED))
 
 
 def _value(name: str, knows: bool) -> Column:
@@ -103,10 +107,10 @@ def _named(name: str) -> Column:
     return sf.col("`" + name.replace("`", "``") + "`")
 
 
-def _check(changes: DataFrame, key: Sequence[str]) -> None:
+def _check(columns: Sequence[str], key: Sequence[str]) -> None:
     if not key:
         raise ConfigurationError("a table from changes needs the columns of its key")
-    lacking = [name for name in (*key, _TYPE, _SEQUENCE) if name not in changes.columns]
+    lacking = [name for name in (*key, _TYPE, _SEQUENCE) if name not in columns]
     if lacking:
         raise ConfigurationError(
             f"the changes have no column {', '.join(lacking)}: read them with decode=debezium-json, and ask for it in "
