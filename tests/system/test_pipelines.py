@@ -43,6 +43,7 @@ def test_a_pipeline_keeps_changes_and_the_table(pravega_config, tmp_path):
                 **os.environ,
                 "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
                 "PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri,
+                "SPARK_CONF_DIR": str(folder / "conf"),
                 "SPARK_LOCAL_IP": "127.0.0.1",
             },
             stdin=subprocess.DEVNULL,
