@@ -1,6 +1,6 @@
 """A declarative pipeline: the changes of a database's table, and the table as it is after the last of them.
 
-`spark-pipelines run` appends what is new in the stream to `orders_changes`, and makes `orders` anew of all changes.
+`spark-pipelines run` appends what is new in the stream to `orders_changes`, and makes `orders` of all changes again.
 """
 
 from pyspark import pipelines as dp
