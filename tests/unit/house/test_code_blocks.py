@@ -57,8 +57,13 @@ def test_yaml_parses(code: str) -> None:
     assert yaml.safe_load(code)
 
 
+@pytest.mark.parametrize("code", of_all("properties"))
+def test_properties_are_names_and_values(code: str) -> None:
+    assert all(re.fullmatch(r"[\w.-]+=\S.*", line) for line in code.splitlines())
+
+
 def test_every_language_of_a_block_is_checked_or_is_sql() -> None:
-    """The tests of the catalog run the statements of SQL."""
+    """The tests of the catalog run the statements of SQL, and text is a drawing."""
     languages = {language for page in PAGES for _, language, _ in BLOCK.findall(page.read_text())}
 
-    assert languages <= {"python", "bash", "sh", "yaml", "yml", "sql"}
+    assert languages <= {"python", "bash", "sh", "yaml", "yml", "properties", "sql", "text"}

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final, Self
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.registry.codecs import GZIP, NONE, SNAPPY
 from pyspark_pravega.decode.decode_options import ENCODE, SCHEMA_OPTIONS, Format, SchemaOptions
-from pyspark_pravega.encode.written_changes import WITH_SCHEMAS, check_idle, written_changes
 from pyspark_pravega.option_texts import Options, choice
 
 if TYPE_CHECKING:
     from aiopravega.schema.debezium.options import WrittenChanges
 
+WITH_SCHEMAS: Final = "with_schemas"
 _REGISTER: Final = "schema_register"
 _NEW_POLICY: Final = "new_policy"
 _DECLARED_ONLY: Final = "declared_only"
@@ -54,6 +54,9 @@ class EncodeOptions:
                 f"option {ENCODE!r} is 'auto', but a write has to say: json, avro, protobuf or debezium-json"
             )
         if form is Format.DEBEZIUM:
+            # Only here: a process that copies raw events does not load what change events need.
+            from pyspark_pravega.encode.written_changes import check_idle, written_changes
+
             if not decodes:
                 check_idle(given, _NOT_OF_CHANGES)
             return cls(form, SchemaOptions(SchemaOptions.parse(given).schema), changes=written_changes(given))

@@ -3,15 +3,12 @@
 They have the names of the options of `decode=debezium-json`, so that one set serves a write and the read after it.
 """
 
-from typing import Final
-
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.debezium.options import Changes, Decimals, TimePrecision, WrittenChanges
 from pyspark_pravega.decode.change_options import key_columns
 from pyspark_pravega.decode.decode_options import Format
+from pyspark_pravega.encode.encode_options import WITH_SCHEMAS
 from pyspark_pravega.option_texts import Options, choice
-
-WITH_SCHEMAS: Final = "with_schemas"
 
 
 def written_changes(given: Options) -> WrittenChanges:
