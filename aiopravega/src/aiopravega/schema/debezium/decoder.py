@@ -16,7 +16,7 @@ from aiopravega.schema.debezium.connect import Meaning
 from aiopravega.schema.debezium.conversions import Converter
 from aiopravega.schema.debezium.envelope import Envelopes, Group
 from aiopravega.schema.debezium.kinds import kinds_of, refusal
-from aiopravega.schema.debezium.metadata import source_fields
+from aiopravega.schema.debezium.metadata import envelope_fields, source_fields
 from aiopravega.schema.debezium.new_columns import check_new, unknown_of
 from aiopravega.schema.debezium.options import NewColumns
 from aiopravega.schema.debezium.plan import ChangePlan
@@ -52,7 +52,7 @@ class ChangeDecoder:
         self._one_table = plan.options.table is None and "_source_table" not in plan.metadata
         self._filter = None if plan.options.table is None else TableFilter(plan.options.table)
         source = source_fields(plan.metadata, tables=self._one_table)
-        self._reader = EventReader(plan.table, plan.before, source)
+        self._reader = EventReader(plan.table, plan.before, source, envelope_fields(plan.metadata))
         self._tables: set[str] = set()
         self.new_columns: set[str] = set()
 

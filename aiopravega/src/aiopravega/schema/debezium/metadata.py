@@ -62,6 +62,13 @@ _SOURCE_TYPES: Final[Mapping[str, pa.DataType]] = {
     **dict.fromkeys(("commit_lsn", "change_lsn"), _TEXT),
     **dict.fromkeys(("ts_us", "ts_ms", "pos", "row", "lsn", "txId", "event_serial_no"), _LONG),
 }
+# The fields of the envelope that each column needs, beside those of all reads.
+_TRANSACTION: Final = pa.field("transaction", pa.struct([("id", _TEXT), ("total_order", _LONG)]))
+_NEEDED_AROUND: Final[Mapping[str, tuple[pa.Field, ...]]] = {
+    "_ingested_at": (pa.field("ts_us", _LONG), pa.field("ts_ms", _LONG)),
+    "_tx": (_TRANSACTION,),
+    "_tx_order": (_TRANSACTION,),
+}
 _SIMPLE: Final = {
     "_source_db": "db",
     "_source_schema": "schema",
@@ -82,6 +89,11 @@ def source_fields(columns: Sequence[str], *, tables: bool) -> pa.Schema:
     names += [field for column in columns for field in _NEEDED.get(column, ())]
     kinds = _SOURCE_TYPES
     return pa.schema([(name, kinds[name]) for name in dict.fromkeys(names)])
+
+
+def envelope_fields(columns: Sequence[str]) -> pa.Schema:
+    """The fields of the envelope, beside its images and `source`, that some metadata columns need."""
+    return pa.schema(dict.fromkeys(field for column in columns for field in _NEEDED_AROUND.get(column, ())))
 
 
 def column(name: str, event: Mapping[str, pa.Array], source: Mapping[str, pa.Array]) -> pa.Array:

@@ -14,14 +14,16 @@ import pyarrow as pa
 
 from aiopravega.schema.arrow.arrays import Numbers, list_of, pick
 from aiopravega.schema.arrow.block import good_rows
-from aiopravega.schema.debezium.options import AFTER, BEFORE
+from aiopravega.schema.arrow.byte_columns import missing
+from aiopravega.schema.debezium.options import AFTER, BEFORE, OP
 from aiopravega.schema.json.columns.decoder import JsonDecoder
 
 _TEXT, _WHOLE, _REAL = pa.string(), pa.int64(), pa.float64()
 _VARIABLE: Final = pa.struct([("scale", pa.int32()), ("value", pa.string())])
 # Events that are looked into, of a block of any size.
 _SAMPLED: Final = 8
-_TRANSACTION: Final = pa.struct([("id", _TEXT), ("total_order", _WHOLE)])
+# What tells kinds of events that have no operation. Most have one: these fields are read of the others only.
+_TELLING: Final = [pa.field(name, _TEXT) for name in ("status", "ddl", "specversion", "__op", "__deleted")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +42,13 @@ class EventReader:
         after: the columns of the image of a row after a change.
         before: those of the image before it that are needed.
         source: the fields of `source` that are needed, with their types.
+        more: the fields beside these that are needed.
     """
 
     after: pa.Schema
     before: pa.Schema
     source: pa.Schema
+    more: pa.Schema
     # Which form each column had last, as the type that Arrow reads it with.
     _forms: dict[str, pa.DataType] = field(default_factory=dict)
     _readers: dict[pa.Schema, JsonDecoder] = field(default_factory=dict)
@@ -79,8 +83,19 @@ class EventReader:
             self._readers[schema] = JsonDecoder(schema)
         block = self._readers[schema].decode(payloads)
         good = good_rows(len(rows), block.bad)
-        pieces = [Piece(rows[good], dict(zip(schema.names, block.columns, strict=True)))] if len(good) else []
-        return pieces, {int(rows[row]): why for row, why in block.bad.items()}
+        bad = {int(rows[row]): why for row, why in block.bad.items()}
+        if not len(good):
+            return [], bad
+        columns = dict(zip(schema.names, block.columns, strict=True))
+        without = missing(columns[OP])
+        if _TELLING[0] in schema or not without.any():
+            return [Piece(rows[good], columns)], bad
+        chosen = good[without]
+        pieces, wrong = self._read(pick(payloads, chosen), rows[chosen], pa.schema([*schema, *_TELLING]))
+        changes = np.flatnonzero(~without)
+        if len(changes):
+            pieces.insert(0, Piece(rows[good[changes]], {name: pick(one, changes) for name, one in columns.items()}))
+        return pieces, bad | wrong
 
     def _look_into(self, payloads: pa.BinaryArray) -> None:
         """Learn from some events which form each column has, and which columns the table has besides."""
@@ -108,13 +123,11 @@ class EventReader:
 
         return pa.schema(
             [
-                ("op", _TEXT),
+                (OP, _TEXT),
                 (AFTER, image(self.after)),
                 (BEFORE, image(self.before)),
                 ("source", pa.struct(list(self.source))),
-                ("transaction", _TRANSACTION),
-                *[(name, _WHOLE) for name in ("ts_ms", "ts_us")],
-                *[(name, _TEXT) for name in ("status", "ddl", "specversion", "__op", "__deleted")],
+                *self.more,
             ]
         )
 
