@@ -21,7 +21,7 @@ def texts(settings, table=None, origin=None):
     ]
 
 
-def made(op, lsn, **after):
-    source = {"connector": "postgresql", "lsn": lsn, "table": "t"}
+def made(op, lsn, *, at=1, snapshot="false", **after):
+    source = {"connector": "postgresql", "lsn": lsn, "table": "t", "snapshot": snapshot}
     images = {"before": after, "after": None} if op == "d" else {"before": None, "after": after or None}
-    return json.dumps(images | {"source": source, "op": op, "ts_ms": 1}).encode(), "key"
+    return json.dumps(images | {"source": source, "op": op, "ts_ms": at}).encode(), "key"

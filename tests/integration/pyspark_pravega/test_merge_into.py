@@ -170,6 +170,30 @@ def test_late_ranges_are_refused_or_guarded_by_what_deletes_leave(table, ranges,
         merge(stream, claimed[2], table, columns, ["id"])
 
 
+def snapshot(lsn, at, *rows, ends=True):
+    """The events of a snapshot."""
+    said = [*["true"] * (len(rows) - 1), "last" if ends else "true"]
+    return [made("r", lsn, at=at, snapshot=each, id=id_, n=n) for each, (id_, n) in zip(said, rows, strict=True)]
+
+
+def test_rows_that_a_snapshot_begun_again_leaves_behind_are_removed(table, ranges, merge):
+    second = snapshot(20, 5, (1, 10), (3, 30))
+    stream, _, claimed = ranges(
+        # Killed while it took the first snapshot; 2 and 4 are deleted before the second one, of which one row is there.
+        [*snapshot(10, 1, (1, 1), (2, 2), (4, 4), ends=False), *snapshot(15, 3, (3, 3), ends=False), second[0]],
+        # 5 came in a transaction that was open when the snapshot began.
+        [second[1], made("c", 19, at=6, id=5, n=50), made("u", 25, at=7, id=1, n=11)],
+        [made("c", 30, at=8, id=6, n=60), *snapshot(40, 9, (1, 12), (5, 50), (7, 70))],
+    )
+    columns = f"id int, n int, _op string, _snapshot string, _ingested_at timestamp, {ABOUT}"
+    found = [merge(stream, each, table, columns, ["id"], ghosts="remove") for each in claimed]
+    assert [each.counts.ghosts for each in found] == [0, 2, 1]
+    assert {row["id"]: row["n"] for row in rows_of(table)} == {1: 12, 5: 50, 7: 70}
+    assert merge(stream, claimed[2], table, columns, ["id"], ghosts="remove").action is Action.NOTHING
+    with pytest.raises(ConfigurationError, match="no column _op, _snapshot, _ingested_at"):
+        merge(stream, claimed[0], f"{table}-other", f"id int, n int, {ABOUT}", ["id"], ghosts="remove")
+
+
 @pytest.mark.parametrize("table", ["delta"], indirect=True)
 def test_what_cannot_be_merged_is_refused_with_the_ways_out(table, ranges, merge):
     stream, _, claimed = ranges(

@@ -10,6 +10,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.merging.merge import choice
+from aiopravega.jobs.merging.rules import Ghosts
+from aiopravega.jobs.merging.snapshot_frames import newest_snapshot
 from aiopravega.jobs.spark_options import CORRUPT
 from aiopravega.schema.debezium.metadata import CHANGE_TYPE as _TYPE
 from aiopravega.schema.debezium.metadata import SEQUENCE as _SEQUENCE
@@ -24,7 +27,13 @@ _EMPTIED: Final = (
 )
 
 
-def current(changes: DataFrame, key: Sequence[str], columns: Sequence[str] | None = None) -> DataFrame:
+def current(
+    changes: DataFrame,
+    key: Sequence[str],
+    columns: Sequence[str] | None = None,
+    *,
+    ghosts: Ghosts | str = Ghosts.KEEP,
+) -> DataFrame:
     """The table as it is after all of some changes: the last change of each key, deleted rows gone.
 
     Args:
@@ -33,16 +42,22 @@ def current(changes: DataFrame, key: Sequence[str], columns: Sequence[str] | Non
         key: the columns that identify a row.
         columns: the names of all columns of `changes`. Only a declarative pipeline needs them, which may not ask Spark
             for them while it is defined.
+        ghosts: what to do with rows that the newest snapshot does not have, and that have not changed since: `keep`
+            them, or `remove` them, which is right if snapshots have all rows of the table. `remove` needs the columns
+            `_op`, `_snapshot` and `_ingested_at` too, and runs a job that finds the snapshot.
 
     Returns:
         The columns of the table, and `_unchanged` if the changes have it: names of columns whose value is in none of
         the changes of a row. After a whole snapshot it is empty.
 
     Raises:
-        ConfigurationError: a column is missing.
+        ConfigurationError: a column is missing; or ghosts are to be removed, and the changes do not tell which they
+            are: there is no snapshot, the end of the newest one is not among them, or its events have no position.
     """
     of_changes = changes.columns if columns is None else columns
     _check(of_changes, key)
+    if choice(ghosts, Ghosts, "ghosts") is Ghosts.REMOVE:
+        changes = changes.where(~newest_snapshot(changes, of_changes).outdates())
     emptied = changes.where(sf.col(_TYPE) == "truncate").agg(sf.max(_SEQUENCE).alias("_emptied"))
     rows = changes.where(sf.col(_TYPE) != "truncate").crossJoin(sf.broadcast(emptied))
     left = rows.where(sf.col("_emptied").isNull() | (sf.col(_SEQUENCE) > sf.col("_emptied")))

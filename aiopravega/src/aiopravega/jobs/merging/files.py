@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from aiopravega.errors import LandingError
+from aiopravega.jobs.merging import ghost_rows
 from aiopravega.jobs.merging import rows as of_rows
 from aiopravega.jobs.merging.chunks import Chunk, Rows
 from aiopravega.jobs.merging.rules import DELETED_COLUMN, SEQUENCE_COLUMN, Counts, Merge
@@ -78,14 +79,26 @@ class Merging:
             LandingError: the rows and the changes do not fit together; the message says why.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
+        late = []
         for chunk in found:
             if len(chunk):
                 self._take(chunk)
+                late.append(ghost_rows.older_than_snapshot(chunk, self.merge))
+        if self.merge.snapshot is not None:
+            self._remove_ghosts(pa.concat_tables(late) if late else None)
+
+    def _remove_ghosts(self, late: pa.Table | None) -> None:
+        """Remove rows that are older than the snapshot, except those whose changes came after it all the same."""
+        for file in self._now():
+            gone = ghost_rows.find(self._short(file), late, self.merge)
+            if gone.any():
+                self.counts.ghosts += int(gone.sum())
+                self._replace(file, ghost_rows.without(file.read(self.schema), gone, self.merge))
 
     def _take(self, chunk: Chunk) -> None:
         matched, newer, was_deleted = (np.zeros(len(chunk), bool) for _ in range(3))
         low, high = bounds_of(chunk.values, self.merge) or (None, None)
-        for file in [*(each for each in self.files if each not in self.removed), *self.added]:
+        for file in self._now():
             if file.bounds is not None and low is not None and (file.bounds[1] < low or file.bounds[0] > high):
                 continue
             self._take_file(file, chunk, matched, newer, was_deleted)
@@ -94,8 +107,7 @@ class Merging:
 
     def _take_file(self, file: "TableFile | NewFile", chunk: Chunk, matched: Rows, newer: Rows, gone: Rows) -> None:
         """Merge a chunk with a file; notes which changes found a row, were newer, and found a row marked as deleted."""
-        own = [*self.merge.settings.key, SEQUENCE_COLUMN, *((DELETED_COLUMN,) if self.merge.keeps_deleted else ())]
-        short = file.read(pa.schema([self.schema.field(name) for name in own]))
+        short = self._short(file)
         found = of_rows.match(short, chunk, self.merge)
         again = found.changes[matched[found.changes]]
         if len(again):
@@ -104,13 +116,24 @@ class Merging:
         newer[found.changes] = found.newer
         gone[found.changes] = of_rows.deleted_of(short, self.merge)[found.rows]
         if found.newer.any():
-            rows = of_rows.replaced(file.read(self.schema), chunk, found, self.merge)
-            if isinstance(file, NewFile):
-                self.added.remove(file)
-                file.path.unlink()
-            else:
-                self.removed.append(file)
-            self._write(rows)
+            self._replace(file, of_rows.replaced(file.read(self.schema), chunk, found, self.merge))
+
+    def _now(self) -> list["TableFile | NewFile"]:
+        """The files as they are after what was merged until now."""
+        return [*(each for each in self.files if each not in self.removed), *self.added]
+
+    def _short(self, file: "TableFile | NewFile") -> pa.Table:
+        """Of all rows of a file the key, `_sequence`, and whether they are marked as deleted."""
+        own = [*self.merge.settings.key, SEQUENCE_COLUMN, *((DELETED_COLUMN,) if self.merge.keeps_deleted else ())]
+        return file.read(pa.schema([self.schema.field(name) for name in own]))
+
+    def _replace(self, file: "TableFile | NewFile", rows: pa.Table) -> None:
+        if isinstance(file, NewFile):
+            self.added.remove(file)
+            file.path.unlink()
+        else:
+            self.removed.append(file)
+        self._write(rows)
 
     def _write(self, rows: pa.Table) -> None:
         if not rows.num_rows:

@@ -1,6 +1,7 @@
 """Merge the changes of a range into a table: nothing is run if the table holds the range, and it decides again."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from aiopravega.cuts import StreamCutRange
@@ -11,7 +12,7 @@ from aiopravega.jobs.landing.land import landing_of
 from aiopravega.jobs.landing.rules import Action
 from aiopravega.jobs.landing.staged_files import write_files
 from aiopravega.jobs.landing.tables import LandingTable, table_of
-from aiopravega.jobs.merging.rules import Deletes, Evolution, Merge, Merged, Settings, Unsent
+from aiopravega.jobs.merging.rules import Deletes, Evolution, Ghosts, Merge, Merged, Settings, Unsent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from aiopravega.jobs.merging.delta import DeltaMerges
     from aiopravega.jobs.merging.iceberg import IcebergMerges
 
-Choice = TypeVar("Choice", Deletes, Evolution, Unsent)
+Choice = TypeVar("Choice", Deletes, Evolution, Unsent, Ghosts)
 
 
 def merge_into(
@@ -33,6 +34,7 @@ def merge_into(
     deletes: Deletes | str = Deletes.HARD,
     new_columns: Evolution | str = Evolution.FAIL,
     unsent: Unsent | str = Unsent.FAIL,
+    ghosts: Ghosts | str = Ghosts.KEEP,
 ) -> Merged:
     """Merge the changes of a range into a table of Delta or Iceberg, once.
 
@@ -51,6 +53,10 @@ def merge_into(
             merges into the table.
         new_columns: what to do with columns that the table lacks: `fail`, `ignore` them, or `add` them.
         unsent: what to do with an update that lacks values (TOAST), of a row that the table lacks: `fail`, or `null`.
+        ghosts: what to do with rows that are older than a snapshot whose end is in the range, and not in it: `keep`
+            them, or `remove` them, which is right if snapshots have all rows of the table. `remove` needs the columns
+            `_op`, `_snapshot` and `_ingested_at` too, and ranges in their order, and it runs a job that finds the
+            snapshot.
 
     Returns:
         What the table holds of the interval, and what happened to the changes.
@@ -60,6 +66,7 @@ def merge_into(
         LandingError: the table must not take the changes, or cannot.
     """
     from aiopravega.jobs.merging.change_frames import last_changes
+    from aiopravega.jobs.merging.snapshot_frames import newest_whole_snapshot
     from aiopravega.schema.debezium.metadata import UNCHANGED
 
     named = {} if isinstance(cuts, StreamCutRange) else cuts
@@ -73,11 +80,16 @@ def merge_into(
         choice(new_columns, Evolution, "new_columns"),
         choice(unsent, Unsent, "unsent"),
     )
+    removes = choice(ghosts, Ghosts, "ghosts") is Ghosts.REMOVE
     target = _target(table_of(table) if isinstance(table, str) else table)
-    in_order = not merge.keeps_deleted or UNCHANGED in changes.columns
+    in_order = not merge.keeps_deleted or UNCHANGED in changes.columns or removes
     held = target.decide(merge, in_order=in_order)
     if held is not None:
         return Merged(Action.NOTHING, held)
+    snapshot = newest_whole_snapshot(changes) if removes else None
+    if snapshot is not None:
+        # What is from before it is in it, or gone.
+        changes, merge = changes.where(~snapshot.outdates()), replace(merge, snapshot=snapshot.position)
     reduced = last_changes(changes, key)
     # Not of the changes themselves: who counts them, counts those of the first action.
     columns = reduced.sparkSession.createDataFrame([], reduced.schema).toArrow().schema

@@ -5,6 +5,7 @@ from typing import Final
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.landing.tables import LandingTable, table_of
+from aiopravega.jobs.merging.rules import GHOST_COLUMNS, Ghosts
 
 _KINDS: Final = ("delta", "iceberg")
 # What a merge needs to know of a change, and the types of these columns.
@@ -43,26 +44,34 @@ def key_columns(given: Sequence[str] | str) -> list[str]:
     return key
 
 
-def change_columns(columns: str | None) -> str | None:
+def change_columns(columns: str | None, ghosts: str = Ghosts.KEEP) -> str | None:
     """The columns of a read, as SQL writes them, with those about the change; None: the source finds them.
 
     Args:
         columns: of the source's table. If they name `_change_type`, they are taken as they are.
+        ghosts: what the merge does with ghosts; to remove them, it needs more columns.
     """
     if not columns or _TELLING in columns:
         return columns or None
-    return ", ".join([columns, *(f"{name} {type_}" for name, type_ in _ABOUT.items())])
+    return ", ".join([columns, *(f"{name} {type_}" for name, type_ in _about(ghosts).items())])
 
 
-def change_options(key: Sequence[str], columns: str | None, given: Mapping[str, str]) -> dict[str, str]:
+def change_options(
+    key: Sequence[str], columns: str | None, given: Mapping[str, str], ghosts: str = Ghosts.KEEP
+) -> dict[str, str]:
     """The options of a read of changes, which win over those that are given.
 
     Args:
         key: the columns that identify a row.
         columns: of the source's table; None or empty, if the source finds them.
         given: other options of the read.
+        ghosts: what the merge does with ghosts; to remove them, it needs more columns.
     """
     found = {"decode": "debezium-json", "changes": "upsert", "key": ",".join(key)}
     if not columns and _METADATA not in {name.lower() for name in given}:
-        found[_METADATA] = ",".join(_ABOUT)
+        found[_METADATA] = ",".join(_about(ghosts))
     return found
+
+
+def _about(ghosts: str) -> dict[str, str]:
+    return _ABOUT | (GHOST_COLUMNS if ghosts == Ghosts.REMOVE else {})

@@ -21,6 +21,8 @@ from aiopravega.jobs.landing.rules import MERGED, Action, Holding, Landing
 # whether that was a delete.
 SEQUENCE_COLUMN: Final = "_sequence"
 DELETED_COLUMN: Final = "_deleted"
+# The columns of changes that are needed to find ghosts, beside `_sequence`, and their types.
+GHOST_COLUMNS: Final = {"_op": "string", "_snapshot": "string", "_ingested_at": "timestamp"}
 
 
 class Deletes(StrEnum):
@@ -43,6 +45,13 @@ class Unsent(StrEnum):
 
     FAIL = "fail"
     NULL = "null"
+
+
+class Ghosts(StrEnum):
+    """What is done with rows that a snapshot of the database does not have, although no delete of them is known."""
+
+    KEEP = "keep"
+    REMOVE = "remove"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,9 @@ class Settings:
 class Merge:
     """The changes of one interval, on their way into a table, and the rules that they follow.
 
+    `snapshot`: the position of the newest snapshot that ends in this range, if ghosts are removed: rows of the table
+    that are older are gone, unless the changes have them.
+
     Raises:
         ConfigurationError: there is no key, or a column is in it twice.
     """
@@ -85,6 +97,7 @@ class Merge:
     settings: Settings
     evolution: Evolution = Evolution.FAIL
     unsent: Unsent = Unsent.FAIL
+    snapshot: bytes | None = None
 
     def __post_init__(self) -> None:
         if not self.settings.key or len(set(self.settings.key)) < len(self.settings.key):
@@ -101,9 +114,10 @@ class Merge:
 
 @dataclass(slots=True)
 class Counts:
-    """What happened to the changes of a range, one for each key: each is in one of these counts.
+    """What happened to the changes of a range, one for each key: each is in one of these counts but the last two.
 
     `older`: the table had this change of the row, or a newer one. `absent`: the delete of a row that it did not have.
+    `ghosts`: rows of the table that were removed because a snapshot does not have them.
     """
 
     inserted: int = 0
@@ -111,6 +125,7 @@ class Counts:
     deleted: int = 0
     older: int = 0
     absent: int = 0
+    ghosts: int = 0
     new_columns: list[str] = field(default_factory=list)
 
 
@@ -173,8 +188,8 @@ def _check_order(held: Sequence[Holding], merge: Merge) -> None:
         raise LandingError(
             f"{merge}: its range, from {merge.landing.cuts.start}, does not lie after {late.interval!r}, which the "
             f"table holds up to {late.range.end}. A deleted row, or a value that was not sent, could come back. Merge "
-            "ranges in their order; if they cannot, use a table with deletes='soft' and changes without _unchanged, "
-            "which takes them in any order. Nothing was changed"
+            "ranges in their order; if they cannot, use a table with deletes='soft', changes without _unchanged, and "
+            "ghosts='keep', which takes them in any order. Nothing was changed"
         )
 
 
