@@ -69,6 +69,10 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
     deletes: str = Field(default="hard", description="`hard` removes rows, `soft` keeps them with `_deleted`")
     new_columns: str = Field(default="fail", description="columns that a table does not have: fail, ignore or add")
     unsent: str = Field(default="fail", description="an update that lacks values, of no known row: fail or null")
+    ghosts: str = Field(
+        default="keep",
+        description="rows that a later snapshot does not have: `keep`, or `remove`, if snapshots have all rows",
+    )
     since: str = Field(default="last", description="where the first run starts: last (the head), latest (the tail)")
     cron: str | None = Field(default=None, description="when Dagster merges, such as `*/5 * * * *`")
     warn_after: str | None = Field(
@@ -124,6 +128,7 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
             deletes=self.deletes,
             new_columns=self.new_columns,
             unsent=self.unsent,
+            ghosts=self.ghosts,
             since=self.since,
             options=table.options,
             io_manager_key=self.io_manager_key,

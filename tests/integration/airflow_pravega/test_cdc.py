@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from airflow.sdk import DAG
 from deltalake import DeltaTable
+from tests.integration.pyspark_pravega.debezium_events import made
 
 from aiopravega.ledger import Interval, IntervalState
 from airflow_pravega.operators.cdc import PravegaCdcMergeOperator
@@ -78,3 +79,13 @@ def test_the_example_merges_orders(run, stream, write, tmp_path, monkeypatch):
     assert run(example, SECOND, params).result("merge")["updated"] == 1
     [row] = DeltaTable(f"{tmp_path}/orders").to_pyarrow_table().to_pylist()
     assert (row["customer"], str(row["price"]), row["placed"].year) == (8, "13.50", 2026)
+
+
+def test_rows_that_a_snapshot_begun_again_leaves_behind_are_removed(run, scope, stream, write, tmp_path):
+    folder = f"{tmp_path}/table"
+    job = partial(run, merging(scope, stream, folder, ghosts="remove"))
+    write(*(made("r", 10, snapshot="true", id=id_, note="a")[0] for id_ in (1, 2)))
+    assert job(FIRST).result("merge")["ghosts"] == 0
+    write(made("r", 20, at=2, snapshot="last", id=1, note="a")[0])
+    assert job(SECOND).result("merge")["ghosts"] == 1
+    assert DeltaTable(folder).to_pyarrow_table()["id"].to_pylist() == [1]

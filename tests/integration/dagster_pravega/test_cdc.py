@@ -118,6 +118,17 @@ def test_a_partition_is_merged_once_and_never_taken_back(run, stream, write, cli
     assert ledger.find(Interval("merger", stream, "monday")).is_done
 
 
+def test_rows_that_a_snapshot_begun_again_leaves_behind_are_removed(run, stream, write, tmp_path):
+    table = f"delta:{tmp_path}/table"
+    spec = pravega_stream_spec(str(stream))
+    asset = merging(spec, table, since="last", ghosts="remove")
+    write(*(change("r", 10, snapshot="true", id=id_, note="a") for id_ in (1, 2)))
+    assert run(spec, asset)["pravega/ghosts"] == 0
+    write(change("r", 20, at=2, snapshot="last", id=1, note="a"))
+    assert run(spec, asset)["pravega/ghosts"] == 1
+    assert [row["id"] for row in rows_of(table)] == [1]
+
+
 def test_what_cannot_be_merged_is_refused_at_once(tmp_path):
     spec, table = pravega_stream_spec("shop/orders"), f"delta:{tmp_path}/table"
     for arguments, message in (

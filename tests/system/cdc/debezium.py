@@ -95,6 +95,10 @@ class Debezium:
             self._running.kill()
             self._running = None
 
+    def forget(self) -> None:
+        """Let it begin with a snapshot again, as if it had been killed before it stored its first offset."""
+        Path(self.settings["debezium.source.offset.storage.file.filename"]).unlink()
+
     def said(self) -> str:
         """The end of its log."""
         return self.log.read_text(errors="replace")[-6000:] if self.log.exists() else ""

@@ -1,6 +1,7 @@
 """A PostgreSQL whose changes Debezium reads."""
 
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -61,6 +62,13 @@ class PostgreSQL:
                 cursor.execute(statements)
         except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:
             raise AwayError(str(error)) from error
+
+    @contextmanager
+    def open_transaction(self, statements: str) -> Iterator[None]:
+        """A transaction that has run statements, and is committed when the block ends."""
+        with closing(self._connect()) as connection, connection, connection.cursor() as cursor:
+            cursor.execute(statements)
+            yield
 
     def rows(self, *queries: str) -> list[list[tuple[Any, ...]]]:
         """The answers to queries, all of one moment."""

@@ -15,7 +15,10 @@ from aiopravega.wire import EVENT_HEADER
 from pyspark_pravega.cdc import current
 
 SEGMENTS: Final = 4
-_ABOUT: Final = "_change_type string, _sequence binary, _unchanged array<string>"
+_ABOUT: Final = (
+    "_change_type string, _sequence binary, _unchanged array<string>, _op string, _snapshot string, "
+    "_ingested_at timestamp"
+)
 
 
 @dataclass(frozen=True)
@@ -66,11 +69,12 @@ def changes(spark: SparkSession, config: PravegaConfig, stream: StreamName, tabl
 
 
 def state(
-    spark: SparkSession, config: PravegaConfig, table: Table, cut: StreamCut, unsent: int = 0
+    spark: SparkSession, config: PravegaConfig, table: Table, cut: StreamCut, unsent: int = 0, ghosts: str = "keep"
 ) -> list[tuple[Any, ...]]:
     """The rows of a table as `current` has them at a cut; so many rows lack values, because nobody has sent them."""
     assert cut.stream is not None
-    frame = current(changes(spark, config, cut.stream, table, end_stream_cut=cut.to_text()), list(table.key))
+    read = changes(spark, config, cut.stream, table, end_stream_cut=cut.to_text())
+    frame = current(read, list(table.key), ghosts=ghosts)
     rows = frame.select(*table.names(), "_unchanged").collect()
     assert len([row for row in rows if row._unchanged]) == unsent
     return [tuple(row)[:-1] for row in rows]

@@ -1,9 +1,15 @@
-"""What a load does not do, by a real Debezium: emptied tables, and a changed key of a row with a large value."""
+"""What a load does not do, by a real Debezium: emptied tables, changed keys of large rows, a snapshot begun again."""
+
+from contextlib import nullcontext
 
 import pytest
+from deltalake import DeltaTable
 from tests.system.cdc.postgresql import PostgreSQL
 from tests.system.cdc.shop import Shop
-from tests.system.cdc.tables import EXTRAS, assert_rows, state
+from tests.system.cdc.tables import EXTRAS, assert_rows, changes, state
+
+from aiopravega import StreamCutRange
+from pyspark_pravega.cdc import ghosts, merge_into
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000), pytest.mark.xdist_group("cdc")]
 LARGE = "repeat('0123456789', 700)"
@@ -49,3 +55,41 @@ def test_a_changed_key_leaves_a_large_value_behind_unless_the_old_row_is_logged(
     assert_rows(state(spark, empty.config, EXTRAS, moment.cut), EXTRAS, moment.rows)
     if is_postgresql(empty):
         empty.database.run("alter table extras replica identity default")
+
+
+def test_a_snapshot_begun_again_leaves_no_ghosts(empty: Shop, spark, tmp_path):
+    table, key, start = f"{tmp_path}/extras", list(EXTRAS.key), empty.moment(EXTRAS).cut
+    rows = ", ".join(f"({number}, {number}, 'old')" for number in range(30))
+    empty.database.run(f"insert into extras (id, n, big) values {rows}")
+    first = empty.moment(EXTRAS)
+    # Debezium is killed, and has no offset when it starts: it does not see the deletes, and takes a snapshot.
+    empty.debezium.kill()
+    empty.database.run("delete from extras where id between 0 and 9;\nupdate extras set n = 100 where id = 20")
+    empty.debezium.forget()
+    # What was inserted when the snapshot began, and is committed when it is over, has an older position.
+    late = "insert into extras (id, n, big) values (500, 500, 'late')"
+    with empty.database.open_transaction(late) if isinstance(empty.database, PostgreSQL) else nullcontext():
+        empty.database.run("update extras set n = 210 where id = 21")  # so that the log is longer
+        empty.debezium.start()
+    second = empty.moment(EXTRAS)
+
+    assert_rows(state(spark, empty.config, EXTRAS, second.cut, ghosts="remove"), EXTRAS, second.rows)
+    read = changes(spark, empty.config, second.stream, EXTRAS, end_stream_cut=second.cut.to_text())
+    assert {row.id for row in ghosts(read, key).collect()} == set(range(10))
+    assert len(state(spark, empty.config, EXTRAS, second.cut)) == len(second.rows) + 10
+    older = read.where("id = 500").crossJoin(read.where("_op = 'r'").selectExpr("max(_sequence) as taken"))
+    assert older.where("_sequence < taken").count() == int(is_postgresql(empty))
+
+    found = []
+    for number, moment in enumerate((first, second)):
+        cuts = StreamCutRange(start, moment.cut)
+        given = {"start_stream_cut": start.to_text(), "end_stream_cut": moment.cut.to_text()}
+        read = changes(spark, empty.config, moment.stream, EXTRAS, **given)
+        interval = f"moment {number}"
+        found.append(
+            merge_into(read, f"delta:{table}", cuts, key=key, consumer="lake", interval=interval, ghosts="remove")
+        )
+        merged = DeltaTable(table).to_pyarrow_table(columns=EXTRAS.names()).to_pylist()
+        assert_rows([tuple(row.values()) for row in merged], EXTRAS, moment.rows)
+        start = moment.cut
+    assert [each.counts.ghosts for each in found] == [0, 10]
