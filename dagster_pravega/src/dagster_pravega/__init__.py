@@ -7,6 +7,8 @@ from dagster_shared.libraries import DagsterLibraryRegistry
 from dagster_pravega.arrow_io import PravegaArrowIOManager
 from dagster_pravega.cdc import pravega_cdc_asset
 from dagster_pravega.cdc_component import PravegaCdcComponent
+from dagster_pravega.cdc_drift import build_cdc_drift_check
+from dagster_pravega.cdc_ghosts import build_cdc_ghost_check
 from dagster_pravega.complete import complete_partitions_sensor
 from dagster_pravega.component import PravegaStreamComponent
 from dagster_pravega.cut_backfill import build_cut_backfill
@@ -53,6 +55,8 @@ __all__ = [
     "StreamBatches",
     "StreamCutPartitions",
     "StreamRead",
+    "build_cdc_drift_check",
+    "build_cdc_ghost_check",
     "build_cut_backfill",
     "build_data_gate",
     "build_debezium_check",

@@ -10,6 +10,8 @@ from pydantic import Field
 from aiopravega.errors import ConfigurationError
 from aiopravega.gates.debezium_streams import stream_of_table
 from dagster_pravega.cdc import pravega_cdc_asset
+from dagster_pravega.cdc_drift import build_cdc_drift_check
+from dagster_pravega.cdc_ghosts import build_cdc_ghost_check
 from dagster_pravega.component import time_of
 from dagster_pravega.connection import resource_of, spark_of
 from dagster_pravega.debezium import build_debezium_check
@@ -17,6 +19,7 @@ from dagster_pravega.lag import build_stream_lag_check
 from dagster_pravega.spec import pravega_stream_spec
 
 _NAME = "{name}"
+_CHECKS = ("ghosts", "drift")
 
 
 class CdcTableModel(dg.Model, dg.Resolvable):
@@ -79,6 +82,9 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
         default=None, description="time in which a table has not been merged while changes wait, until a warning"
     )
     error_after: str | None = Field(default=None, description="the same, until an error")
+    checks: Sequence[str] = Field(
+        default=[], description="`ghosts` and `drift`: the checks of `build_cdc_ghost_check`, `build_cdc_drift_check`"
+    )
     debezium_settings: str | None = Field(
         default=None, description="path of Debezium's `application.properties`, to check it; the first stream has this"
     )
@@ -94,6 +100,9 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
             ConfigurationError: a value cannot work.
         """
         del context
+        unknown = set(self.checks) - set(_CHECKS)
+        if unknown:
+            raise ConfigurationError(f"checks are {', '.join(_CHECKS)}, not {', '.join(sorted(unknown))}")
         if not self.tables:
             raise ConfigurationError("PravegaCdcComponent has no tables: name at least one")
         assets: list[Any] = []
@@ -105,6 +114,7 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
             if self.debezium_settings is not None and not checks:
                 found = build_debezium_check(spec, settings=self.debezium_settings, resource_key=self.resource_key)
                 checks.append(found)
+            checks += self._checks(each, spec, asset)
             if self.warn_after is not None or self.error_after is not None:
                 checks.append(self._lag(spec, asset))
         return dg.Definitions(assets=assets, asset_checks=checks, resources=self._resources())
@@ -112,6 +122,9 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
     def _stream(self, table: CdcTableModel) -> dg.AssetSpec:
         name = table.stream or f"{self.scope}/{stream_of_table(self.topic_prefix, table.name)}"
         return pravega_stream_spec(name, group_name=self.group_name, description=f"Changes of {table.name}")
+
+    def _kept_as(self, table: CdcTableModel) -> str:
+        return table.table or str(self.table).replace(_NAME, table.name)
 
     def _asset(self, table: CdcTableModel, spec: dg.AssetSpec) -> dg.AssetsDefinition:
         if table.table is None and (self.table is None or _NAME not in self.table):
@@ -122,7 +135,7 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
         return pravega_cdc_asset(
             spec,
             key=[*self.key_prefix, *table.name.split(".")],
-            table=table.table or str(self.table).replace(_NAME, table.name),
+            table=self._kept_as(table),
             key_of_rows=table.key_of_rows,
             columns=table.columns,
             deletes=self.deletes,
@@ -135,6 +148,28 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
             group_name=self.group_name,
             automation_condition=None if self.cron is None else dg.AutomationCondition.on_cron(self.cron),
         )
+
+    def _checks(
+        self, table: CdcTableModel, spec: dg.AssetSpec, asset: dg.AssetsDefinition
+    ) -> list[dg.AssetChecksDefinition]:
+        stream, kept, key = str(spec.metadata["pravega/stream"]), self._kept_as(table), self.resource_key
+        found = []
+        if "ghosts" in self.checks:
+            found.append(
+                build_cdc_ghost_check(
+                    asset,
+                    stream=stream,
+                    key_of_rows=table.key_of_rows,
+                    columns=table.columns,
+                    table=kept,
+                    options=table.options,
+                    resource_key=key,
+                )
+            )
+        if "drift" in self.checks:
+            of_table = table.options.get("table")
+            found.append(build_cdc_drift_check(asset, stream=stream, table=kept, of_table=of_table, resource_key=key))
+        return found
 
     def _lag(self, spec: dg.AssetSpec, asset: dg.AssetsDefinition) -> dg.AssetChecksDefinition:
         return build_stream_lag_check(

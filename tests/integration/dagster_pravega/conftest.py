@@ -1,10 +1,13 @@
 """Streams and their contents, an instance of Dagster, and the IO manager for the plain server."""
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
+from pyiceberg.catalog import load_catalog
+from pyiceberg.utils.config import Config
 from pyspark.sql import SparkSession
 from tests.integration.dagster_pravega.days import write_days
 
@@ -75,3 +78,16 @@ def contents(client: PravegaClient) -> Callable[[StreamName], list[str]]:
 def metadata_of() -> Callable[[dg.AssetMaterialization], dict[str, Any]]:
     """The metadata of a materialization, as plain values."""
     return lambda materialization: {name: entry.value for name, entry in materialization.metadata.items()}
+
+
+@pytest.fixture(params=["delta", "iceberg"])
+def table(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a new table of each kind."""
+    if request.param == "delta":
+        return f"delta:{tmp_path}/table"
+    properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}"}
+    for name, value in properties.items():
+        monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name.upper()}", value)
+    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # it reads the environment when it is imported
+    load_catalog("lake", **properties).create_namespace("shop")
+    return "iceberg:lake/shop.orders"

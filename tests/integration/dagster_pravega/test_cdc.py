@@ -8,7 +8,6 @@ import dagster as dg
 import pytest
 from deltalake import DeltaTable
 from pyiceberg.catalog import load_catalog
-from pyiceberg.utils.config import Config
 from tests.integration.pyspark_pravega.debezium_events import made as change
 
 from aiopravega import UNBOUNDED, StreamCutRange
@@ -18,19 +17,6 @@ from dagster_pravega import StreamCutPartitions, pravega_cdc_asset, pravega_stre
 
 EXAMPLE = Path(__file__).parents[3] / "example_dags" / "dagster" / "orders_merged.py"
 LAKE = dg.AssetKey(["lake", "orders"])
-
-
-@pytest.fixture(params=["delta", "iceberg"])
-def table(request, tmp_path, monkeypatch):
-    """The name of a new table of each kind."""
-    if request.param == "delta":
-        return f"delta:{tmp_path}/table"
-    properties = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}"}
-    for name, value in properties.items():
-        monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name.upper()}", value)
-    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())  # it reads the environment when it is imported
-    load_catalog("lake", **properties).create_namespace("shop")
-    return "iceberg:lake/shop.orders"
 
 
 def rows_of(table):

@@ -21,6 +21,7 @@ DATABASE: dict[str, Any] = {
     "key_prefix": ["lake"],
     "cron": "*/5 * * * *",
     "warn_after": "1h",
+    "checks": ["ghosts", "drift"],
     "debezium_settings": "/etc/debezium/application.properties",
     "tables": [ORDERS, LINES],
     "connection": {},
@@ -55,8 +56,7 @@ def test_each_table_is_an_asset_of_its_stream_with_checks():
     assert graph.get(lines).metadata["pravega/table"] == "iceberg:lake/shop.items"
     checks = {(key.asset_key, key.name) for key in graph.asset_check_keys}
     assert checks == {
-        (orders, "stream_lag"),
-        (lines, "stream_lag"),
+        *((table, name) for table in streams for name in ("stream_lag", "cdc_ghosts", "cdc_drift")),
         (streams[orders], "debezium_settings"),
     }
     assert {"pravega", "pravega_spark"} <= set(definitions.resources or {})
@@ -91,6 +91,8 @@ def test_the_file_of_the_how_to_page_can_be_loaded():
         ({"tables": [{**ORDERS, "key_of_rows": []}]}, "must name the columns that identify a row"),
         ({"warn_after": "1mo"}, "a month has no fixed length"),
         ({"deletes": "never"}, "deletes is hard, soft"),
+        ({"ghosts": "drop"}, "ghosts is keep, remove"),
+        ({"checks": ["ghosts", "lag"]}, "checks are ghosts, drift, not lag"),
     ],
 )
 def test_what_cannot_work_is_refused_when_it_is_loaded(change, message):

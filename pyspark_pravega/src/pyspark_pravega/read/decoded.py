@@ -50,8 +50,8 @@ def read_columns(options: ReadOptions, given: StructType | None = None) -> Colum
 
 def _changes(options: ReadOptions, given: StructType | None) -> tuple[DecodePlan, tuple[str, ...]]:
     """How change events become rows, and the columns of option `metadata_columns` that are not about changes."""
+    from aiopravega.jobs.newest_change import newest_schema
     from pyspark_pravega.decode.change_planning import about_changes, change_plan
-    from pyspark_pravega.decode.newest_schema import newest_schema
 
     about, others = about_changes(options.metadata_columns)
 

@@ -50,16 +50,14 @@ def new_columns(table: pa.Schema, changes: pa.Schema, merge: Merge) -> list[pa.F
     lacking = [name for name in merge.settings.key if name not in table.names]
     if lacking:
         raise LandingError(f"{merge}: the table lacks {', '.join(lacking)}, of its key. {end}")
-    differ = [
-        f"{name} ({_text(table.field(name).type)} in the table, {_text(wanted.field(name).type)} in the changes)"
-        for name in wanted.names
-        if name in table.names and _text(table.field(name).type) != _text(wanted.field(name).type)
-    ]
+    both = [name for name in wanted.names if name in table.names]
+    types = {name: (type_text(table.field(name).type), type_text(wanted.field(name).type)) for name in both}
+    differ = [f"{name} ({old} in the table, {new} in the changes)" for name, (old, new) in types.items() if old != new]
     if differ:
         raise LandingError(f"{merge}: types differ: {'; '.join(differ)}. Cast those of the changes. {end}")
     added = [wanted.field(name) for name in wanted.names if name not in table.names]
     if added and merge.evolution is Evolution.FAIL:
-        texts = ", ".join(f"{each.name} {_text(each.type)}" for each in added)
+        texts = ", ".join(f"{each.name} {type_text(each.type)}" for each in added)
         raise LandingError(
             f"{merge}: the table lacks {texts}: new_columns='add' adds it, with null in older rows; 'ignore' leaves it "
             f"out. {end}"
@@ -96,12 +94,16 @@ def _plain(column: pa.Field) -> pa.Field:
     return pa.field(column.name, pa.timestamp("us", "UTC") if timed else column.type)
 
 
-def _text(type_: pa.DataType) -> str:
-    """A type as text, however large its values may be, and whatever the fields in lists are called."""
+def type_text(type_: pa.DataType) -> str:
+    """A type as text, however large its values may be, and whatever the fields in lists are called.
+
+    Args:
+        type_: of a column.
+    """
     if pa.types.is_timestamp(type_):
         return "timestamp" if type_.tz is not None else "timestamp_ntz"
     if pa.types.is_list(type_) or pa.types.is_large_list(type_):
-        return f"list<{_text(type_.value_type)}>"
+        return f"list<{type_text(type_.value_type)}>"
     if pa.types.is_struct(type_):
-        return f"struct<{', '.join(f'{each.name}: {_text(each.type)}' for each in type_)}>"
+        return f"struct<{', '.join(f'{each.name}: {type_text(each.type)}' for each in type_)}>"
     return str(type_).replace("large_", "").replace("_view", "")

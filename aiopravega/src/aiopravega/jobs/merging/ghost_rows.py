@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aiopravega.jobs.merging.chunks import Chunk, Rows
-from aiopravega.jobs.merging.rows import check_kind, deleted_of
+from aiopravega.jobs.merging.rows import check_kind
 from aiopravega.jobs.merging.rules import DELETED_COLUMN, SEQUENCE_COLUMN, Merge
 
 _ROW: Final = "row of the file"
@@ -33,15 +33,32 @@ def find(found: pa.Table, late: pa.Table | None, merge: Merge) -> Rows:
         LandingError: the positions are of another kind than those of the changes.
     """
     assert merge.snapshot is not None
-    positions = found[SEQUENCE_COLUMN]
-    check_kind(positions, len(merge.snapshot), merge)
-    older = np.asarray(pc.fill_null(pc.less(positions, merge.snapshot), fill_value=True), bool)
-    gone: Rows = older & ~deleted_of(found, merge)
+    gone = older(found, merge.snapshot, str(merge))
     if late is not None and late.num_rows and gone.any():
         key = list(merge.settings.key)
         rows = found.select(key).append_column(_ROW, pa.array(np.arange(found.num_rows)))
         gone[rows.join(late, key, join_type="left semi")[_ROW].to_numpy()] = False
     return gone
+
+
+def older(found: pa.Table, position: bytes, who: str) -> Rows:
+    """Which rows of a file are older than a position, and not marked as deleted.
+
+    Args:
+        found: `_sequence` of all rows of the file, and `_deleted`, if the table has it.
+        position: in the database's log.
+        who: for the error.
+
+    Raises:
+        LandingError: the positions are of another kind.
+    """
+    positions = found[SEQUENCE_COLUMN]
+    check_kind(positions, len(position), who)
+    before: Rows = np.asarray(pc.fill_null(pc.less(positions, position), fill_value=True), bool)
+    if DELETED_COLUMN not in found.column_names:
+        return before
+    before &= ~np.asarray(pc.fill_null(found[DELETED_COLUMN], fill_value=False), bool)
+    return before
 
 
 def without(rows: pa.Table, gone: Rows, merge: Merge) -> pa.Table:

@@ -52,11 +52,11 @@ def match(found: pa.Table, chunk: Chunk, merge: Merge) -> Matches:
         numbers, times = np.unique(changes, return_counts=True)
         raise twice(chunk, int(numbers[times > 1][0]), merge)
     old, new = found[SEQUENCE_COLUMN].take(rows), chunk.values[SEQUENCE_COLUMN].take(changes)
-    check_kind(old, pc.binary_length(new), merge)
+    check_kind(old, pc.binary_length(new), str(merge))
     return Matches(rows, changes, np.asarray(pc.fill_null(pc.greater(new, old), fill_value=True), bool))
 
 
-def check_kind(positions: pa.ChunkedArray, lengths: "pa.ChunkedArray | int", merge: Merge) -> None:
+def check_kind(positions: pa.ChunkedArray, lengths: "pa.ChunkedArray | int", who: str) -> None:
     """Check that positions of the table can be compared with those of changes, by their length.
 
     Raises:
@@ -64,7 +64,7 @@ def check_kind(positions: pa.ChunkedArray, lengths: "pa.ChunkedArray | int", mer
     """
     if pc.any(pc.not_equal(pc.binary_length(positions), lengths)).as_py():
         raise LandingError(
-            f"{merge}: positions ({SEQUENCE_COLUMN}) of the table and of the changes have different lengths, so they "
+            f"{who}: positions ({SEQUENCE_COLUMN}) of the table and of the changes have different lengths, so they "
             "come from databases of two kinds and cannot be compared: merge into a new table. Nothing was changed"
         )
 

@@ -44,6 +44,10 @@ class TableFilter:
         kept[good_rows(len(payloads), block.bad)[others]] = False
         return np.flatnonzero(kept)
 
+    def takes(self, payload: bytes) -> bool:
+        """Whether one event is not of another table."""
+        return bool(len(self.rows(pa.array([payload], pa.binary()))))
+
     def _fits(self, names: Mapping[str, pa.Array]) -> Mask:
         *outer, table = self._parts
         fits = _equals(names["table"], table)
