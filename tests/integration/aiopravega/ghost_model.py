@@ -120,6 +120,8 @@ def last_changes(events: Sequence[Event]) -> tuple[list[Event], int | None]:
     """What Spark leaves of a range, with the position of the snapshot."""
     found = newest_snapshot(events)
     kept = [e for e in events if found is None or not (e.position < found[0] and e.taken < found[1])]
+    if found is not None:
+        kept = [e._replace(position=max(e.position, found[0])) for e in kept]
     last: dict[int, Event] = {}
     for each in kept:
         if each.id not in last or each.position >= last[each.id].position:

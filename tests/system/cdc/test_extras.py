@@ -66,8 +66,8 @@ def test_a_snapshot_begun_again_leaves_no_ghosts(empty: Shop, spark, tmp_path):
     empty.debezium.kill()
     empty.database.run("delete from extras where id between 0 and 9;\nupdate extras set n = 100 where id = 20")
     empty.debezium.forget()
-    # What was inserted when the snapshot began, and is committed when it is over, has an older position.
-    late = "insert into extras (id, n, big) values (500, 500, 'late')"
+    # What was changed when the snapshot began, and is committed when it is over, has an older position.
+    late = "insert into extras (id, n, big) values (500, 500, 'late');\nupdate extras set n = 220 where id = 22"
     with empty.database.open_transaction(late) if isinstance(empty.database, PostgreSQL) else nullcontext():
         empty.database.run("update extras set n = 210 where id = 21")  # so that the log is longer
         empty.debezium.start()

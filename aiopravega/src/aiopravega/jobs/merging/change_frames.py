@@ -57,7 +57,7 @@ def current(
     of_changes = changes.columns if columns is None else columns
     _check(of_changes, key)
     if choice(ghosts, Ghosts, "ghosts") is Ghosts.REMOVE:
-        changes = changes.where(~newest_snapshot(changes, of_changes).outdates())
+        changes = newest_snapshot(changes, of_changes).applied(changes)
     emptied = changes.where(sf.col(_TYPE) == "truncate").agg(sf.max(_SEQUENCE).alias("_emptied"))
     rows = changes.where(sf.col(_TYPE) != "truncate").crossJoin(sf.broadcast(emptied))
     left = rows.where(sf.col("_emptied").isNull() | (sf.col(_SEQUENCE) > sf.col("_emptied")))

@@ -79,18 +79,16 @@ class Merging:
             LandingError: the rows and the changes do not fit together; the message says why.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        late = []
         for chunk in found:
             if len(chunk):
                 self._take(chunk)
-                late.append(ghost_rows.older_than_snapshot(chunk, self.merge))
         if self.merge.snapshot is not None:
-            self._remove_ghosts(pa.concat_tables(late) if late else None)
+            self._remove_ghosts(self.merge.snapshot)
 
-    def _remove_ghosts(self, late: pa.Table | None) -> None:
-        """Remove rows that are older than the snapshot, except those whose changes came after it all the same."""
+    def _remove_ghosts(self, snapshot: bytes) -> None:
+        """Remove rows that are older than the snapshot: the changes have replaced all that are in it, or newer."""
         for file in self._now():
-            gone = ghost_rows.find(self._short(file), late, self.merge)
+            gone = ghost_rows.older(self._short(file), snapshot, str(self.merge))
             if gone.any():
                 self.counts.ghosts += int(gone.sum())
                 self._replace(file, ghost_rows.without(file.read(self.schema), gone, self.merge))

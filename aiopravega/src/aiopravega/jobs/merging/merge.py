@@ -87,10 +87,11 @@ def merge_into(
     if held is not None:
         return Merged(Action.NOTHING, held)
     snapshot = newest_whole_snapshot(changes) if removes else None
-    if snapshot is not None:
-        # What is from before it is in it, or gone.
-        changes, merge = changes.where(~snapshot.outdates()), replace(merge, snapshot=snapshot.position)
-    reduced = last_changes(changes, key)
+    if snapshot is None:
+        reduced = last_changes(changes, key)
+    else:
+        merge = replace(merge, snapshot=snapshot.position)
+        reduced = snapshot.plain(last_changes(snapshot.applied(changes), key))
     # Not of the changes themselves: who counts them, counts those of the first action.
     columns = reduced.sparkSession.createDataFrame([], reduced.schema).toArrow().schema
     with target.staging(columns, merge) as folder:

@@ -42,6 +42,21 @@ class Snapshot:
         older = sf.col(SEQUENCE) < sf.lit(self.position)
         return sf.coalesce(older & (_taken() < sf.lit(self.begun)), sf.lit(False))
 
+    def applied(self, changes: DataFrame) -> DataFrame:
+        """The changes without those from before the snapshot: what is of them is in it, or gone.
+
+        What came after it with an older position gets the snapshot's, followed by its own, so that it sorts after it.
+        """
+        at = sf.col(SEQUENCE)
+        later = sf.when(at < sf.lit(self.position), sf.concat(sf.lit(self.position), at)).otherwise(at)
+        return changes.where(~self.outdates()).withColumn(SEQUENCE, later)
+
+    def plain(self, changes: DataFrame) -> DataFrame:
+        """Reduced changes whose positions are of one length again: the snapshot's instead of two that were joined."""
+        at, own = sf.col(SEQUENCE), sf.lit(self.position)
+        begins = sf.substring(at, 1, len(self.position)) == own
+        return changes.withColumn(SEQUENCE, sf.when(begins, own).otherwise(at))
+
 
 def newest_snapshot(changes: DataFrame, columns: Sequence[str]) -> Snapshot:
     """The newest snapshot among changes. It runs a job.
