@@ -6,10 +6,13 @@ from typing import Any, Final
 import dagster as dg
 
 from aiopravega import RetentionPolicy, ScalingPolicy
+from aiopravega.errors import ConfigurationError
 from aiopravega.gates.debezium_file import harms_named, settings_of_file
 from aiopravega.gates.debezium_making import make_streams
 from aiopravega.gates.debezium_report import DebeziumReport, check_debezium
+from aiopravega.jobs.debezium_database import check_database
 from dagster_pravega.gates import AnAsset, key_of, table_of
+from dagster_pravega.landing_database import dsn_of
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.step_failures import failing_for_good
 
@@ -20,7 +23,9 @@ def build_debezium_check(
     asset: AnAsset,
     *,
     settings: str,
-    fail_on: Sequence[str] = ("loses", "spoils", "stops"),
+    fail_on: Sequence[str] = ("loses", "spoils", "stops", "breaks"),
+    database_key: str | None = None,
+    measure_rows: bool = False,
     name: str = "debezium_settings",
     blocking: bool = False,
     resource_key: str = "pravega",
@@ -28,35 +33,43 @@ def build_debezium_check(
     """A check of whether settings of Debezium Server lose or spoil data in front of Pravega, or stop it.
 
     It reads `application.properties`, and asks the cluster for the streams that the settings lead to: Debezium makes
-    none, and ends at the first event for one that is missing. Its metadata are the findings, each with its reason and
-    what to set instead, and the streams; no value but those of the settings that the findings name is in them. It does
-    not see the database: `REPLICA IDENTITY`, and rows over 8 MiB, which stop Debezium at every start.
+    none, and ends at the first event for one that is missing. With `database_key` it inspects the database, too:
+    `wal_level`, the user, and of each table `REPLICA IDENTITY` and, if wanted, the longest row: one over 8 MiB stops
+    Debezium at every start. Its metadata are the findings, each with its reason and what to set instead, and the
+    streams; no value but those of the settings that the findings name is in them.
 
     Args:
         asset: whose check it is: the stream of changes, or a table that is made of them.
         settings: path of the file `application.properties`, where the check runs.
-        fail_on: the harms that fail as errors: `loses`, `spoils`, `stops` and `doubles`; others are warnings.
+        fail_on: the harms that fail as errors: `loses`, `spoils`, `stops`, `breaks` (the application), `hides`
+            (values) and `doubles`; others are warnings.
+        database_key: of the `LandingDatabase` that is the database whose changes Debezium reads, a PostgreSQL.
+        measure_rows: whether to measure all rows of its tables, which reads them.
         name: of the check.
         blocking: whether an error holds back what follows.
         resource_key: of the `PravegaResource`.
 
     Raises:
-        ConfigurationError: `fail_on` is no list of harms.
+        ConfigurationError: `fail_on` is no list of harms, or rows of no database are to be measured.
     """
     harms = harms_named(fail_on)
+    if measure_rows and database_key is None:
+        raise ConfigurationError("measure_rows needs database_key, the database that has the rows")
 
     @dg.asset_check(
         asset=key_of(asset),
         name=name,
         blocking=blocking,
         description="Do the settings of Debezium Server lose or spoil data, or stop it?",
-        required_resource_keys={resource_key},
+        required_resource_keys={resource_key, *(() if database_key is None else (database_key,))},
     )
     def debezium_settings(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
         pravega: PravegaResource = getattr(context.resources, resource_key)
         with failing_for_good():
             given, client = settings_of_file(settings), pravega.client
-            report = client.run(check_debezium(client.asynchronous, given, harms))
+            dsn = dsn_of(context.resources, database_key)
+            database = [] if dsn is None else check_database(dsn, given, measure_rows=measure_rows)
+            report = client.run(check_debezium(client.asynchronous, given, harms, database))
         return dg.AssetCheckResult(
             passed=not report.findings,
             severity=dg.AssetCheckSeverity.WARN if report.passed else dg.AssetCheckSeverity.ERROR,

@@ -11,7 +11,7 @@ from aiopravega.jobs.landing import Landed, folder_of, land, shown_table
 from dagster_pravega.columns import spark_schema
 from dagster_pravega.gates import AnAsset, key_of
 from dagster_pravega.landed_interval import landed_interval
-from dagster_pravega.landing_database import LandingDatabase
+from dagster_pravega.landing_database import dsn_of
 from dagster_pravega.measures import CONSUMER_KEY, ROWS_KEY, ROWS_OF_PARTITION_KEY
 from dagster_pravega.since_last import SINCE_KEY
 from dagster_pravega.step_failures import failing_for_good
@@ -83,7 +83,7 @@ def build_landed_asset(
         with failing_for_good():
             interval = landed_interval(events.ranges, owner)
             generation = generation_of(config.rebuild, context.run)
-            target = shown_table(table, _dsn(context, database_key), _BESIDE)
+            target = shown_table(table, dsn_of(context.resources, database_key), _BESIDE)
             frame = events.frame if transform is None else transform(events.frame)
             done = land(
                 frame,
@@ -135,13 +135,6 @@ def interval_reads(
     if since is not None and since not in SINCE:
         raise ConfigurationError(f"since is {since!r}, but must be one of {', '.join(SINCE)}")
     return owner, {**(more or {}), CONSUMER_KEY: owner, **({} if since is None else {SINCE_KEY: since})}
-
-
-def _dsn(context: dg.AssetExecutionContext, database_key: str | None) -> str | None:
-    if database_key is None:
-        return None
-    database: LandingDatabase = getattr(context.resources, database_key)
-    return database.dsn
 
 
 def _described(table: str, done: Landed) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """The resource that has the address of a database whose tables ranges are landed in."""
 
+from typing import Any
+
 from dagster import ConfigurableResource
 from pydantic import Field
 
@@ -18,3 +20,11 @@ class LandingDatabase(ConfigurableResource["LandingDatabase"]):
         repr=False,
         json_schema_extra=SECRET,
     )
+
+
+def dsn_of(resources: Any, key: str | None) -> str | None:
+    """The address of the database of a key, by the resources of a run; None without a key."""
+    if key is None:
+        return None
+    database: LandingDatabase = getattr(resources, key)
+    return database.dsn

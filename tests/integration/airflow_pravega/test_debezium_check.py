@@ -1,9 +1,11 @@
 """The settings of Debezium Server before a real cluster: what does harm fails or warns, as does a missing stream."""
 
+import json
 from functools import partial
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
+from psycopg2.extensions import parse_dsn
 from tests.integration.debezium_settings import GOOD, PASSWORD
 
 from airflow_pravega.operators.debezium import PravegaDebeziumCheckOperator
@@ -74,8 +76,23 @@ def test_a_line_that_is_no_setting_is_named_without_what_may_be_a_password(check
 
 def test_a_harm_that_there_is_not_and_a_file_that_is_missing_are_refused(run_task, tmp_path, capfd):
     for wrong in (["burns"], "loses"):
-        with pytest.raises(AirflowFailException, match="must be a list of loses, spoils, stops, doubles"):
+        with pytest.raises(
+            AirflowFailException, match="must be a list of loses, spoils, stops, breaks, hides, doubles"
+        ):
             PravegaDebeziumCheckOperator(task_id="check", settings="/etc/debezium", fail_on=wrong)
     missing = partial(PravegaDebeziumCheckOperator, settings=f"{tmp_path}/none.properties")
     assert run_task(missing).state() == "failed"
     assert "cannot be read from" in "".join(capfd.readouterr())
+
+
+def test_the_database_is_looked_at_too(check, postgres_dsn, monkeypatch, capfd):
+    parts = parse_dsn(postgres_dsn)
+    fields = {"conn_type": "postgres", "host": parts["host"], "port": int(parts["port"]), "login": parts["user"]}
+    monkeypatch.setenv("AIRFLOW_CONN_SHOP", json.dumps({**fields, "schema": parts["dbname"]}))
+    assert check(postgres_conn_id="shop", measure_rows=True).state() == "failed"
+    said = "".join(capfd.readouterr())
+    assert "fails: wal_level is replica: stops Debezium" in said
+    assert "public.orders: loses data. the database has no such table" in said
+    assert check(stream=False, postgres_conn_id="shop", fail_on=["doubles"]).result()["passed"]
+    with pytest.raises(AirflowFailException, match="measure_rows needs postgres_conn_id"):
+        PravegaDebeziumCheckOperator(task_id="check", settings="/etc/debezium", measure_rows=True)

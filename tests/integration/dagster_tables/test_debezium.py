@@ -5,7 +5,13 @@ import pytest
 from tests.integration.debezium_settings import GOOD, PASSWORD
 
 from aiopravega.errors import ConfigurationError
-from dagster_pravega import PravegaResource, build_debezium_check, build_debezium_streams, pravega_stream_spec
+from dagster_pravega import (
+    LandingDatabase,
+    PravegaResource,
+    build_debezium_check,
+    build_debezium_streams,
+    pravega_stream_spec,
+)
 
 
 @pytest.fixture
@@ -20,10 +26,10 @@ def settings(scope, tmp_path):
 
 @pytest.fixture
 def evaluate(scope, instance, pravega_config):
-    def evaluate(settings, **arguments):
+    def evaluate(settings, more=(), **arguments):
         spec = pravega_stream_spec(f"{scope}/inv.public.orders")
         check = build_debezium_check(spec, settings=settings, **arguments)
-        resources = {"pravega": PravegaResource(controller_uri=pravega_config.controller_uri)}
+        resources = {"pravega": PravegaResource(controller_uri=pravega_config.controller_uri), **dict(more)}
         job = dg.Definitions(assets=[spec], asset_checks=[check], resources=resources)
         selection = dg.AssetSelection.checks(check)
         done = dg.define_asset_job("job", selection=selection)
@@ -56,5 +62,14 @@ def test_a_check_names_what_does_harm_and_a_job_makes_the_streams(evaluate, sett
 
 
 def test_harms_that_there_are_not_are_refused():
-    with pytest.raises(ConfigurationError, match="must be a list of loses, spoils, stops, doubles"):
+    with pytest.raises(ConfigurationError, match="must be a list of loses, spoils, stops, breaks, hides, doubles"):
         build_debezium_check("orders", settings="/etc/debezium", fail_on=["burns"])
+
+
+def test_the_database_is_looked_at_too(evaluate, settings, postgres_dsn):
+    database = {"shop": LandingDatabase(dsn=postgres_dsn)}
+    found = evaluate(settings(), database, database_key="shop", measure_rows=True)
+    assert found.severity is dg.AssetCheckSeverity.ERROR
+    assert "fails: wal_level is replica: stops Debezium" in found.description
+    with pytest.raises(ConfigurationError, match="measure_rows needs database_key"):
+        build_debezium_check("orders", settings="/etc/debezium", measure_rows=True)

@@ -32,7 +32,7 @@ def settings_of_file(path: str | Path) -> dict[str, str]:
 
 
 def harms_named(names: Sequence[str]) -> frozenset[Harm]:
-    """The harms of a list of `loses`, `spoils`, `stops` and `doubles`.
+    """The harms of a list of `loses`, `spoils`, `stops`, `breaks`, `hides` and `doubles`.
 
     Raises:
         ConfigurationError: it is no list of these.

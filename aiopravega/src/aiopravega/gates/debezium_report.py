@@ -1,6 +1,6 @@
 """Whether Debezium Server may be started with its settings: what does harm, and which streams it lacks."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,8 +9,8 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.gates.debezium_settings import Harm, SettingFinding, check_settings
 from aiopravega.gates.debezium_streams import SCOPE, check_names, missing, streams_written
 
-# Doubles are to be expected of Debezium in any case, and readers can remove them.
-SERIOUS: Final = frozenset({Harm.LOSES, Harm.SPOILS, Harm.STOPS})
+# Doubles are to be expected of Debezium in any case, and readers can remove them; hidden values are null, and named.
+SERIOUS: Final = frozenset({Harm.LOSES, Harm.SPOILS, Harm.STOPS, Harm.BREAKS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,10 @@ class DebeziumReport:
 
 
 async def check_debezium(
-    client: PravegaClient, settings: Mapping[str, str], fail_on: Collection[Harm] = SERIOUS
+    client: PravegaClient,
+    settings: Mapping[str, str],
+    fail_on: Collection[Harm] = SERIOUS,
+    database: Sequence[SettingFinding] = (),
 ) -> DebeziumReport:
     """Check settings, the names of the streams that they lead to, and that these exist.
 
@@ -75,6 +78,7 @@ async def check_debezium(
         client: a connected client of the cluster that Debezium is to write to.
         settings: as `read_properties` gives them.
         fail_on: the harms that fail; others warn.
+        database: what `check_database` has found, to have one report.
 
     Raises:
         ConfigurationError: the settings are not for Pravega's sink, or name no scope.
@@ -99,4 +103,6 @@ async def check_debezium(
         for name in missing(streams, there)
         if not any(finding.why.endswith(f" {name}") for finding in refused)
     ]
-    return DebeziumReport((*findings, *refused, *lacking), frozenset(fail_on), streams.names, streams.not_known)
+    return DebeziumReport(
+        (*findings, *refused, *lacking, *database), frozenset(fail_on), streams.names, streams.not_known
+    )

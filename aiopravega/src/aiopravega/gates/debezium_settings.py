@@ -23,6 +23,8 @@ class Harm(StrEnum):
     LOSES = "loses data"
     SPOILS = "spoils data"
     STOPS = "stops Debezium"
+    BREAKS = "breaks the application"
+    HIDES = "hides values"
     DOUBLES = "doubles events"
 
 

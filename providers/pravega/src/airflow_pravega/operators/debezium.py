@@ -8,8 +8,10 @@ from airflow.sdk import BaseOperator, Context
 
 from aiopravega.gates.debezium_file import harms_named, settings_of_file
 from aiopravega.gates.debezium_report import check_debezium
+from aiopravega.jobs.debezium_database import check_database
 from airflow_pravega.early_checks import check_known
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.spark.postgres_connection import libpq_dsn
 from airflow_pravega.task_failures import failing_for_good
 
 
@@ -17,8 +19,9 @@ class PravegaDebeziumCheckOperator(BaseOperator):
     """Fails if settings of Debezium Server lose or spoil data in front of Pravega, or stop it; warns of the rest.
 
     It reads `application.properties`, and asks the cluster for the streams that the settings lead to: Debezium makes
-    none, and ends at the first event for one that is missing. The log has each finding with its reason and what to set
-    instead. It does not see the database: `REPLICA IDENTITY`, and rows over 8 MiB, which stop Debezium at every start.
+    none, and ends at the first event for one that is missing. With `postgres_conn_id` it inspects the database, too:
+    `wal_level`, the user, and of each table `REPLICA IDENTITY` and, if wanted, the longest row: one over 8 MiB stops
+    Debezium at every start. The log has each finding with its reason and what to set instead.
 
     Returns `{"passed", "summary", "findings", "streams", "not_known"}`: each finding is `{"setting", "value", "harm",
     "fails", "why", "instead"}`; `not_known` says why not all streams are known, or is None. No value but those of the
@@ -26,17 +29,23 @@ class PravegaDebeziumCheckOperator(BaseOperator):
 
     Args:
         settings: path of the file `application.properties`, where the task runs. (templated)
-        fail_on: the harms that fail: `loses`, `spoils`, `stops` and `doubles`; others warn.
+        fail_on: the harms that fail: `loses`, `spoils`, `stops`, `breaks` (the application), `hides` (values) and
+            `doubles`; others warn.
+        postgres_conn_id: id of a connection of the type `postgres` to the database whose changes Debezium reads.
+            (templated)
+        measure_rows: whether to measure all rows of its tables, which reads them.
         pravega_conn_id: id of the connection of the cluster that Debezium writes to. (templated)
     """
 
-    template_fields: Sequence[str] = ("settings", "pravega_conn_id")
+    template_fields: Sequence[str] = ("settings", "postgres_conn_id", "pravega_conn_id")
 
     def __init__(
         self,
         *,
         settings: str,
-        fail_on: Sequence[str] = ("loses", "spoils", "stops"),
+        fail_on: Sequence[str] = ("loses", "spoils", "stops", "breaks"),
+        postgres_conn_id: str | None = None,
+        measure_rows: bool = False,
         pravega_conn_id: str = PravegaHook.default_conn_name,
         **kwargs: Any,
     ) -> None:
@@ -44,21 +53,30 @@ class PravegaDebeziumCheckOperator(BaseOperator):
         for name in fail_on:
             check_known(name, lambda _: harms_named(fail_on))
         self.settings = settings
+        if measure_rows and postgres_conn_id is None:
+            raise AirflowFailException("measure_rows needs postgres_conn_id, the database that has the rows")
         self.fail_on = fail_on
+        self.postgres_conn_id = postgres_conn_id
+        self.measure_rows = measure_rows
         self.pravega_conn_id = pravega_conn_id
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Check the settings and the streams.
 
         Raises:
-            AirflowFailException: a finding fails, or there is no such file, or its settings are not for Pravega's sink.
-            PravegaError: the cluster cannot be reached.
+            AirflowFailException: a finding fails, or there is no such file, or its settings are not for Pravega's sink,
+                or the database is not theirs, or refuses.
+            PravegaError: the cluster or the database cannot be reached.
         """
         del context
         with failing_for_good():
             fail_on, settings = harms_named(self.fail_on), settings_of_file(self.settings)
-            with PravegaHook(self.pravega_conn_id).get_client() as client:
-                report = client.run(check_debezium(client.asynchronous, settings, fail_on))
+            hook, database = PravegaHook(self.pravega_conn_id), []
+            if self.postgres_conn_id is not None:
+                dsn = libpq_dsn(hook.get_connection(self.postgres_conn_id))
+                database = check_database(dsn, settings, measure_rows=self.measure_rows)
+            with hook.get_client() as client:
+                report = client.run(check_debezium(client.asynchronous, settings, fail_on, database))
         (self.log.info if not report.findings else self.log.warning)("%s says:\n%s", self.settings, report.table())
         if not report.passed:
             raise AirflowFailException(report.summary())
