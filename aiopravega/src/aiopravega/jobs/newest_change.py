@@ -10,7 +10,6 @@ from aiopravega.cuts import SegmentRange, StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.read.events import read_segment
 from aiopravega.schema.debezium.connect import Meaning, row_of
-from aiopravega.schema.debezium.tables import TableFilter
 
 # How much is read of the end of each segment, in pieces of this size, until an event is found.
 _PIECE_BYTES: Final = 1024 * 1024
@@ -116,6 +115,10 @@ def _change_of(data: bytes, table: str | None) -> Change | None:
         return None
     if not known or (schema is not None and columns is None):
         return None
-    if table is not None and not TableFilter(table).takes(json.dumps(payload).encode()):
-        return None
+    if table is not None:
+        # Only here: it needs Arrow, which an installation of the client alone does not have.
+        from aiopravega.schema.debezium.tables import TableFilter
+
+        if not TableFilter(table).takes(json.dumps(payload).encode()):
+            return None
     return Change(payload, schema, columns)
