@@ -11,7 +11,7 @@ from tests.java.peer import JavaClient
 from aiopravega import TableConfiguration
 from aiopravega.blocking import PravegaClient as BlockingClient
 from aiopravega.commands.tables import main
-from aiopravega.errors import ConfigurationError, ScopeNotFoundError, TableNotFoundError
+from aiopravega.errors import ConfigurationError, ScopeNotFoundError, TableConflictError, TableNotFoundError
 
 # Of a primary and a secondary part; the same primary part comes with several secondary ones.
 LENGTHS = [(8, 0), (4, 12), (16, 4)]
@@ -97,6 +97,28 @@ async def test_conditions_hold_for_entries_of_all_writers(client, scope, ask):
 
     answer = await ask("get", table="table", keys=as_json({(b"aaaa", b"bbbb"): b""}))
     assert answer["values"] == [b"ours".hex()]
+
+
+async def test_whoever_is_refused_finds_what_was_first(client, scope):
+    """A server refuses an update because of one that it has not stored yet, and shows the entry as it was."""
+    await client.create_table(scope, "table", key_length=4)
+    table = client.table(scope, "table")
+    version = await table.put(b"key-", b"")
+
+    async def replace(number: int, version: int) -> tuple[int, bytes]:
+        value = b"%d" % number
+        try:
+            return await table.replace(b"key-", value, version), value
+        except TableConflictError:
+            entry = await table.get(b"key-")
+            return entry.version, entry.value
+
+    for _ in range(200):
+        outcomes = set(await asyncio.gather(*(replace(number, version) for number in range(3))))
+        assert len(outcomes) == 1
+        [(newer, _)] = outcomes
+        assert newer > version
+        version = newer
 
 
 async def test_entries_of_one_primary_part_are_in_one_partition(client, scope):

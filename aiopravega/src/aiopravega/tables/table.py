@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from aiopravega import wire
 from aiopravega.control import Access, Controller, TableConfiguration
-from aiopravega.errors import ConfigurationError, PravegaError, TableConflictError
+from aiopravega.errors import ConfigurationError
 from aiopravega.names import SegmentId
-from aiopravega.retry import Retries
 from aiopravega.routing import SegmentMap, table_key_position
 from aiopravega.store import SegmentStore
+from aiopravega.tables.conditional import ABSENT, ANY, conditionally
 
 # Keys asked for at a time when the whole table is read, and removed at a time.
 _PAGE = 500
@@ -69,7 +69,7 @@ class KeyValueTable:
 
     async def put(self, key: bytes, value: bytes) -> int:
         """Set a key without a condition; returns the new version."""
-        return await self._update(key, value, wire.KEY_ANY_VERSION)
+        return await self._update(key, value, ANY)
 
     async def put_if_absent(self, key: bytes, value: bytes) -> int:
         """Set a key that must not exist; returns its version.
@@ -77,7 +77,7 @@ class KeyValueTable:
         Raises:
             TableConflictError: the key exists.
         """
-        return await self._update(key, value, wire.KEY_NOT_EXISTS)
+        return await self._update(key, value, ABSENT)
 
     async def replace(self, key: bytes, value: bytes, version: int) -> int:
         """Set a key that must have `version`; returns the new one.
@@ -97,10 +97,7 @@ class KeyValueTable:
             ConfigurationError: the keys are in several partitions.
         """
         await self._update_all(
-            {
-                key: (value, wire.KEY_NOT_EXISTS if version is None else version)
-                for key, (value, version) in entries.items()
-            }
+            {key: (value, ABSENT if version is None else version) for key, (value, version) in entries.items()}
         )
 
     async def remove(self, key: bytes, version: int | None = None) -> None:
@@ -109,10 +106,10 @@ class KeyValueTable:
         Raises:
             TableConflictError: it has another version.
         """
-        expected = wire.KEY_ANY_VERSION if version is None else version
+        expected = ANY if version is None else version
         segment = await self._segment(key)
 
-        async def attempt() -> None:
+        async def attempt() -> Sequence[int]:
             await self._store.request_once(
                 segment,
                 Access.READ_WRITE,
@@ -121,17 +118,15 @@ class KeyValueTable:
                 ),
                 wire.TableKeysRemoved,
             )
+            return ()
 
-        if await self._conditionally(attempt, f"removal from {self._scope}/{self._table}"):
-            return
-        if await self.get(key) is not None:
-            raise TableConflictError(f"a key of {self._scope}/{self._table} was changed while it was to be removed")
+        await self._conditionally(attempt, {key: (None, expected)}, "removal from")
 
     async def remove_all(self, keys: Iterable[bytes]) -> None:
         """Remove keys, whatever their versions, with few requests; those that do not exist are fine."""
         by_segment: defaultdict[SegmentId, list[wire.TableKey]] = defaultdict(list)
         for key in keys:
-            by_segment[await self._segment(key)].append(wire.TableKey(key, wire.KEY_ANY_VERSION))
+            by_segment[await self._segment(key)].append(wire.TableKey(key, ANY))
         for segment, all_keys in by_segment.items():
             for start in range(0, len(all_keys), _PAGE):
                 await self._remove(segment, tuple(all_keys[start : start + _PAGE]))
@@ -200,7 +195,7 @@ class KeyValueTable:
         return [key.data for key in page.keys]
 
     async def _read(self, segment: SegmentId, keys: Sequence[bytes]) -> list[TableEntry]:
-        wanted = tuple(wire.TableKey(key, wire.KEY_ANY_VERSION) for key in keys)
+        wanted = tuple(wire.TableKey(key, ANY) for key in keys)
         reply = await self._store.request(
             segment,
             Access.READ,
@@ -210,7 +205,7 @@ class KeyValueTable:
         return [
             TableEntry(key, value, found.version)
             for key, (found, value) in zip(keys, reply.entries, strict=True)
-            if found.version != wire.KEY_NOT_EXISTS
+            if found.version != ABSENT
         ]
 
     async def _segments(self) -> SegmentMap:
@@ -242,41 +237,26 @@ class KeyValueTable:
                 "only those of one partition can be changed at once. Make the table with one partition"
             )
         wanted = tuple((wire.TableKey(key, version), value) for key, (value, version) in entries.items())
-        updated: list[int] = []
 
-        async def attempt() -> None:
+        async def attempt() -> Sequence[int]:
             reply, _ = await self._store.request_once(
                 segment,
                 Access.READ_WRITE,
                 lambda request_id, token: wire.UpdateTableEntries(request_id, str(segment), token, wanted, _ANY_OFFSET),
                 wire.TableEntriesUpdated,
             )
-            updated.extend(reply.updated_versions)
+            return reply.updated_versions
 
-        if await self._conditionally(attempt, f"update of {self._scope}/{self._table}"):
-            return updated
-        found = {entry.key: entry for entry in await self.get_all(list(entries))}
-        if any(key not in found or found[key].value != value for key, (value, _) in entries.items()):
-            raise TableConflictError(f"a key of {self._scope}/{self._table} was changed by somebody else meanwhile")
-        return [found[key].version for key in entries]
+        return await self._conditionally(attempt, entries, "update of")
 
-    async def _conditionally(self, attempt: Callable[[], Awaitable[None]], what: str) -> bool:
-        """Repeat after failures that can pass; returns False if a repetition met a conflict.
+    async def _conditionally(
+        self,
+        attempt: Callable[[], Awaitable[Sequence[int]]],
+        wanted: Mapping[bytes, tuple[bytes | None, int]],
+        what: str,
+    ) -> Sequence[int]:
+        async def read() -> dict[bytes, TableEntry]:
+            return {entry.key: entry for entry in await self.get_all(list(wanted))}
 
-        The first attempt may have caused that conflict, if its answer was lost: only the table's content shows it.
-        """
-        retries = Retries(self._store.retry_policy, what)
-        repeated = False
-        while True:
-            try:
-                await attempt()
-            except TableConflictError:
-                if not repeated:
-                    raise
-                return False
-            except PravegaError as error:
-                pause = retries.pause_after(error)
-            else:
-                return True
-            repeated = True
-            await asyncio.sleep(pause)
+        name = f"{what} table {self._scope}/{self._table}"
+        return await conditionally(attempt, read, wanted, self._store.retry_policy, name)

@@ -1,0 +1,73 @@
+"""Conditional updates: what came of one is what the table shows, not only what the server answered.
+
+Two things stand between the answer and the table. An answer can be lost: then the next attempt meets the update of the
+one before. And a server checks conditions against updates that it has not stored yet: who reads at once after such
+a conflict still finds the entry as it was, and if the server cannot store that update, there was none.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from aiopravega import wire
+from aiopravega.errors import PravegaError, ServerError, TableConflictError
+from aiopravega.retry import Retries, RetryPolicy
+
+if TYPE_CHECKING:
+    from aiopravega.tables.table import TableEntry
+
+# An update without a condition.
+ANY: Final = wire.KEY_ANY_VERSION
+# The condition that there is no entry.
+ABSENT: Final = wire.KEY_NOT_EXISTS
+
+
+async def conditionally(
+    attempt: Callable[[], Awaitable[Sequence[int]]],
+    read: Callable[[], Awaitable[Mapping[bytes, "TableEntry"]]],
+    wanted: Mapping[bytes, tuple[bytes | None, int]],
+    policy: RetryPolicy,
+    what: str,
+) -> Sequence[int]:
+    """Repeat an update until it is known what came of it; returns the new versions, none of keys that are removed.
+
+    Args:
+        attempt: sends the update.
+        read: the entries of the keys, as they are.
+        wanted: for each key its new value (None: to be removed), and the version that it must have.
+        policy: for how long failures that can pass are tried again.
+        what: names the update in errors and in the log.
+
+    Raises:
+        TableConflictError: another update was first, and the table shows it.
+    """
+    retries = Retries(policy, what)
+    unanswered = False
+    while True:
+        try:
+            return await attempt()
+        except TableConflictError:
+            found = await read()
+            if unanswered and _done(found, wanted):
+                return [found[key].version for key in wanted if key in found]
+            if not _as_before(found, wanted):
+                raise TableConflictError(f"{what}: a key was changed by somebody else meanwhile") from None
+            hidden = ServerError(f"{what}: a key is being changed by somebody else, which the table does not show yet")
+            pause = retries.pause_after(hidden)
+        except PravegaError as error:
+            unanswered = True
+            pause = retries.pause_after(error)
+        await asyncio.sleep(pause)
+
+
+def _done(found: Mapping[bytes, "TableEntry"], wanted: Mapping[bytes, tuple[bytes | None, int]]) -> bool:
+    """Whether the table shows what the update was to make."""
+    return all((found[key].value if key in found else None) == value for key, (value, _) in wanted.items())
+
+
+def _as_before(found: Mapping[bytes, "TableEntry"], wanted: Mapping[bytes, tuple[bytes | None, int]]) -> bool:
+    """Whether all keys have the version that they must have: then nothing is seen of what a conflict was with."""
+    return all(
+        version == ANY or (found[key].version if key in found else ABSENT) == version
+        for key, (_, version) in wanted.items()
+    )

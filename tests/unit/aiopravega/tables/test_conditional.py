@@ -1,0 +1,62 @@
+"""What comes of a conditional update whose answer is lost, or whose rival is not stored yet."""
+
+import pytest
+
+from aiopravega.errors import PravegaConnectionError, ServerError, TableConflictError
+from aiopravega.retry import RetryPolicy
+from aiopravega.tables import TableEntry
+from aiopravega.tables.conditional import ABSENT, ANY, conditionally
+
+SOON = RetryPolicy(initial=0.001, longest=0.001, total=5)
+LOST = PravegaConnectionError("the answer is lost")
+REFUSED = TableConflictError("refused")
+
+
+async def outcome(answers, tables, wanted, policy=SOON):
+    """The outcome of an update that gets some answers, where each reader after a conflict finds the next table."""
+    answers, tables = iter(answers), iter(tables)
+
+    async def attempt():
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def read():
+        return {key: TableEntry(key, value, version) for key, (value, version) in next(tables).items()}
+
+    return await conditionally(attempt, read, wanted, policy, "update of table scope/table")
+
+
+async def test_the_update_of_an_attempt_whose_answer_was_lost_is_found():
+    wanted = {b"a": (b"new", 1), b"b": (b"new", ABSENT)}
+    assert await outcome([LOST, REFUSED], [{b"b": (b"new", 5), b"a": (b"new", 4)}], wanted) == [4, 5]
+    assert await outcome([LOST, REFUSED], [{}], {b"a": (None, 1)}) == []
+
+
+async def test_a_rival_that_is_not_stored_yet_is_waited_for():
+    before, after = {b"a": (b"old", 1)}, {b"a": (b"rival", 2)}
+    with pytest.raises(TableConflictError, match="update of table scope/table: a key was changed by somebody else"):
+        await outcome([REFUSED, REFUSED, REFUSED], [before, before, after], {b"a": (b"new", 1)})
+
+
+async def test_a_rival_that_was_never_stored_is_no_conflict():
+    assert await outcome([REFUSED, [2]], [{b"a": (b"old", 1)}], {b"a": (b"new", 1)}) == [2]
+    assert await outcome([REFUSED, [2]], [{}], {b"a": (b"new", ABSENT)}) == [2]
+
+
+async def test_the_same_value_of_a_rival_is_not_ours():
+    with pytest.raises(TableConflictError):
+        await outcome([REFUSED, REFUSED], [{b"a": (b"old", 1)}, {b"a": (b"new", 2)}], {b"a": (b"new", 1)})
+
+
+async def test_one_changed_key_of_several_is_a_conflict():
+    found = {b"a": (b"old", 1), b"b": (b"rival", 3)}
+    with pytest.raises(TableConflictError):
+        await outcome([REFUSED], [found], {b"a": (b"new", 1), b"b": (b"new", 2), b"c": (b"new", ANY)})
+
+
+async def test_a_rival_that_is_never_seen_is_an_error_of_the_server():
+    never = RetryPolicy(initial=0.001, longest=0.001, total=0)
+    with pytest.raises(ServerError, match="does not show yet"):
+        await outcome([REFUSED], [{b"a": (b"old", 1)}], {b"a": (b"new", 1)}, never)
