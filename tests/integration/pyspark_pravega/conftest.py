@@ -172,6 +172,6 @@ def changes(spark, pravega_config):
         if columns is not None:
             source = source.schema(columns)
         named = {"controller": pravega_config.controller_uri, "scope": stream.scope, "stream": stream.stream}
-        return source.options(decode="debezium-json", **named, **options).load()
+        return source.options(**{"decode": "debezium-json", **named, **options}).load()
 
     return changes

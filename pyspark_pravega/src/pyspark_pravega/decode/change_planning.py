@@ -1,10 +1,11 @@
 """From options to a plan for change events, on the driver: whose columns a read has, and what its values stand for.
 
-The columns come from the user's `.schema(…)`, from a schema in the options, or from the newest schema in the range.
+The columns come from the user's `.schema(…)`, from a schema in the options, from the newest schema in the range, or
+from the registry.
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql.types import StructType
 
@@ -14,9 +15,15 @@ from aiopravega.schema.debezium.connect import schema_in
 from aiopravega.schema.debezium.meanings import columns_of
 from aiopravega.schema.debezium.options import NewColumns
 from aiopravega.schema.debezium.plan import ChangePlan, columns_for
+from aiopravega.schema.debezium.registered.texts import ChangeTexts
+from aiopravega.schema.open.blocks.changes import table_columns
 from pyspark_pravega.arrow_types import arrow_schema, of_user, spark_schema
-from pyspark_pravega.decode.changes import ChangesPlan
-from pyspark_pravega.decode.decode_options import DecodeOptions
+from pyspark_pravega.decode.changes import ChangesPlan, RegisteredChanges
+from pyspark_pravega.decode.decode_options import DecodeOptions, Format
+from pyspark_pravega.decode.typed import Registered
+
+if TYPE_CHECKING:
+    from aiopravega.schema import SchemaVersion
 
 # The name that stands for all columns about changes, but for those that cost much.
 CDC: Final = "cdc"
@@ -32,7 +39,11 @@ def about_changes(asked: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, .
 
 
 def change_plan(
-    options: DecodeOptions, asked: tuple[str, ...], given: StructType | None, newest: Callable[[], str]
+    options: DecodeOptions,
+    asked: tuple[str, ...],
+    given: StructType | None,
+    newest: Callable[[], str],
+    registered: Callable[[], tuple[Registered, "SchemaVersion"]],
 ) -> ChangesPlan:
     """How change events become rows.
 
@@ -41,6 +52,7 @@ def change_plan(
         asked: the columns about changes that option `metadata_columns` names.
         given: the columns that the user gave to Spark's reader.
         newest: finds the newest schema that events of the range carry, as JSON.
+        registered: finds the groups of the streams, and the schema in the registry to read with.
 
     Raises:
         ConfigurationError: the options cannot work, or no columns are known.
@@ -48,13 +60,17 @@ def change_plan(
     changes = options.changes
     assert changes is not None
     text = None if options.schema is None else options.schema.decode(errors="replace")
-    found = None
-    if text is None and given is None:
+    source = chosen = found = None
+    if options.format is not Format.DEBEZIUM or options.registry is not None:
+        groups, version = registered()
+        chosen = version.schema_info
+        source = RegisteredChanges(groups, ChangeTexts(chosen.format, chosen.type, chosen.schema_data))
+    elif text is None and given is None:
         text = found = newest()
     try:
         meanings = None if text is None else schema_in(text)
     except ConfigurationError as error:
-        raise ConfigurationError(f"the schema for decode=debezium-json: {error}") from None
+        raise ConfigurationError(f"the schema for decode={options.format}: {error}") from None
     if given is not None:
         lacking = [name for name in asked if name not in given.names]
         if lacking:
@@ -62,10 +78,15 @@ def change_plan(
                 f"option 'metadata_columns' asks for {', '.join(lacking)}, which .schema(…) does not have: "
                 "name them there"
             )
-        return ChangesPlan(ChangePlan(arrow_schema(of_user(given)), changes, meanings), given, options.on_error)
-    assert meanings is not None
+        plan = ChangePlan(arrow_schema(of_user(given)), changes, meanings)
+        return ChangesPlan(plan, given, options.on_error, source=source)
     about = asked or _DEFAULT
     if changes.new_columns is NewColumns.REST and metadata.REST not in about:
         about = (*about, metadata.REST)
-    plan = ChangePlan(columns_for(columns_of(meanings), changes, about), changes, None if found else meanings)
-    return ChangesPlan(plan, spark_schema(plan.schema), options.on_error, found)
+    if meanings is not None:
+        table = columns_of(meanings)
+    else:
+        assert chosen is not None
+        table = table_columns(chosen)
+    plan = ChangePlan(columns_for(table, changes, about), changes, None if found else meanings)
+    return ChangesPlan(plan, spark_schema(plan.schema), options.on_error, found, source)

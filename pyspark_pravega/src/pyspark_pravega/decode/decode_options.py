@@ -26,7 +26,19 @@ class Format(StrEnum):
     AVRO = "avro"
     PROTOBUF = "protobuf"
     DEBEZIUM = "debezium-json"
+    DEBEZIUM_AVRO = "debezium-avro"
+    DEBEZIUM_PROTOBUF = "debezium-protobuf"
     AUTO = "auto"
+
+    @property
+    def is_changes(self) -> bool:
+        """Whether the events are changes by Debezium."""
+        return self.startswith("debezium-")
+
+    @property
+    def payload(self) -> str:
+        """The format of the payloads, as the registry calls it in small letters."""
+        return self.removeprefix("debezium-")
 
 
 class OnError(StrEnum):
@@ -56,7 +68,7 @@ _REGISTRY: Final = (_URI, _GROUP, _NAMESPACE, _USERNAME, _PASSWORD, _TOKEN, _CA_
 # What the options of reads and writes have in common about schemas.
 SCHEMA_OPTIONS: Final = (_SCHEMA, _SCHEMA_FILE, _TYPE, _VERSION, *_REGISTRY)
 _LARGEST: Final = "largest_payload"
-# What the options of decode=debezium-json are called; `change_options` reads them.
+# What the options of change events are called; `change_options` reads them.
 CHANGE_OPTIONS: Final = (
     "changes",
     "key",
@@ -153,32 +165,44 @@ class DecodeOptions(SchemaOptions):
         if form is Format.AUTO and found.schema is not None:
             raise ConfigurationError("decode=auto takes format and schema from the registry: say which format it is")
         on_error = choice(given, _ON_ERROR, OnError, OnError.FAIL)
-        if form is Format.DEBEZIUM:
-            return cls(found.schema, format=form, on_error=on_error, changes=_changes(given, on_error))
+        if form.is_changes:
+            changes = _changes(given, form, found, on_error)
+            return cls(
+                found.schema, found.type, found.version, found.registry, form, on_error, _largest(given), changes
+            )
         useless = [name for name in CHANGE_OPTIONS if given.text(name)]
         if useless:
-            raise ConfigurationError(f"option {useless[0]!r} is for decode={Format.DEBEZIUM}, not for decode={form}")
-        largest = given.number(_LARGEST) or LARGEST_PAYLOAD
-        return cls(found.schema, found.type, found.version, found.registry, form, on_error, largest)
+            raise ConfigurationError(f"option {useless[0]!r} is for change events of Debezium, not for decode={form}")
+        return cls(found.schema, found.type, found.version, found.registry, form, on_error, _largest(given))
 
     @property
     def takes_schema_of_reader(self) -> bool:
         """Whether the columns are those that the user gives to Spark's reader, or may be."""
-        if self.format is Format.DEBEZIUM:
+        if self.format.is_changes:
             return True
         return self.format is Format.JSON and self.schema is None and self.registry is None
 
 
-def _changes(given: Options, on_error: OnError) -> "ChangeOptions":
+def _changes(given: Options, form: Format, found: SchemaOptions, on_error: OnError) -> "ChangeOptions":
     from pyspark_pravega.decode.change_options import change_options
 
-    useless = [name for name in (_TYPE, _VERSION, _LARGEST, *_REGISTRY) if given.text(name)]
-    if useless:
+    if form is Format.DEBEZIUM and found.registry is None:
+        useless = [name for name in (_TYPE, _VERSION, _LARGEST) if given.text(name)]
+        if useless:
+            raise ConfigurationError(
+                f"option {useless[0]!r} has no use with decode={form} without a registry: the events are JSON, and "
+                "their schema is in them, in .schema(…), or in option schema_file"
+            )
+    elif form is not Format.DEBEZIUM and found.schema is not None:
         raise ConfigurationError(
-            f"option {useless[0]!r} has no use with decode={Format.DEBEZIUM}: the events are JSON, and their schema is "
-            "in them, in .schema(…), or in option schema_file"
+            f"options {_SCHEMA!r} and {_SCHEMA_FILE!r} have no use with decode={form}: the schemas of the events are "
+            "in the registry"
         )
     return change_options(given, infinity_is_null=on_error is OnError.NULL)
+
+
+def _largest(given: Options) -> int:
+    return given.number(_LARGEST) or LARGEST_PAYLOAD
 
 
 def _secret(given: Options, name: str) -> SecretStr | None:

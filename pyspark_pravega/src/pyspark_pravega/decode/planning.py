@@ -88,6 +88,21 @@ def _json_columns(text: str) -> pa.Schema:
 
 def _registered(options: DecodeOptions, config: PravegaConfig, streams: Collection[StreamName]) -> TypedPlan:
     """A plan for events with headers; their group's newest schema is the target, unless one is given."""
+    registered, chosen = registered_groups(options, config, streams)
+    target = _target_of(chosen, options)
+    return TypedPlan(target, spark_schema(target.schema), options.on_error, registered)
+
+
+def registered_groups(
+    options: DecodeOptions, config: PravegaConfig, streams: Collection[StreamName]
+) -> tuple[Registered, "SchemaVersion"]:
+    """The groups of some streams, and the schema that is read with: the first group's newest one, or the wanted one.
+
+    Raises:
+        ConfigurationError: the group has no such schema.
+        GroupNotFoundError: the registry has no group for a stream.
+        PravegaError: the registry cannot be asked.
+    """
     from aiopravega.schema import GroupId
     from aiopravega.schema.open import GroupAddress, need_group
     from pyspark_pravega.decode.registries import registry_of
@@ -96,20 +111,18 @@ def _registered(options: DecodeOptions, config: PravegaConfig, streams: Collecti
     address = registry_config(asked, config)
     registry = registry_of(address)
     groups: dict[StreamName, GroupId] = {}
-    target, found = None, None
+    found = None
     for stream in streams:
         where = GroupAddress.of_stream(stream, asked.group, asked.namespace)
         group = registry.run(need_group(registry.asynchronous, where))
         history = registry.history(group.name, group.namespace)
         groups[stream] = GroupId.of(group.name, group.namespace, history)
-        if target is None:
-            chosen = _choose(registry.versions(group.name, group.namespace), options, group.name)
-            target, found = _target_of(chosen, options), chosen
-    if target is None or found is None:
+        if found is None:
+            found = _choose(registry.versions(group.name, group.namespace), options, group.name)
+    if found is None:
         raise ConfigurationError("a read needs a stream")
     kind, version = found.schema_info.type, found.version_info.version
-    registered = Registered(address, groups, kind, version, options.largest_payload)
-    return TypedPlan(target, spark_schema(target.schema), options.on_error, registered)
+    return Registered(address, groups, kind, version, options.largest_payload), found
 
 
 def registry_config(asked: RegistryOptions, config: PravegaConfig) -> "RegistryConfig":
@@ -140,7 +153,7 @@ def _choose(versions: Sequence["SchemaVersion"], options: DecodeOptions, group: 
     fitting = [
         version
         for version in versions
-        if version.schema_info.format.lower() in ([form] if form is not Format.AUTO else [*Format])
+        if version.schema_info.format.lower() in ([form.payload] if form is not Format.AUTO else [*Format])
         and options.type in (None, version.schema_info.type)
     ]
     if not fitting:

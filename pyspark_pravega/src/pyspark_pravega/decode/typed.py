@@ -21,7 +21,10 @@ from pyspark_pravega.decode.decoder import Decoded
 from pyspark_pravega.decode.failures import Failures
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aiopravega.schema import GroupId, RegistryConfig
+    from aiopravega.schema.registry.model import Encoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,22 @@ class Registered:
     type: str
     version: int
     largest_payload: int = LARGEST_PAYLOAD
+
+    def encoding_of(self, stream: StreamName) -> "Callable[[int], Encoding]":
+        """What says for what an encoding id of a stream's events stands, in this process."""
+        from pyspark_pravega.decode.registries import registry_of
+
+        registry, group = registry_of(self.config), self.groups[stream]
+        return lambda encoding_id: registry.encodings.get(group, encoding_id)
+
+    def deserializer(self, stream: StreamName, target: Target, type_name: str | None) -> BlockDeserializer:
+        """What makes columns of a stream's events that are of this type; None: of any type."""
+        return BlockDeserializer(target, self.encoding_of(stream), type_name, self.largest_payload)
+
+    @property
+    def pinned(self) -> dict[str, str]:
+        """Options by which a later read has the same schema, whatever the registry has learned since."""
+        return {"schema_type": self.type, "schema_version": str(self.version)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +82,7 @@ class TypedPlan:
     @property
     def pinned(self) -> dict[str, str]:
         """Options by which a later read has the same fields, whatever the registry has learned since."""
-        found = self.registered
-        return {"schema_type": found.type, "schema_version": str(found.version)} if found else {}
+        return self.registered.pinned if self.registered else {}
 
     def decoder(self) -> "TypedDecoder":
         """A decoder for one task."""
@@ -102,12 +120,4 @@ class TypedDecoder:
         target, registered = self._plan.target, self._plan.registered
         if registered is None:
             return BlockDeserializer(target)
-        from pyspark_pravega.decode.registries import registry_of
-
-        registry, group = registry_of(registered.config), registered.groups[stream]
-        return BlockDeserializer(
-            target,
-            lambda encoding_id: registry.encodings.get(group, encoding_id),
-            registered.type,
-            registered.largest_payload,
-        )
+        return registered.deserializer(stream, target, registered.type)

@@ -4,6 +4,7 @@ Raw reads import nothing of schemas: the processes that Spark starts for them ar
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pyspark.sql.types import StructType
 
@@ -15,6 +16,9 @@ from pyspark_pravega.decode.decoder import DecodePlan
 from pyspark_pravega.read.columns import ALL, METADATA_COLUMNS, Columns
 from pyspark_pravega.read.ranges import range_of
 from pyspark_pravega.read.read_options import ReadOptions
+
+if TYPE_CHECKING:
+    from aiopravega.schema import SchemaVersion
 
 
 def read_columns(options: ReadOptions, given: StructType | None = None) -> Columns:
@@ -32,7 +36,7 @@ def read_columns(options: ReadOptions, given: StructType | None = None) -> Colum
     try:
         decoding: DecodePlan | None = None
         asked = options.metadata_columns
-        if options.decode.format is Format.DEBEZIUM:
+        if options.decode.format.is_changes:
             decoding, asked = _changes(options, given)
         elif options.decode.format is not Format.RAW:
             from pyspark_pravega.decode.planning import decode_plan
@@ -52,6 +56,8 @@ def _changes(options: ReadOptions, given: StructType | None) -> tuple[DecodePlan
     """How change events become rows, and the columns of option `metadata_columns` that are not about changes."""
     from aiopravega.jobs.newest_change import newest_schema
     from pyspark_pravega.decode.change_planning import about_changes, change_plan
+    from pyspark_pravega.decode.planning import registered_groups
+    from pyspark_pravega.decode.typed import Registered
 
     about, others = about_changes(options.metadata_columns)
 
@@ -61,8 +67,11 @@ def _changes(options: ReadOptions, given: StructType | None) -> tuple[DecodePlan
         ranges = [range_of(client, source, options.interval) for source in options.sources]
         return newest_schema(client, ranges, changes.table if changes else None)
 
+    def registered() -> tuple[Registered, "SchemaVersion"]:
+        return registered_groups(options.decode, options.config, [source.stream for source in options.sources])
+
     own = given and _events_of(options, given, others)
-    return change_plan(options.decode, about, own, newest), others
+    return change_plan(options.decode, about, own, newest, registered), others
 
 
 def _events_of(options: ReadOptions, given: StructType, asked: Sequence[str]) -> StructType:

@@ -26,7 +26,13 @@ SCHEMA = json.dumps({"type": "struct", "fields": [{"type": "struct", "fields": F
 
 def plan(given=None, about=(), newest=None, **texts):
     options = DecodeOptions.parse(Options({"decode": "debezium-json"} | texts, DECODE_OPTIONS, "a read"))
-    return change_plan(options, about, given, newest or (lambda: pytest.fail("the stream was read")))
+    return change_plan(
+        options,
+        about,
+        given,
+        newest or (lambda: pytest.fail("the stream was read")),
+        lambda: pytest.fail("the registry was asked"),
+    )
 
 
 def change(op, number):
@@ -100,7 +106,8 @@ def test_a_malformed_event_fails_or_is_kept_with_its_bytes(payloads):
         ({"schema_text": SCHEMA, "key": "id,id"}, "id more than once"),
         ({"schema_text": SCHEMA, "key": "id", "changes": "all"}, "must be one of upsert, rows, envelope"),
         ({"schema_text": SCHEMA, "key": "id", "dedup": "true"}, "dropDuplicates"),
-        ({"schema_text": SCHEMA, "key": "id", "schema_registry_uri": "http://h:1"}, "has no use"),
+        ({"schema_text": SCHEMA, "key": "id", "schema_type": "Envelope"}, "has no use"),
+        ({"schema_text": SCHEMA, "key": "id", "decode": "debezium-avro"}, "are in the registry"),
         ({"schema_text": "{}", "key": "id"}, "neither one event"),
         ({"schema_text": '{"payload":{}}', "key": "id"}, "without its schema"),
         ({"schema_text": "id int", "key": "id"}, "not JSON"),
@@ -112,7 +119,7 @@ def test_options_that_cannot_work_are_refused(texts, said):
 
 
 def test_options_of_change_events_have_no_use_for_others():
-    with pytest.raises(ConfigurationError, match="'key' is for decode=debezium-json"):
+    with pytest.raises(ConfigurationError, match="'key' is for change events of Debezium"):
         DecodeOptions.parse(Options({"decode": "json", "key": "id"}, DECODE_OPTIONS, "a read"))
 
 

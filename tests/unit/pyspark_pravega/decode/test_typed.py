@@ -147,7 +147,10 @@ def test_a_schema_may_stand_in_a_file(tmp_path, payloads):
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        ({"decode": "thrift"}, "must be one of raw, json, avro, protobuf, debezium-json, auto"),
+        (
+            {"decode": "thrift"},
+            "must be one of raw, json, avro, protobuf, debezium-json, debezium-avro, debezium-protobuf, auto",
+        ),
         ({"on_error": "drop"}, "option 'on_error' is for decoded events"),
         ({"decode": "json", "on_error": "ignore"}, "must be one of fail, null, drop"),
         ({"decode": "json"}, "needs the columns"),

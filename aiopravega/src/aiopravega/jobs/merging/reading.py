@@ -12,6 +12,8 @@ _KINDS: Final = ("delta", "iceberg")
 _ABOUT: Final = {"_change_type": "string", "_sequence": "binary", "_unchanged": "array<string>"}
 _TELLING: Final = "_change_type"
 _METADATA: Final = "metadata_columns"
+_DECODE: Final = "decode"
+_FORMATS: Final = ("debezium-json", "debezium-avro", "debezium-protobuf")
 
 
 def merged_table(text: str) -> LandingTable:
@@ -64,11 +66,18 @@ def change_options(
     Args:
         key: the columns that identify a row.
         columns: of the source's table; None or empty, if the source finds them.
-        given: other options of the read.
+        given: other options of the read; `decode` may be one of Debezium's formats.
         ghosts: what the merge does with ghosts; to remove them, it needs more columns.
+
+    Raises:
+        ConfigurationError: the events are to be read as something else than change events.
     """
-    found = {"decode": "debezium-json", "changes": "upsert", "key": ",".join(key)}
-    if not columns and _METADATA not in {name.lower() for name in given}:
+    small = {name.lower(): value for name, value in given.items()}
+    form = small.get(_DECODE, _FORMATS[0])
+    if form not in _FORMATS:
+        raise ConfigurationError(f"changes are read with decode={', '.join(_FORMATS)}, not with decode={form}")
+    found = {_DECODE: form, "changes": "upsert", "key": ",".join(key)}
+    if not columns and _METADATA not in small:
         found[_METADATA] = ",".join(_about(ghosts))
     return found
 

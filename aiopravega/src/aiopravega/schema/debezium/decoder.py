@@ -14,7 +14,7 @@ from aiopravega.schema.arrow.block import decode_or_search
 from aiopravega.schema.arrow.byte_columns import without_nulls
 from aiopravega.schema.debezium.connect import Meaning
 from aiopravega.schema.debezium.conversions import Converter
-from aiopravega.schema.debezium.envelope import Envelopes, Group
+from aiopravega.schema.debezium.envelope import Envelopes, Group, Opener
 from aiopravega.schema.debezium.kinds import kinds_of, refusal
 from aiopravega.schema.debezium.metadata import envelope_fields, source_fields
 from aiopravega.schema.debezium.new_columns import check_new, unknown_of
@@ -56,13 +56,16 @@ class ChangeDecoder:
         self._tables: set[str] = set()
         self.new_columns: set[str] = set()
 
-    def decode(self, events: pa.BinaryArray, offsets: Numbers, epoch: int = 0) -> ChangeBlock:
+    def decode(
+        self, events: pa.BinaryArray, offsets: Numbers, epoch: int = 0, opener: Opener | None = None
+    ) -> ChangeBlock:
         """The rows of some events.
 
         Args:
             events: the bytes of each.
             offsets: where each event is in its segment.
             epoch: of the segment.
+            opener: takes off what is around the events; None: Debezium's own envelope.
 
         Raises:
             ConfigurationError: events are of several tables, and nothing tells their rows apart; or the table has a new
@@ -72,7 +75,7 @@ class ChangeDecoder:
         filled = np.flatnonzero(sizes)
         left_out = {"empty": len(events) - len(filled)} if len(filled) < len(events) else {}
         present = events if len(filled) == len(events) else pick(events, filled)
-        groups, unopened = self._envelopes.open(present) if len(present) else ([], {})
+        groups, unopened = (opener or self._envelopes).open(present) if len(present) else ([], {})
         bad = {int(filled[row]): why for row, why in unopened.items()}
         made: list[tuple[list[pa.Array], Numbers]] = []
         for whole in groups:

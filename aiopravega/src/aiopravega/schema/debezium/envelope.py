@@ -6,7 +6,7 @@ is parsed once; other events that begin with the same bytes have the same schema
 
 import json
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +41,13 @@ class Group:
     payloads: pa.BinaryArray
     columns: dict[str, Meaning] | None = None
     has_schema: bool = False
+
+
+class Opener(Protocol):
+    """Takes off what is around change events."""
+
+    def open(self, events: pa.BinaryArray) -> tuple[list[Group], dict[int, str]]:
+        """The events in groups of one schema each; and those that cannot be opened, with the reason."""
 
 
 class Envelopes:

@@ -72,7 +72,7 @@ def written_schema(vectors):
 def decode():
     """Decodes events: gives the block, and its rows as dicts."""
 
-    def decode(columns, events, about=metadata.USUAL, meanings=None, **options):
+    def decode(columns, events, about=metadata.USUAL, meanings=None, opener=None, **options):
         words: dict[str, Any] = {name: WORDS.get(name, same)(value) for name, value in options.items()}
         chosen = ChangeOptions(**words)
         if isinstance(columns, str):
@@ -82,7 +82,7 @@ def decode():
         schema = columns_for(columns, chosen, about)
         decoder = ChangeDecoder(ChangePlan(schema, chosen, meanings or None))
         data = values_of([event if isinstance(event, bytes) else event.encode() for event in events], pa.binary())
-        block = decoder.decode(data, np.arange(len(events), dtype=np.int64) * 10, 7)
+        block = decoder.decode(data, np.arange(len(events), dtype=np.int64) * 10, 7, opener)
         table = pa.Table.from_arrays(block.columns, schema=schema)
         table.validate(full=True)
         return block, table.to_pylist()
