@@ -8,7 +8,7 @@ stream is checked where the cut is used.
 import base64
 import binascii
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Self
@@ -61,13 +61,22 @@ class StreamCut:
         for segment, offset in self.positions.items():
             if segment.stream != self.stream or offset < END_OF_SEGMENT:
                 raise InvalidStreamCutError(f"position {offset} of {segment} cannot be in a StreamCut of {self.stream}")
-        object.__setattr__(self, "positions", MappingProxyType(dict(self.positions)))
+        # Controllers name the segments in any order. The same cut has one text: texts are compared, too.
+        ordered = sorted(self.positions.items(), key=lambda position: position[0].to_int())
+        object.__setattr__(self, "positions", MappingProxyType(dict(ordered)))
 
     def __hash__(self) -> int:
         return hash((self.stream, frozenset(self.positions.items())))
 
-    def __reduce__(self) -> tuple[type[Self], tuple[StreamName | None, dict[SegmentId, int]]]:
-        return type(self), (self.stream, dict(self.positions))
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[StreamName | None, dict[SegmentId, int]]]:
+        return self._as_read, (self.stream, dict(self.positions))
+
+    @classmethod
+    def _as_read(cls, stream: StreamName | None, positions: dict[SegmentId, int]) -> Self:
+        """A cut whose text names the segments in this order, as another client wrote it."""
+        made = cls(stream, positions)
+        object.__setattr__(made, "positions", MappingProxyType(positions))
+        return made
 
     @classmethod
     def unbounded(cls) -> Self:
@@ -104,7 +113,7 @@ class StreamCut:
                 f"{shown!r} is not the text of a StreamCut ({error}); expected what StreamCut.to_text() or Java's "
                 f"asText() gives, or {UNBOUNDED_TEXT}"
             ) from error
-        return cls(stream, positions)
+        return cls._as_read(stream, positions)
 
     def to_text(self) -> str:
         """The Java client's text form."""

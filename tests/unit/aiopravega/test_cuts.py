@@ -26,7 +26,7 @@ def test_texts_of_the_java_client_are_read_and_written_byte_for_byte(vector):
     parsed = StreamCut.from_text(vector["text"])
 
     assert {str(segment.to_int()): offset for segment, offset in parsed.positions.items()} == vector["positions"]
-    assert parsed.to_text() == vector["text"]
+    assert parsed.to_text() == pickle.loads(pickle.dumps(parsed)).to_text() == vector["text"]
 
 
 def test_the_unbounded_cut_has_the_java_clients_text():
@@ -46,6 +46,7 @@ def test_every_cut_survives_its_text_and_a_pickle(positions):
 
     assert StreamCut.from_text(whole.to_text()) == whole
     assert pickle.loads(pickle.dumps(whole)) == whole
+    assert StreamCut(ORDERS, dict(reversed(positions.items()))).to_text() == whole.to_text()
     assert hash(StreamCut.from_text(whole.to_text())) == hash(whole)
 
 
