@@ -111,7 +111,7 @@ def test_the_page_reads_merges_and_checks_the_changes_of_a_database(pravega_conf
 
     for line in (
         "{'984': None, '1005': 1}",  # the vectors are samples: here an end is missing, there a change
-        "merge Counts(inserted=7, updated=0, deleted=0, older=0, absent=2, ghosts=0, new_columns=[])",
+        "merge Counts(inserted=7, updated=0, deleted=0, older=0, absent=2, same=0, ghosts=0, new_columns=[])",
         "nothing does harm; 3 streams are there",
         "left behind 0 of 9",
         "made wait check make",
@@ -122,6 +122,10 @@ def test_the_page_reads_merges_and_checks_the_changes_of_a_database(pravega_conf
     assert json.dumps(expected) in printed
     merged = DeltaTable(f"{tmp_path}/lake/customers").to_pyarrow_table(columns=["id", "first_name", "email"])
     assert sorted([*row.values()] for row in merged.to_pylist()) == expected
+    versions = DeltaTable(f"{tmp_path}/lake/customers_history").to_pyarrow_table().to_pylist()
+    current = [row for row in versions if row["_current"]]
+    assert sorted([row["id"], row["first_name"], row["email"]] for row in current) == expected
+    assert len(versions) > len(current)
     [command] = re.findall(r"^```\npravega (cuts whole .*?)^```", (PAGES / PAGE).read_text(), re.MULTILINE | re.DOTALL)
     command = command.replace("shop/", f"{scope}/").replace("\\\n", "")
     said = run(Path(sys.executable).with_name("pravega"), *command.split())

@@ -8,7 +8,7 @@ import dagster as dg
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.landing import folder_of
-from aiopravega.jobs.merging import Deletes, Evolution, Ghosts, Merged, Unsent, merge_into
+from aiopravega.jobs.merging import Deletes, Evolution, Ghosts, History, Merged, Unsent, merge_into
 from aiopravega.jobs.merging.merge import choice
 from aiopravega.jobs.merging.reading import change_columns, change_options, key_columns, merged_table
 from aiopravega.jobs.merging.state import state_of
@@ -41,6 +41,7 @@ def pravega_cdc_asset(
     new_columns: str = "fail",
     unsent: str = "fail",
     ghosts: str = "keep",
+    history: str = "none",
     transform: "Callable[[DataFrame], DataFrame] | None" = None,
     partitions_def: dg.PartitionsDefinition[Any] | None = None,
     since: str | None = None,
@@ -61,8 +62,8 @@ def pravega_cdc_asset(
 
     The materialization has what `StreamRead.metadata` gives (range, interval, changes as events, bytes), the table's
     columns and, where its format notes them, its rows; `pravega/merge` is `merge` or `nothing`, `pravega/changes` the
-    rows of the source that have changed, and `pravega/inserted`, `updated`, `deleted`, `older`, `absent` and
-    `ghosts` what happened to them.
+    rows of the source that have changed, and `pravega/inserted`, `updated`, `deleted`, `older`, `absent`,
+    `same` and `ghosts` what happened to them.
 
     Args:
         stream: the asset of the stream, or its key.
@@ -78,6 +79,7 @@ def pravega_cdc_asset(
             `null`.
         ghosts: what to do with rows that a snapshot whose end is in the range does not have: `keep`, or `remove`, which
             is right if snapshots have all rows of the table.
+        history: `none`, or `scd2` to keep every version of a row.
         transform: from the DataFrame of changes to the one that is merged.
         partitions_def: partitions of the asset, as an input of the stream reads them.
         since: `last` or `latest`, for an asset without partitions: where its first run starts, as for other inputs.
@@ -98,11 +100,12 @@ def pravega_cdc_asset(
         "new_columns": choice(new_columns, Evolution, "new_columns"),
         "unsent": choice(unsent, Unsent, "unsent"),
         "ghosts": choice(ghosts, Ghosts, "ghosts"),
+        "history": choice(history, History, "history"),
     }
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
     known = _stream_options(stream) | {str(name): str(text) for name, text in (options or {}).items()}
-    named = change_columns(columns, ghosts)
-    reads |= {OPTIONS_KEY: {**known, **change_options(rows_key, columns, known, ghosts)}}
+    named = change_columns(columns, ghosts, history)
+    reads |= {OPTIONS_KEY: {**known, **change_options(rows_key, columns, known, ghosts, history)}}
     reads |= {} if named is None else {DECODED_KEY: named}
 
     def merged(context: dg.AssetExecutionContext, changes: StreamRead) -> dg.MaterializeResult[None]:

@@ -76,6 +76,7 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
         default="keep",
         description="rows that a later snapshot does not have: `keep`, or `remove`, if snapshots have all rows",
     )
+    history: str = Field(default="none", description="`none`, or `scd2` to keep every version of a row")
     since: str = Field(default="last", description="where the first run starts: last (the head), latest (the tail)")
     cron: str | None = Field(default=None, description="when Dagster merges, such as `*/5 * * * *`")
     warn_after: str | None = Field(
@@ -142,6 +143,7 @@ class PravegaCdcComponent(dg.Component, dg.Model, dg.Resolvable):
             new_columns=self.new_columns,
             unsent=self.unsent,
             ghosts=self.ghosts,
+            history=self.history,
             since=self.since,
             options=table.options,
             io_manager_key=self.io_manager_key,

@@ -4,7 +4,7 @@ What merges do is in `aiopravega.jobs.merging`, since schedulers merge, too.
 """
 
 from aiopravega.jobs.landing import Holding, holdings
-from aiopravega.jobs.merging import Counts, Deletes, Evolution, Ghosts, Merged, Unsent, merge_into
+from aiopravega.jobs.merging import Counts, Deletes, Evolution, Ghosts, History, Merged, Unsent, merge_into
 from aiopravega.jobs.merging.change_frames import current, last_changes
 from aiopravega.jobs.merging.ghost_frames import ghosts
 from pyspark_pravega.encode.images import to_debezium
@@ -14,6 +14,7 @@ __all__ = [
     "Deletes",
     "Evolution",
     "Ghosts",
+    "History",
     "Holding",
     "Merged",
     "Unsent",

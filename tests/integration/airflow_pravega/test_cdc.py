@@ -21,7 +21,9 @@ FIRST, SECOND = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UT
 
 def change(op, lsn, **row):
     images = {"before": row, "after": None} if op == "d" else {"before": None, "after": row}
-    return json.dumps({**images, "op": op, "ts_ms": 1, "source": {"connector": "postgresql", "lsn": lsn}}).encode()
+    return json.dumps(
+        {**images, "op": op, "ts_ms": 1, "source": {"connector": "postgresql", "lsn": lsn, "ts_ms": lsn}}
+    ).encode()
 
 
 def merging(scope, stream, folder, **arguments) -> DAG:
@@ -89,3 +91,20 @@ def test_rows_that_a_snapshot_begun_again_leaves_behind_are_removed(run, scope, 
     write(made("r", 20, at=2, snapshot="last", id=1, note="a")[0])
     assert job(SECOND).result("merge")["ghosts"] == 1
     assert DeltaTable(folder).to_pyarrow_table()["id"].to_pylist() == [1]
+
+
+def test_every_version_of_a_row_is_kept(run, scope, stream, write, tmp_path):
+    folder = f"{tmp_path}/table"
+    job = partial(run, merging(scope, stream, folder, history="scd2"))
+    write(change("c", 1, id=1, note="a"), change("u", 2, id=1, note="b"))
+    first = job(FIRST).result("merge")
+    assert [first[name] for name in ("changes", "inserted", "updated")] == [2, 1, 1]
+    write(change("d", 3, id=1, note=None), change("c", 4, id=2, note="c"), change("r", 5, id=2, note="c"))
+    second = job(SECOND).result("merge")
+    assert [second[name] for name in ("inserted", "deleted", "same")] == [1, 1, 1]
+    rows = DeltaTable(folder).to_pyarrow_table().to_pylist()
+    assert sorted((row["id"], row["note"], row["_current"]) for row in rows) == [
+        (1, "a", False),
+        (1, "b", False),
+        (2, "c", True),
+    ]

@@ -141,3 +141,20 @@ def test_the_example_keeps_a_table(stream, write, instance, pravega_config, tmp_
     [row] = rows_of(f"delta:{tmp_path}/orders")
     assert (row["id"], row["customer"], str(row["price"])) == (1, 8, "13.50")
     assert json.dumps(str(row["placed"])).startswith('"2026-01-01')
+
+
+def test_every_version_of_a_row_is_kept(run, stream, write, table):
+    spec = pravega_stream_spec(str(stream))
+    asset = merging(spec, table, since="last", history="scd2")
+    write(change("c", 1, id=1, note="a"), change("u", 2, id=1, note="b"))
+    first = run(spec, asset)
+    assert [first[f"pravega/{name}"] for name in ("changes", "inserted", "updated")] == [2, 1, 1]
+    assert "dagster/row_count" not in first
+    write(change("d", 3, id=1, note=None), change("r", 4, id=2, note="c"))
+    second = run(spec, asset)
+    assert [second[f"pravega/{name}"] for name in ("inserted", "deleted", "same")] == [1, 1, 0]
+    assert sorted((row["id"], row["note"], row["_current"]) for row in rows_of(table)) == [
+        (1, "a", False),
+        (1, "b", False),
+        (2, "c", True),
+    ]

@@ -22,6 +22,6 @@ def texts(settings, table=None, origin=None):
 
 
 def made(op, lsn, *, at=1, snapshot="false", **after):
-    source = {"connector": "postgresql", "lsn": lsn, "table": "t", "snapshot": snapshot}
+    source = {"connector": "postgresql", "lsn": lsn, "table": "t", "snapshot": snapshot, "ts_ms": lsn}
     images = {"before": after, "after": None} if op == "d" else {"before": None, "after": after or None}
     return json.dumps(images | {"source": source, "op": op, "ts_ms": at}).encode(), "key"

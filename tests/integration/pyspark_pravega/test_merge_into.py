@@ -170,6 +170,64 @@ def test_late_ranges_are_refused_or_guarded_by_what_deletes_leave(table, ranges,
         merge(stream, claimed[2], table, columns, ["id"])
 
 
+def versions(found, key, names):
+    """The versions that changes make, one by one: key, values, and the times of what opened and what closed each."""
+    every: list[list[object]] = []
+    current: dict[tuple[object, ...], list[object]] = {}
+    taken = set()
+    # Debezium gives both snapshots of a database that stood still one position; the first one says since when.
+    for at, event, _ in sorted(found, key=lambda each: (each[0], each[1]["source"]["ts_ms"])):
+        row, time = event["after"] or event["before"], event["source"]["ts_ms"]
+        name, values = tuple(row[each] for each in key), [row[each] for each in names]
+        old = current.get(name)
+        if (at, name) in taken or (event["op"] != "d" and old and old[1] == values):
+            continue
+        taken.add((at, name))
+        if old:
+            old[3] = time
+            del current[name]
+        if event["op"] != "d":
+            current[name] = [name, values, time, None]
+            every.append(current[name])
+    return sorted(every, key=str)
+
+
+def millis(time):
+    # The columns have microseconds, which `ts_ms` cuts off.
+    return None if time is None else int(time.timestamp() * 1_000_000) // 1000
+
+
+@pytest.mark.parametrize(
+    ("settings", "name", "key", "columns"),
+    [
+        ("plain", "order_items", ["order_id", "line"], "order_id int, line int, sku string, qty bigint"),
+        ("schema", "customers", ["id"], "id int, first_name string, last_name string"),
+        ("mariadb-plain", "orders", ["id", "line"], "id int, line int, qty int"),
+    ],
+)
+def test_every_version_of_a_row_is_kept(table, ranges, merge, settings, name, key, columns):
+    found = in_order(settings, name)
+    half = len(found) // 2
+    # Debezium repeats events after a restart, within a range and over its border.
+    parts = [[*found[:half], *found[half - 3 : half]], [*found[half - 4 : half], *found[half:]]]
+    stream, _, claimed = ranges(*([event for _, _, event in part] for part in parts))
+    names = [each.split()[0] for each in columns.split(", ")]
+    for record in claimed:
+        read = f"{columns}, {ABOUT}, _source_ts timestamp"
+        merged = merge(stream, record, table, read, key, history="scd2")
+        assert merge(stream, record, table, read, key, history="scd2").action is Action.NOTHING
+    rows = [
+        [
+            tuple(row[each] for each in key),
+            [row[each] for each in names],
+            *map(millis, (row["_valid_from"], row["_valid_to"])),
+        ]
+        for row in rows_of(table)
+    ]
+    assert sorted(rows, key=str) == versions(found, key, names)
+    assert (merged.action, merged.counts.older + merged.counts.same >= 3) == (Action.MERGE, True)
+
+
 def snapshot(lsn, at, *rows, ends=True):
     """The events of a snapshot."""
     said = [*["true"] * (len(rows) - 1), "last" if ends else "true"]
@@ -214,3 +272,17 @@ def test_what_cannot_be_merged_is_refused_with_the_ways_out(table, ranges, merge
     assert (rows_of(table), len(holdings(table))) == ([], 1)
     with pytest.raises(PySparkException, match="the range has a truncate"):
         merge(stream, claimed[1], f"{table}-other", columns, ["id"])
+    kept = {"history": "scd2"}
+    with pytest.raises(ConfigurationError, match="no column _source_ts"):
+        merge(stream, claimed[0], f"{table}-history", columns, ["id"], **kept)
+    timed = f"{columns}, _source_ts timestamp"
+    with pytest.raises(PySparkException, match="the range has a truncate"):
+        merge(stream, claimed[1], f"{table}-history", timed, ["id"], **kept)
+    with pytest.raises(ConfigurationError, match="have _current, which history='scd2' adds itself"):
+        merge(stream, claimed[0], f"{table}-history", f"{timed}, _current boolean", ["id"], **kept)
+    for more, message in (
+        ({"deletes": "soft"}, "leave out deletes='soft'"),
+        ({"ghosts": "remove"}, "cannot remove ghosts"),
+    ):
+        with pytest.raises(ConfigurationError, match=message):
+            merge(stream, claimed[0], f"{table}-history", timed, ["id"], **kept, **more)

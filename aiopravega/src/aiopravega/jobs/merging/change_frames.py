@@ -11,7 +11,7 @@ from pyspark.sql import functions as sf
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.merging.merge import choice
-from aiopravega.jobs.merging.rules import Ghosts
+from aiopravega.jobs.merging.rules import HISTORY_COLUMNS, TIME_COLUMNS, Ghosts
 from aiopravega.jobs.merging.snapshot_frames import newest_snapshot
 from aiopravega.jobs.spark_options import CORRUPT
 from aiopravega.schema.debezium.metadata import CHANGE_TYPE as _TYPE
@@ -83,19 +83,59 @@ def last_changes(changes: DataFrame, key: Sequence[str]) -> DataFrame:
         ConfigurationError: a column is missing.
     """
     _check(changes.columns, key)
+    return _last(_not_emptied(changes), key, changes.columns).select(*map(_named, changes.columns))
+
+
+def all_changes(changes: DataFrame, key: Sequence[str]) -> DataFrame:
+    """All changes, deletes too, those of a key together and by position: what a table with a history takes.
+
+    A range that has a truncate fails when it runs.
+
+    Args:
+        changes: as for `last_changes`, with the column `_source_ts`, too.
+        key: the columns that identify a row.
+
+    Returns:
+        The columns of the changes.
+
+    Raises:
+        ConfigurationError: a column is missing, or the source has one that a history adds.
+    """
+    _check(changes.columns, key, tuple(TIME_COLUMNS))
+    taken = [name for name in HISTORY_COLUMNS if name in changes.columns]
+    if taken:
+        raise ConfigurationError(
+            f"the changes have {', '.join(taken)}, which history='scd2' adds itself: rename it before, with "
+            ".withColumnRenamed(…)"
+        )
+    keys = [_named(name) for name in key]
+    together = _images(_not_emptied(changes)).repartition(*keys)
+    # The last one at a position wins: an update, before an insert that a snapshot has; of two alike the earlier one.
+    times = [sf.col(name).desc() for name in TIME_COLUMNS]
+    return together.sortWithinPartitions(*keys, sf.col(_SEQUENCE), sf.col(_TYPE), *times)
+
+
+def _not_emptied(changes: DataFrame) -> DataFrame:
+    """The changes, which fail when they are run if a truncate is among them."""
     kind = sf.when(sf.col(_TYPE) == "truncate", sf.raise_error(sf.lit(_EMPTIED))).otherwise(sf.col(_TYPE))
-    return _last(changes.withColumn(_TYPE, kind), key, changes.columns).select(*map(_named, changes.columns))
+    return changes.withColumn(_TYPE, kind)
+
+
+def _images(changes: DataFrame) -> DataFrame:
+    """The changes without rows as they were before an update.
+
+    Events that could not be decoded have no type: they stay, so that a merge can refuse them.
+    """
+    return changes.where(~sf.col(_TYPE).eqNullSafe("update_preimage"))
 
 
 def _last(changes: DataFrame, key: Sequence[str], columns: Sequence[str]) -> DataFrame:
     """One row for each key: of each column the last value that was sent."""
     names = [name for name in columns if name not in key]
     knows = _UNCHANGED in names
-    # Events that could not be decoded have no type: they stay, so that a merge can refuse them.
-    images = changes.where(~sf.col(_TYPE).eqNullSafe("update_preimage"))
     values = [_value(name, knows).alias(name) for name in names if name != _UNCHANGED]
     missing = [_never_sent(name).alias(f"{_UNCHANGED}.{name}") for name in names if knows and name not in _ABOUT]
-    found = images.groupBy(*map(_named, key)).agg(*values, *missing)
+    found = _images(changes).groupBy(*map(_named, key)).agg(*values, *missing)
     if not knows:
         return found
     marks = [_named(f"{_UNCHANGED}.{name}") for name in names if name not in _ABOUT]
@@ -122,10 +162,10 @@ def _named(name: str) -> Column:
     return sf.col("`" + name.replace("`", "``") + "`")
 
 
-def _check(columns: Sequence[str], key: Sequence[str]) -> None:
+def _check(columns: Sequence[str], key: Sequence[str], more: Sequence[str] = ()) -> None:
     if not key:
         raise ConfigurationError("a table from changes needs the columns of its key")
-    lacking = [name for name in (*key, _TYPE, _SEQUENCE) if name not in columns]
+    lacking = [name for name in (*key, _TYPE, _SEQUENCE, *more) if name not in columns]
     if lacking:
         raise ConfigurationError(
             f"the changes have no column {', '.join(lacking)}: read them with decode=debezium-json, and ask for it in "

@@ -1,6 +1,7 @@
-"""Changes as Spark has reduced them, one for each key, read back in chunks that fit into memory, as a table's columns.
+"""Changes as Spark has reduced or sorted them, read back in chunks that fit into memory, as a table's columns.
 
-A key is in one of the staged files only, so each chunk can be merged alone.
+They are one for each key; all of a key, if the table has a history. A key is in one of the staged files only, so each
+chunk can be merged alone.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,7 @@ from pyarrow import parquet
 
 from aiopravega.errors import LandingError
 from aiopravega.jobs.landing.staged_files import StagedFiles
-from aiopravega.jobs.merging.rules import DELETED_COLUMN, SEQUENCE_COLUMN, Merge
+from aiopravega.jobs.merging.rules import DELETED_COLUMN, FROM_COLUMN, SEQUENCE_COLUMN, TIME_COLUMNS, Merge
 from aiopravega.schema.debezium.metadata import CHANGE_TYPE, UNCHANGED
 
 Rows = npt.NDArray[np.bool_]
@@ -27,7 +28,7 @@ _DELETE: Final = "delete"
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Some changes, one for each key.
+    """Some changes, one for each key; all of a key, if the table has a history.
 
     Args:
         values: with the table's columns; null where a change has no value.
@@ -48,18 +49,23 @@ class Chunk:
         """Which changes have a value of a column."""
         return self.sent.get(name, np.ones(len(self), bool))
 
+    def take(self, numbers: npt.NDArray[np.int64]) -> "Chunk":
+        """Some of the changes, in an order."""
+        sent, lacking = ({name: rows[numbers] for name, rows in each.items()} for each in (self.sent, self.lacking))
+        return Chunk(self.values.take(pa.array(numbers)), sent, lacking, self.deletes[numbers])
+
 
 def chunks(staged: StagedFiles, schema: pa.Schema, merge: Merge, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
     """The staged changes, some files at once.
 
     Args:
-        staged: rows that `last_changes` gave.
+        staged: rows that `last_changes` gave; `all_changes`, for a history.
         schema: the table's columns.
         merge: what is merged.
         size: bytes of rows, not compressed, from which on a chunk is whole.
 
     Raises:
-        LandingError: a change has no key or position.
+        LandingError: a change has no key, position or, for a history, time.
     """
     files: list[Path] = []
     weight = 0
@@ -76,7 +82,8 @@ def chunks(staged: StagedFiles, schema: pa.Schema, merge: Merge, size: int = CHU
 
 def _chunk(files: list[Path], schema: pa.Schema, merge: Merge) -> Chunk:
     rows = pa.concat_tables([parquet.ParquetFile(file).read() for file in files]).combine_chunks()
-    for name in (*merge.settings.key, SEQUENCE_COLUMN):
+    times = tuple(TIME_COLUMNS) if merge.keeps_history else ()
+    for name in (*merge.settings.key, SEQUENCE_COLUMN, *times):
         if rows[name].null_count:
             raise LandingError(
                 f"{merge}: {rows[name].null_count} changes have no {name}. Events that could not be decoded "
@@ -89,6 +96,8 @@ def _chunk(files: list[Path], schema: pa.Schema, merge: Merge) -> Chunk:
     for column in schema:
         if column.name == DELETED_COLUMN and merge.keeps_deleted:
             columns.append(pa.array(deletes))
+        elif column.name == FROM_COLUMN and merge.keeps_history:
+            columns.append(rows[times[0]].cast(column.type))
         elif column.name in rows.column_names:
             columns.append(rows[column.name].cast(column.type))
             if column.name not in always:

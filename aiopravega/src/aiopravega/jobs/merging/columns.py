@@ -1,26 +1,54 @@
 """The columns of a merged table, compared with those of changes, and which are to be added."""
 
+from typing import Final
+
 import pyarrow as pa
 
 from aiopravega.errors import LandingError
 from aiopravega.jobs.landing.rules import OWN_COLUMNS
-from aiopravega.jobs.merging.rules import DELETED_COLUMN, SEQUENCE_COLUMN, Evolution, Merge
+from aiopravega.jobs.merging.rules import (
+    CURRENT_COLUMN,
+    DELETED_COLUMN,
+    END_COLUMN,
+    FROM_COLUMN,
+    SEQUENCE_COLUMN,
+    TO_COLUMN,
+    Evolution,
+    Merge,
+)
 from aiopravega.jobs.spark_options import CORRUPT
+from aiopravega.schema.debezium.meanings import INSTANT
 from aiopravega.schema.debezium.metadata import TYPES
+
+_MARK_TYPES: Final = {pa.bool_(): "boolean"}  # as SQL writes them
 
 
 def columns_for(changes: pa.Schema, merge: Merge) -> pa.Schema:
-    """The columns of a new table: those of the source, the position of the last change, and the mark of deletes.
+    """The columns of a new table: those of the source, and those of the merge.
 
     Args:
         changes: the columns that Spark has staged.
         merge: what is merged.
     """
     own = [_plain(column) for column in changes if column.name not in TYPES and column.name != CORRUPT]
+    return pa.schema([*own, *marks_for(merge)])
+
+
+def marks_for(merge: Merge) -> list[pa.Field]:
+    """The columns that a merge adds to those of the source.
+
+    The position of the last change; with soft deletes, the mark of deletes; with a history, when a version was the row.
+
+    Args:
+        merge: what is merged.
+    """
     marks = [pa.field(SEQUENCE_COLUMN, pa.binary())]
     if merge.keeps_deleted:
         marks.append(pa.field(DELETED_COLUMN, pa.bool_()))
-    return pa.schema([*own, *marks])
+    if merge.keeps_history:
+        times = [pa.field(name, INSTANT) for name in (FROM_COLUMN, TO_COLUMN)]
+        marks += [*times, pa.field(CURRENT_COLUMN, pa.bool_()), pa.field(END_COLUMN, pa.binary())]
+    return marks
 
 
 def new_columns(table: pa.Schema, changes: pa.Schema, merge: Merge) -> list[pa.Field]:
@@ -40,9 +68,9 @@ def new_columns(table: pa.Schema, changes: pa.Schema, merge: Merge) -> list[pa.F
         raise LandingError(
             f"{merge}: the table has {', '.join(landed)}: rows are landed in it. Use another table. {end}"
         )
-    marks = [name for name in (SEQUENCE_COLUMN, DELETED_COLUMN) if name in wanted.names and name not in table.names]
+    marks = [each for each in marks_for(merge) if each.name not in table.names]
     if marks:
-        texts = ", ".join(f"{name} {'binary' if name == SEQUENCE_COLUMN else 'boolean'}" for name in marks)
+        texts = ", ".join(f"{each.name} {_MARK_TYPES.get(each.type, type_text(each.type))}" for each in marks)
         raise LandingError(
             f"{merge}: the table lacks {texts}: add it. Rows in which {SEQUENCE_COLUMN} is null count as older than "
             f"any change. {end}"

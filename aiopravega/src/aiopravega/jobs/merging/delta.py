@@ -21,6 +21,7 @@ from aiopravega.jobs.landing.staged_files import StagedFiles, locked, new_folder
 from aiopravega.jobs.merging.chunks import chunks
 from aiopravega.jobs.merging.columns import columns_for, file_schema, new_columns
 from aiopravega.jobs.merging.files import Merging, NewFile
+from aiopravega.jobs.merging.history import merging_for
 from aiopravega.jobs.merging.rules import Merge, Merged, Settings, decide
 
 if TYPE_CHECKING:
@@ -107,7 +108,9 @@ class DeltaMerges:
     def _commit(self, staged: StagedFiles, merge: Merge) -> Merged:
         table, added = _prepared(self.folder, self.notes.table(), staged.schema(), merge)
         with new_folder(self.notes.work) as folder:
-            merging = Merging(merge, _schema(table), folder, files_of(table, self.folder.path, merge.settings.key[0]))
+            merging = merging_for(
+                merge, _schema(table), folder, files_of(table, self.folder.path, merge.settings.key[0])
+            )
             merging.take_all(chunks(staged, merging.schema, merge))
             merging.counts.new_columns += added
             holding = Holding.of(merge.landing, staged.rows)

@@ -7,6 +7,7 @@ from enum import StrEnum
 import pyarrow as pa
 
 from aiopravega.jobs.merging.columns import type_text
+from aiopravega.jobs.merging.rules import END_COLUMN, HISTORY_COLUMNS
 from aiopravega.jobs.newest_change import Change
 from aiopravega.schema.debezium.meanings import columns_of
 from aiopravega.schema.debezium.metadata import TYPES
@@ -41,7 +42,8 @@ def drift_of(table: pa.Schema, change: Change, ignored: Collection[str]) -> list
     Raises:
         ConfigurationError: a column of the schema has a type that is not known.
     """
-    here = {each.name: type_text(each.type) for each in table if each.name not in TYPES and each.name not in ignored}
+    own = {*TYPES, *(HISTORY_COLUMNS if END_COLUMN in table.names else ())}
+    here = {each.name: type_text(each.type) for each in table if each.name not in own and each.name not in ignored}
     there: dict[str, str | None] = dict.fromkeys(change.payload["after"] or ())
     if change.columns is not None:
         there = {each.name: type_text(each.type) for each in columns_of(change.columns)}

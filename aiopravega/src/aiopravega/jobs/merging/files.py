@@ -95,11 +95,10 @@ class Merging:
 
     def _take(self, chunk: Chunk) -> None:
         matched, newer, was_deleted = (np.zeros(len(chunk), bool) for _ in range(3))
-        low, high = bounds_of(chunk.values, self.merge) or (None, None)
+        bounds = bounds_of(chunk.values, self.merge)
         for file in self._now():
-            if file.bounds is not None and low is not None and (file.bounds[1] < low or file.bounds[0] > high):
-                continue
-            self._take_file(file, chunk, matched, newer, was_deleted)
+            if may_have(file, bounds):
+                self._take_file(file, chunk, matched, newer, was_deleted)
         of_rows.count(chunk, matched, newer, was_deleted, self.counts)
         self._write(of_rows.inserted(chunk, matched, self.merge))
 
@@ -155,3 +154,8 @@ def bounds_of(rows: pa.Table, merge: Merge) -> tuple[Any, Any] | None:
     found = pc.min_max(column)
     low, high = found["min"].as_py(), found["max"].as_py()
     return None if low is None or column.null_count else (low, high)
+
+
+def may_have(file: TableFile | NewFile, bounds: tuple[Any, Any] | None) -> bool:
+    """Whether a file may have a key within bounds of the key's first column, as far as both bounds are known."""
+    return file.bounds is None or bounds is None or not (file.bounds[1] < bounds[0] or file.bounds[0] > bounds[1])

@@ -6,14 +6,14 @@ import pyarrow.compute as pc
 
 from aiopravega.jobs.merging.chunks import Rows
 from aiopravega.jobs.merging.rows import check_kind
-from aiopravega.jobs.merging.rules import DELETED_COLUMN, SEQUENCE_COLUMN, Merge
+from aiopravega.jobs.merging.rules import CURRENT_COLUMN, DELETED_COLUMN, END_COLUMN, SEQUENCE_COLUMN, Merge
 
 
 def older(found: pa.Table, position: bytes, who: str) -> Rows:
-    """Which rows of a file are older than a position, and not marked as deleted.
+    """Which rows of a file are older than a position, and neither marked as deleted nor closed versions.
 
     Args:
-        found: `_sequence` of all rows of the file, and `_deleted`, if the table has it.
+        found: `_sequence` of all rows of the file, and `_deleted`, `_current` and `_end_sequence`, if the table has it.
         position: in the database's log.
         who: for the error.
 
@@ -23,6 +23,8 @@ def older(found: pa.Table, position: bytes, who: str) -> Rows:
     positions = found[SEQUENCE_COLUMN]
     check_kind(positions, len(position), who)
     before: Rows = np.asarray(pc.fill_null(pc.less(positions, position), fill_value=True), bool)
+    if END_COLUMN in found.column_names:
+        before &= np.asarray(pc.fill_null(found[CURRENT_COLUMN], fill_value=True), bool)
     if DELETED_COLUMN not in found.column_names:
         return before
     before &= ~np.asarray(pc.fill_null(found[DELETED_COLUMN], fill_value=False), bool)

@@ -16,6 +16,7 @@ from aiopravega.jobs.landing.staged_files import StagedFiles, new_folder
 from aiopravega.jobs.merging.chunks import chunks
 from aiopravega.jobs.merging.columns import columns_for, file_schema, new_columns
 from aiopravega.jobs.merging.files import Merging
+from aiopravega.jobs.merging.history import merging_for
 from aiopravega.jobs.merging.rules import Merge, Merged, Settings, decide
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class IcebergMerges:
 
         table, added = self._prepared(staged.schema(), merge)
         with new_folder(local_path(table.location()) / _WORK) as folder:
-            merging = Merging(merge, _schema(table), folder, files_of(table, merge.settings.key[0]))
+            merging = merging_for(merge, _schema(table), folder, files_of(table, merge.settings.key[0]))
             merging.take_all(chunks(staged, merging.schema, merge))
             merging.counts.new_columns += added
             holding = Holding.of(merge.landing, staged.rows)

@@ -12,7 +12,7 @@ from aiopravega.jobs.landing.land import landing_of
 from aiopravega.jobs.landing.rules import Action
 from aiopravega.jobs.landing.staged_files import write_files
 from aiopravega.jobs.landing.tables import LandingTable, table_of
-from aiopravega.jobs.merging.rules import Deletes, Evolution, Ghosts, Merge, Merged, Settings, Unsent
+from aiopravega.jobs.merging.rules import Deletes, Evolution, Ghosts, History, Merge, Merged, Settings, Unsent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from aiopravega.jobs.merging.delta import DeltaMerges
     from aiopravega.jobs.merging.iceberg import IcebergMerges
 
-Choice = TypeVar("Choice", Deletes, Evolution, Unsent, Ghosts)
+Choice = TypeVar("Choice", Deletes, Evolution, Unsent, Ghosts, History)
 
 
 def merge_into(
@@ -35,6 +35,7 @@ def merge_into(
     new_columns: Evolution | str = Evolution.FAIL,
     unsent: Unsent | str = Unsent.FAIL,
     ghosts: Ghosts | str = Ghosts.KEEP,
+    history: History | str = History.NONE,
 ) -> Merged:
     """Merge the changes of a range into a table of Delta or Iceberg, once.
 
@@ -57,6 +58,9 @@ def merge_into(
             them, or `remove` them, which is right if snapshots have all rows of the table. `remove` needs the columns
             `_op`, `_snapshot` and `_ingested_at` too, and ranges in their order, and it runs a job that finds the
             snapshot.
+        history: `scd2` keeps every version of a row, in a table that has `_valid_from`, `_valid_to`, `_current` and
+            `_end_sequence`, too. It needs the column `_source_ts`, and ranges in their order. The same for all merges
+            into the table.
 
     Returns:
         What the table holds of the interval, and what happened to the changes.
@@ -65,7 +69,7 @@ def merge_into(
         ConfigurationError: something is not given, or the text names no table that can be merged into.
         LandingError: the table must not take the changes, or cannot.
     """
-    from aiopravega.jobs.merging.change_frames import last_changes
+    from aiopravega.jobs.merging.change_frames import all_changes, last_changes
     from aiopravega.jobs.merging.snapshot_frames import newest_whole_snapshot
     from aiopravega.schema.debezium.metadata import UNCHANGED
 
@@ -76,11 +80,16 @@ def merge_into(
             consumer or named.get("consumer"),
             interval or named.get("interval"),
         ),
-        Settings(tuple(key), choice(deletes, Deletes, "deletes")),
+        Settings(tuple(key), choice(deletes, Deletes, "deletes"), choice(history, History, "history")),
         choice(new_columns, Evolution, "new_columns"),
         choice(unsent, Unsent, "unsent"),
     )
     removes = choice(ghosts, Ghosts, "ghosts") is Ghosts.REMOVE
+    if removes and merge.keeps_history:
+        raise ConfigurationError(
+            f"{merge}: history='scd2' cannot remove ghosts, since no event says when they were deleted: leave out "
+            "ghosts='remove', and close what pyspark_pravega.cdc.ghosts names yourself"
+        )
     target = _target(table_of(table) if isinstance(table, str) else table)
     in_order = not merge.keeps_deleted or UNCHANGED in changes.columns or removes
     held = target.decide(merge, in_order=in_order)
@@ -88,7 +97,7 @@ def merge_into(
         return Merged(Action.NOTHING, held)
     snapshot = newest_whole_snapshot(changes) if removes else None
     if snapshot is None:
-        reduced = last_changes(changes, key)
+        reduced = (all_changes if merge.keeps_history else last_changes)(changes, key)
     else:
         merge = replace(merge, snapshot=snapshot.position)
         reduced = snapshot.plain(last_changes(snapshot.applied(changes), key))

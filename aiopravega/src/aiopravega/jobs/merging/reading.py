@@ -5,7 +5,7 @@ from typing import Final
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.landing.tables import LandingTable, table_of
-from aiopravega.jobs.merging.rules import GHOST_COLUMNS, Ghosts
+from aiopravega.jobs.merging.rules import GHOST_COLUMNS, TIME_COLUMNS, Ghosts, History
 
 _KINDS: Final = ("delta", "iceberg")
 # What a merge needs to know of a change, and the types of these columns.
@@ -46,20 +46,25 @@ def key_columns(given: Sequence[str] | str) -> list[str]:
     return key
 
 
-def change_columns(columns: str | None, ghosts: str = Ghosts.KEEP) -> str | None:
+def change_columns(columns: str | None, ghosts: str = Ghosts.KEEP, history: str = History.NONE) -> str | None:
     """The columns of a read, as SQL writes them, with those about the change; None: the source finds them.
 
     Args:
         columns: of the source's table. If they name `_change_type`, they are taken as they are.
         ghosts: what the merge does with ghosts; to remove them, it needs more columns.
+        history: what the merge keeps of a row that changes; to keep it, it needs more columns.
     """
     if not columns or _TELLING in columns:
         return columns or None
-    return ", ".join([columns, *(f"{name} {type_}" for name, type_ in _about(ghosts).items())])
+    return ", ".join([columns, *(f"{name} {type_}" for name, type_ in _about(ghosts, history).items())])
 
 
 def change_options(
-    key: Sequence[str], columns: str | None, given: Mapping[str, str], ghosts: str = Ghosts.KEEP
+    key: Sequence[str],
+    columns: str | None,
+    given: Mapping[str, str],
+    ghosts: str = Ghosts.KEEP,
+    history: str = History.NONE,
 ) -> dict[str, str]:
     """The options of a read of changes, which win over those that are given.
 
@@ -68,6 +73,7 @@ def change_options(
         columns: of the source's table; None or empty, if the source finds them.
         given: other options of the read; `decode` may be one of Debezium's formats.
         ghosts: what the merge does with ghosts; to remove them, it needs more columns.
+        history: what the merge keeps of a row that changes; to keep it, it needs more columns.
 
     Raises:
         ConfigurationError: the events are to be read as something else than change events.
@@ -78,9 +84,10 @@ def change_options(
         raise ConfigurationError(f"changes are read with decode={', '.join(_FORMATS)}, not with decode={form}")
     found = {_DECODE: form, "changes": "upsert", "key": ",".join(key)}
     if not columns and _METADATA not in small:
-        found[_METADATA] = ",".join(_about(ghosts))
+        found[_METADATA] = ",".join(_about(ghosts, history))
     return found
 
 
-def _about(ghosts: str) -> dict[str, str]:
-    return _ABOUT | (GHOST_COLUMNS if ghosts == Ghosts.REMOVE else {})
+def _about(ghosts: str, history: str) -> dict[str, str]:
+    more = (GHOST_COLUMNS if ghosts == Ghosts.REMOVE else {}) | (TIME_COLUMNS if history == History.SCD2 else {})
+    return _ABOUT | more

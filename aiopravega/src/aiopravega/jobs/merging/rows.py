@@ -3,6 +3,7 @@
 A row takes a change only if the change is newer, by `_sequence`. A row without `_sequence` is older than any change.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -42,11 +43,7 @@ def match(found: pa.Table, chunk: Chunk, merge: Merge) -> Matches:
     """
     key = list(merge.settings.key)
     left = chunk.values.select(key).append_column(_CHANGE, pa.array(np.arange(len(chunk))))
-    right = found.select(key).append_column(_ROW, pa.array(np.arange(found.num_rows)))
-    try:
-        pairs = left.join(right, key, join_type="inner")
-    except pa.ArrowInvalid as error:
-        raise LandingError(f"{merge}: rows cannot be found by the key {key}: {error}. Nothing was changed") from error
+    pairs = joined(left, found.select(key).append_column(_ROW, pa.array(np.arange(found.num_rows))), merge)
     rows, changes = pairs[_ROW].to_numpy(), pairs[_CHANGE].to_numpy()
     if len(np.unique(changes)) < len(changes):
         numbers, times = np.unique(changes, return_counts=True)
@@ -54,6 +51,19 @@ def match(found: pa.Table, chunk: Chunk, merge: Merge) -> Matches:
     old, new = found[SEQUENCE_COLUMN].take(rows), chunk.values[SEQUENCE_COLUMN].take(changes)
     check_kind(old, pc.binary_length(new), str(merge))
     return Matches(rows, changes, np.asarray(pc.fill_null(pc.greater(new, old), fill_value=True), bool))
+
+
+def joined(left: pa.Table, right: pa.Table, merge: Merge) -> pa.Table:
+    """Pairs of rows of the same key.
+
+    Raises:
+        LandingError: rows cannot be found by columns of these types.
+    """
+    key = list(merge.settings.key)
+    try:
+        return left.join(right, key, join_type="inner")
+    except pa.ArrowInvalid as error:
+        raise LandingError(f"{merge}: rows cannot be found by the key {key}: {error}. Nothing was changed") from error
 
 
 def check_kind(positions: pa.ChunkedArray, lengths: "pa.ChunkedArray | int", who: str) -> None:
@@ -107,17 +117,29 @@ def inserted(chunk: Chunk, matched: Rows, merge: Merge) -> pa.Table:
         LandingError: a value was not sent, and the table does not have it either.
     """
     new = ~matched if merge.keeps_deleted else ~matched & ~chunk.deletes
-    if merge.unsent is Unsent.FAIL:
-        unsent = {name: new & lacks & ~chunk.deletes for name, lacks in chunk.lacking.items()}
-        names = sorted(name for name, rows in unsent.items() if rows.any())
-        if names:
-            count = int(np.logical_or.reduce([unsent[name] for name in names]).sum())
-            raise LandingError(
-                f"{merge}: {count} updates do not have the value of {', '.join(names)}, since it did not change "
-                "(TOAST), and the table does not have their rows. Merge the ranges from Debezium's snapshot on, set "
-                "REPLICA IDENTITY FULL, or take null for it with unsent='null'. Nothing was changed"
-            )
+    check_unsent({name: new & lacks & ~chunk.deletes for name, lacks in chunk.lacking.items()}, merge)
     return chunk.values.filter(pa.array(new))
+
+
+def check_unsent(unsent: Mapping[str, Rows], merge: Merge) -> None:
+    """Check that all values are known, unless null may be taken for those that are not.
+
+    Args:
+        unsent: by column, which changes lack a value that the table does not have either.
+        merge: what is merged.
+
+    Raises:
+        LandingError: a value is not known.
+    """
+    names = sorted(name for name, rows in unsent.items() if rows.any())
+    if not names or merge.unsent is Unsent.NULL:
+        return
+    count = int(np.logical_or.reduce([unsent[name] for name in names]).sum())
+    raise LandingError(
+        f"{merge}: {count} updates do not have the value of {', '.join(names)}, since it did not change "
+        "(TOAST), and the table does not have their rows. Merge the ranges from Debezium's snapshot on, set "
+        "REPLICA IDENTITY FULL, or take null for it with unsent='null'. Nothing was changed"
+    )
 
 
 def count(chunk: Chunk, matched: Rows, newer: Rows, was_deleted: Rows, counts: Counts) -> None:

@@ -3,7 +3,8 @@
 A range is merged once. Changes that are merged cannot be taken out again, so another range under the name of an
 interval is refused. A deleted row leaves nothing behind with `Deletes.HARD`, so ranges must come in order; with
 `Deletes.SOFT` each row keeps the position of its last change, and ranges may come in any order, unless the changes can
-lack values (`_unchanged`): then the value of a range that comes late looks like an older one.
+lack values (`_unchanged`): then the value of a range that comes late looks like an older one. A table with a history
+keeps all versions of a row, so its ranges must come in order, too.
 """
 
 import json
@@ -21,6 +22,15 @@ from aiopravega.jobs.landing.rules import MERGED, Action, Holding, Landing
 # whether that was a delete.
 SEQUENCE_COLUMN: Final = "_sequence"
 DELETED_COLUMN: Final = "_deleted"
+# The columns that a table with a history has, beside `_sequence`: from when to when a version was the row, whether it
+# still is, and the position of the change that closed it.
+FROM_COLUMN: Final = "_valid_from"
+TO_COLUMN: Final = "_valid_to"
+CURRENT_COLUMN: Final = "_current"
+END_COLUMN: Final = "_end_sequence"
+HISTORY_COLUMNS: Final = (FROM_COLUMN, TO_COLUMN, CURRENT_COLUMN, END_COLUMN)
+# The column of changes that is needed to know when a version began, and its type.
+TIME_COLUMNS: Final = {"_source_ts": "timestamp"}
 # The columns of changes that are needed to find ghosts, beside `_sequence`, and their types.
 GHOST_COLUMNS: Final = {"_op": "string", "_snapshot": "string", "_ingested_at": "timestamp"}
 
@@ -54,12 +64,20 @@ class Ghosts(StrEnum):
     REMOVE = "remove"
 
 
+class History(StrEnum):
+    """What is kept of a row that changes: nothing, or every version of it (a slowly changing dimension, type 2)."""
+
+    NONE = "none"
+    SCD2 = "scd2"
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What all merges into one table must agree on; the table has it as a property."""
 
     key: tuple[str, ...]
     deletes: Deletes
+    history: History = History.NONE
 
     @classmethod
     def from_text(cls, text: str) -> Self:
@@ -70,16 +88,17 @@ class Settings:
         """
         try:
             found = json.loads(text)
-            return cls(tuple(found["key"]), Deletes(found["deletes"]))
+            # Tables that were made before there was a history do not name it.
+            return cls(tuple(found["key"]), Deletes(found["deletes"]), History(found.get("history", History.NONE)))
         except (ValueError, KeyError, TypeError) as error:
             raise LedgerError(f"the table's property {MERGED} is not of this release: {text!r}") from error
 
     def to_text(self) -> str:
         """One JSON object."""
-        return json.dumps({"key": self.key, "deletes": self.deletes.value})
+        return json.dumps({"key": self.key, "deletes": self.deletes.value, "history": self.history.value})
 
     def __str__(self) -> str:
-        return f"key {', '.join(self.key)}, {self.deletes} deletes"
+        return f"key {', '.join(self.key)}, {self.deletes} deletes, history {self.history}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +109,7 @@ class Merge:
     that are older are gone, unless the changes have them.
 
     Raises:
-        ConfigurationError: there is no key, or a column is in it twice.
+        ConfigurationError: there is no key, a column is in it twice, or a history has soft deletes.
     """
 
     landing: Landing
@@ -102,6 +121,10 @@ class Merge:
     def __post_init__(self) -> None:
         if not self.settings.key or len(set(self.settings.key)) < len(self.settings.key):
             raise ConfigurationError(f"{self}: it needs the columns of the key, each once, not {self.settings.key}")
+        if self.keeps_history and self.keeps_deleted:
+            raise ConfigurationError(
+                f"{self}: history='scd2' keeps the last version of a deleted row, closed: leave out deletes='soft'"
+            )
 
     def __str__(self) -> str:
         return f"the merge of {self.landing.interval}"
@@ -111,12 +134,18 @@ class Merge:
         """Whether deleted rows stay, marked."""
         return self.settings.deletes is Deletes.SOFT
 
+    @property
+    def keeps_history(self) -> bool:
+        """Whether every version of a row stays."""
+        return self.settings.history is History.SCD2
+
 
 @dataclass(slots=True)
 class Counts:
-    """What happened to the changes of a range, one for each key: each is in one of these counts but the last two.
+    """What happened to the changes of a range: each is in one of these counts but the last two.
 
-    `older`: the table had this change of the row, or a newer one. `absent`: the delete of a row that it did not have.
+    They are one for each key; all of them, if the table has a history. `older`: the table had this change of the row,
+    or a newer one. `absent`: the delete of a row that it did not have. `same`: it has nothing new for a history.
     `ghosts`: rows of the table that were removed because a snapshot does not have them.
     """
 
@@ -125,6 +154,7 @@ class Counts:
     deleted: int = 0
     older: int = 0
     absent: int = 0
+    same: int = 0
     ghosts: int = 0
     new_columns: list[str] = field(default_factory=list)
 
@@ -188,8 +218,8 @@ def _check_order(held: Sequence[Holding], merge: Merge) -> None:
         raise LandingError(
             f"{merge}: its range, from {merge.landing.cuts.start}, does not lie after {late.interval!r}, which the "
             f"table holds up to {late.range.end}. A deleted row, or a value that was not sent, could come back. Merge "
-            "ranges in their order; if they cannot, use a table with deletes='soft', changes without _unchanged, and "
-            "ghosts='keep', which takes them in any order. Nothing was changed"
+            "ranges in their order; if they cannot, use a table with deletes='soft', changes without _unchanged, "
+            "ghosts='keep' and no history, which takes them in any order. Nothing was changed"
         )
 
 

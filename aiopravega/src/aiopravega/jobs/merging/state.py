@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from aiopravega.jobs.landing.delta_folder import DeltaFolder
 from aiopravega.jobs.landing.iceberg import Iceberg
 from aiopravega.jobs.landing.tables import LandingTable
-from aiopravega.jobs.merging.rules import DELETED_COLUMN
+from aiopravega.jobs.merging.rules import DELETED_COLUMN, END_COLUMN
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +26,8 @@ class TableState:
 def state_of(table: LandingTable) -> TableState | None:
     """What a table of Delta or Iceberg is now; None: there is none. No file of rows is read.
 
-    The rows are not known if deleted ones stay in the table (`_deleted`), or if the format does not note their number.
+    The rows are not known if those that are no more stay in the table (`_deleted`, or closed versions of a history), or
+    if the format does not note their number.
 
     Raises:
         PravegaError: the table cannot be asked.
@@ -47,7 +48,7 @@ def _delta(folder: DeltaFolder) -> TableState | None:
     columns = file_schema(pa.schema(table.schema().to_arrow()))
     files = pa.table(table.get_add_actions(flatten=True))
     counts = files["num_records"].to_pylist() if "num_records" in files.column_names else [None]
-    known = None not in counts and DELETED_COLUMN not in columns.names
+    known = None not in counts and _keeps_none(columns)
     return TableState(columns, sum(counts) if known else None)
 
 
@@ -62,5 +63,10 @@ def _iceberg(named: Iceberg) -> TableState | None:
     summary = None if snapshot is None else snapshot.summary
     count = None if summary is None else summary[_RECORDS]
     others = any(summary is not None and int(summary[name] or 0) for name in _DELETES)
-    known = count is not None and not others and DELETED_COLUMN not in columns.names
+    known = count is not None and not others and _keeps_none(columns)
     return TableState(columns, int(count) if known and count is not None else None)
+
+
+def _keeps_none(columns: "pa.Schema") -> bool:
+    """Whether the table has no rows but those that the database has."""
+    return DELETED_COLUMN not in columns.names and END_COLUMN not in columns.names

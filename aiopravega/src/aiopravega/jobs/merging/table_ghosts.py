@@ -12,7 +12,7 @@ from aiopravega.jobs.landing.tables import LandingTable
 from aiopravega.jobs.merging.files import TableFile
 from aiopravega.jobs.merging.ghost_frames import ghosts
 from aiopravega.jobs.merging.ghost_rows import older
-from aiopravega.jobs.merging.rules import DELETED_COLUMN, SEQUENCE_COLUMN
+from aiopravega.jobs.merging.rules import CURRENT_COLUMN, DELETED_COLUMN, END_COLUMN, SEQUENCE_COLUMN
 from aiopravega.jobs.merging.snapshot_frames import newest_snapshot
 from aiopravega.jobs.merging.state import state_of
 
@@ -43,11 +43,12 @@ def ghost_keys(changes: "DataFrame", key: Sequence[str], table: LandingTable | N
 
 
 def _rows_before(table: LandingTable, key: Sequence[str], position: bytes) -> pa.Table:
-    """The keys of rows that are older than a position, and not marked as deleted."""
+    """The keys of rows that are older than a position, and neither marked as deleted nor closed versions."""
     state = state_of(table)
     if state is None:
         raise ConfigurationError("there is no such table of Delta or Iceberg, so that it has no ghosts to be found")
-    names = [name for name in (*key, SEQUENCE_COLUMN, DELETED_COLUMN) if name in state.columns.names]
+    marks = (SEQUENCE_COLUMN, DELETED_COLUMN, CURRENT_COLUMN, END_COLUMN)
+    names = [name for name in (*key, *marks) if name in state.columns.names]
     schema = pa.schema([state.columns.field(name) for name in names])
     found = [schema.empty_table().select(list(key))]
     for file in _files(table, key[0]):

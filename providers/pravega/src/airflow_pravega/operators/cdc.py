@@ -10,7 +10,7 @@ from aiopravega import StreamCutRange
 from aiopravega.blocking import PravegaClient
 from aiopravega.jobs.landing import folder_of
 from aiopravega.jobs.landing.land import landing_of
-from aiopravega.jobs.merging import Deletes, Evolution, Ghosts, Merged, Unsent, merge_into
+from aiopravega.jobs.merging import Deletes, Evolution, Ghosts, History, Merged, Unsent, merge_into
 from aiopravega.jobs.merging.reading import change_columns, change_options, key_columns, merged_table
 from airflow_pravega.early_checks import check_choice, check_known
 from airflow_pravega.hooks.pravega import PravegaHook
@@ -30,7 +30,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
     was killed and is tried again, or one that was cleared, changes nothing. With `deletes="hard"` ranges must come in
     their order: give the DAG `max_active_runs=1`. Then the interval is recorded as done.
 
-    Returns `{"table", "action", "changes", "inserted", "updated", "deleted", "older", "absent", "ghosts",
+    Returns `{"table", "action", "changes", "inserted", "updated", "deleted", "older", "absent", "same", "ghosts",
     "new_columns", "bytes", "seconds", "cuts"}`: the text of the table, `merge` or `nothing`, the rows of the source
     that have changed, what happened to them (zeros if nothing was done), the bytes of the range in the stream (event
     headers included), and the range (`{"start": text, "end": text}`).
@@ -50,6 +50,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             `null`. (templated)
         ghosts: what to do with rows that a snapshot whose end is in the range does not have: `keep`, or `remove`, which
             is right if snapshots have all rows of the table. (templated)
+        history: `none`, or `scd2` to keep every version of a row. (templated)
         transform: from the DataFrame of changes to the one that is merged; a function, or its dotted name.
         master: Spark's master; by default the connection's, or `local[*]`. (templated)
         spark_conn_id: id of a connection of Spark's provider, whose master and settings are used; instead of `master`.
@@ -69,6 +70,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         "new_columns",
         "unsent",
         "ghosts",
+        "history",
         "master",
         "spark_conn_id",
         "spark_conf",
@@ -87,6 +89,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         new_columns: str = "fail",
         unsent: str = "fail",
         ghosts: str = "keep",
+        history: str = "none",
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -95,6 +98,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         check_choice(Evolution, "new_columns", new_columns)
         check_choice(Unsent, "unsent", unsent)
         check_choice(Ghosts, "ghosts", ghosts)
+        check_choice(History, "history", history)
         self.stream_cuts = stream_cuts
         self.table = table
         self.key = key
@@ -103,6 +107,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         self.new_columns = new_columns
         self.unsent = unsent
         self.ghosts = ghosts
+        self.history = history
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Check the range and the table, then merge the range.
@@ -130,6 +135,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
                 new_columns=self.new_columns,
                 unsent=self.unsent,
                 ghosts=self.ghosts,
+                history=self.history,
             )
             folder = folder_of(self.table)
             self.lineage = replace(self.lineage, outputs=() if folder is None else (FileData(folder),))
@@ -139,8 +145,8 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             context,
             given,
             work,
-            columns=change_columns(self.columns, self.ghosts),
-            more_options=change_options(key, self.columns, self.options, self.ghosts),
+            columns=change_columns(self.columns, self.ghosts, self.history),
+            more_options=change_options(key, self.columns, self.options, self.ghosts, self.history),
         )
         action, counts = done.result.action, asdict(done.result.counts)
         self.log.info("Merged %s %s into %s: %s, %s", done.stream, shown(done.cuts), self.table, action.value, counts)
