@@ -77,9 +77,10 @@ class Shop:
             rows = self._mark(*TABLES)
         return {table: self._moment(table, found) for table, found in rows.items()}
 
-    def moment(self, table: Table) -> Moment:
-        """One table that no load changes as it is now."""
-        return self._moment(table, self._mark(table)[table])
+    def moment(self, table: Table, now: Table | None = None) -> Moment:
+        """One table that no load changes as it is now; `now` has its columns, if they have changed."""
+        now = now or table
+        return self._moment(table, self._mark(now)[now])
 
     def _mark(self, *tables: Table) -> dict[Table, list[tuple[Any, ...]]]:
         self._marks += 1
