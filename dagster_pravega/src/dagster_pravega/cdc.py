@@ -11,6 +11,7 @@ from aiopravega.jobs.landing import folder_of
 from aiopravega.jobs.merging import Deletes, Evolution, Ghosts, History, Merged, Unsent, merge_into
 from aiopravega.jobs.merging.merge import choice
 from aiopravega.jobs.merging.reading import change_columns, change_options, key_columns, merged_table
+from aiopravega.jobs.merging.rules import check_history
 from aiopravega.jobs.merging.state import state_of
 from dagster_pravega.columns import DECODED_KEY, arrow_schema
 from dagster_pravega.gates import AnAsset, key_of
@@ -90,8 +91,8 @@ def pravega_cdc_asset(
         **attributes: other arguments of `dagster.asset`, such as `retry_policy` and `automation_condition`.
 
     Raises:
-        ConfigurationError: the text names no such table, there is no key, an argument is none of its choices, or the
-            asset has both partitions and `since`, or neither.
+        ConfigurationError: the text names no such table, there is no key, an argument is none of its choices or does
+            not go with `history`, or the asset has both partitions and `since`, or neither.
     """
     made = dg.AssetKey.from_coercible(key)
     target, rows_key = merged_table(table), key_columns(key_of_rows)
@@ -102,6 +103,7 @@ def pravega_cdc_asset(
         "ghosts": choice(ghosts, Ghosts, "ghosts"),
         "history": choice(history, History, "history"),
     }
+    check_history(history, deletes, ghosts)
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
     known = _stream_options(stream) | {str(name): str(text) for name, text in (options or {}).items()}
     named = change_columns(columns, ghosts, history)

@@ -4,12 +4,14 @@ import random
 import subprocess
 import sys
 import time
-from typing import Any
+from datetime import date, timedelta
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from tests.integration.aiopravega.history_job import (
+    EPOCH,
     found_in,
     history_of,
     keep,
@@ -19,7 +21,7 @@ from tests.integration.aiopravega.history_job import (
     versions_of,
 )
 from tests.integration.aiopravega.landing_job import new_table
-from tests.integration.aiopravega.merging_job import columns_of, merge, merge_of
+from tests.integration.aiopravega.merging_job import Change, columns_of, merge, merge_of
 
 from aiopravega.errors import LandingError
 from aiopravega.jobs.landing import Action
@@ -59,8 +61,8 @@ def test_a_deleted_row_stays_deleted_when_debezium_repeats_its_events(table):
 
 
 def test_random_ranges_with_doubles_give_the_versions_of_a_replay(table):
-    log: list[Any] = []
-    before: list[Any] = []
+    log: list[Change] = []
+    before: list[Change] = []
     for number in range(6):
         changes = random_changes(number, 2)
         log += changes
@@ -90,6 +92,31 @@ def test_a_column_that_is_added_is_null_in_older_versions(table):
     assert (done.counts.updated, done.counts.same, done.counts.new_columns) == (1, 1, ["extra"])
     found = sorted((row["id"], row["_current"], row["extra"]) for row in found_in(table))
     assert found == [(1, False, None), (1, True, 7), (2, True, None)]
+
+
+@pytest.mark.parametrize(
+    ("type_", "first", "second"),
+    [
+        (pa.decimal128(10, 2), Decimal("12.30"), Decimal("12.31")),
+        (pa.decimal128(38, 9), Decimal("1" * 29 + ".000000001"), Decimal("1" * 29 + ".000000002")),
+        (pa.timestamp("us", "UTC"), EPOCH, EPOCH + timedelta(microseconds=1)),
+        (pa.timestamp("us"), EPOCH.replace(tzinfo=None), EPOCH.replace(year=9999, tzinfo=None)),
+        (pa.date32(), date(1, 1, 1), date(9999, 12, 31)),
+        (pa.binary(), b"", b"\0"),
+        (pa.bool_(), False, True),
+        (pa.list_(pa.field("element", pa.decimal128(4, 1))), [Decimal("1.5"), None], [Decimal("1.5")]),
+        (pa.struct([("x", pa.float64())]), {"x": None}, {"x": 1.0}),
+    ],
+    ids=str,
+)
+def test_values_of_any_type_are_compared_and_kept(table, type_, first, second):
+    for number, value in enumerate((first, first, None, None, second)):
+        rows = staged([(1, 1, "a", number * 10 + 1)]).append_column("more", pa.array([value], type_))
+        counts = merge(table, history_of(number), rows).counts
+        assert (counts.same, counts.inserted + counts.updated) == ((1, 0) if number in (1, 3) else (0, 1))
+    found = sorted(found_in(table), key=lambda each: each["_sequence"])
+    assert [row["more"] for row in found] == [first, None, second]
+    assert [row["_current"] for row in found] == [False, False, True]
 
 
 def test_an_empty_range_is_held_and_one_without_times_is_refused(table):

@@ -5,6 +5,7 @@ import json
 import dagster as dg
 import pyarrow as pa
 import pytest
+from tests.integration.aiopravega.history_job import keep
 from tests.integration.aiopravega.merging_job import merge, merge_of
 from tests.integration.pyspark_pravega.debezium_events import made, texts
 
@@ -14,7 +15,7 @@ from aiopravega.jobs.landing import DeltaFolder
 from aiopravega.jobs.merging import merge_into
 from dagster_pravega import PravegaResource, build_cdc_drift_check, build_cdc_ghost_check, pravega_stream_spec
 
-COLUMNS = "id int, n bigint, _change_type string, _sequence binary"
+COLUMNS = "id int, n bigint, _change_type string, _sequence binary, _source_ts timestamp"
 
 
 @pytest.fixture
@@ -62,15 +63,15 @@ def merged(spark, pravega_config, stream, client, table):
     return merged
 
 
-@pytest.mark.parametrize("deletes", ["hard", "soft"])
-def test_ghosts_of_the_changes_and_of_a_table_are_found(evaluate, write, merged, deletes):
+@pytest.mark.parametrize("rules", [{"deletes": "hard"}, {"deletes": "soft"}, {"history": "scd2"}], ids=str)
+def test_ghosts_of_the_changes_and_of_a_table_are_found(evaluate, write, merged, rules):
     write(*(made("r", 10, snapshot="true", id=id_, n=1) for id_ in (1, 2, 3)))
     known = {"key_of_rows": "id", "columns": "id int"}
     done, metadata = evaluate(build_cdc_ghost_check, **known)
     assert (done.passed, done.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert "no event that says last" in done.description
     # 3 is in the snapshot, and was not merged yet.
-    table = merged(deletes=deletes)
+    table = merged(**rules)
     write(*(made("r", 20, at=2, snapshot=said, id=id_, n=1) for id_, said in ((1, "first"), (3, "last"))))
     for checked in ({}, {"table": table}):
         done, metadata = evaluate(build_cdc_ghost_check, **known, **checked)
@@ -83,13 +84,17 @@ def test_ghosts_of_the_changes_and_of_a_table_are_found(evaluate, write, merged,
         assert (done.passed, metadata["pravega/ghosts"]) == (True, 0)
 
 
-def test_columns_that_came_went_or_changed_are_found(evaluate, write, tmp_path):
+@pytest.mark.parametrize("history", ["none", "scd2"])
+def test_columns_that_came_went_or_changed_are_found(evaluate, write, tmp_path, history):
     table = DeltaFolder(f"{tmp_path}/table")
     known = {"table": f"delta:{table.path}"}
     write(made("c", 1, id=1, n=1, big="a"))
     done, _ = evaluate(build_cdc_drift_check, **known)
     assert (done.passed, done.description) == (False, "there is no table yet, so that nothing is compared")
-    merge(table, merge_of(0, "soft"), [(1, 1, "a", 1)])
+    if history == "none":
+        merge(table, merge_of(0, "soft"), [(1, 1, "a", 1)])
+    else:
+        keep(table, 0, [(1, 1, "a", 1)])
     assert evaluate(build_cdc_drift_check, **known)[0].passed
 
     write(made("u", 2, at=2, id=1, n=1, big="a", extra=5))

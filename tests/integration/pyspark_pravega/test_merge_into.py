@@ -176,8 +176,8 @@ def versions(found, key, names):
     current: dict[tuple[object, ...], list[object]] = {}
     taken = set()
     # Debezium gives both snapshots of a database that stood still one position; the first one says since when.
-    for at, event, _ in sorted(found, key=lambda each: (each[0], each[1]["source"]["ts_ms"])):
-        row, time = event["after"] or event["before"], event["source"]["ts_ms"]
+    for at, event, _ in sorted(found, key=lambda each: (each[0], each[1]["source"]["ts_us"])):
+        row, time = event["after"] or event["before"], event["source"]["ts_us"]
         name, values = tuple(row[each] for each in key), [row[each] for each in names]
         old = current.get(name)
         if (at, name) in taken or (event["op"] != "d" and old and old[1] == values):
@@ -192,9 +192,8 @@ def versions(found, key, names):
     return sorted(every, key=str)
 
 
-def millis(time):
-    # The columns have microseconds, which `ts_ms` cuts off.
-    return None if time is None else int(time.timestamp() * 1_000_000) // 1000
+def micros(time):
+    return None if time is None else round(time.timestamp() * 1_000_000)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +219,7 @@ def test_every_version_of_a_row_is_kept(table, ranges, merge, settings, name, ke
         [
             tuple(row[each] for each in key),
             [row[each] for each in names],
-            *map(millis, (row["_valid_from"], row["_valid_to"])),
+            *map(micros, (row["_valid_from"], row["_valid_to"])),
         ]
         for row in rows_of(table)
     ]

@@ -95,6 +95,20 @@ def test_a_policy_that_there_is_not_is_refused(make, choice):
         make(task_id="task", stream="scope/orders", **{choice: "forget"})
 
 
+@pytest.mark.parametrize("more", [{"deletes": "soft"}, {"ghosts": "remove"}])
+def test_what_does_not_go_with_a_history_is_refused(more):
+    with pytest.raises(AirflowFailException, match="history='scd2' .*: leave out"):
+        PravegaCdcMergeOperator(
+            task_id="task",
+            stream="scope/orders",
+            stream_cuts={},
+            table="delta:/nowhere",
+            key=["id"],
+            history="scd2",
+            **more,
+        )
+
+
 def test_an_update_of_nothing_is_refused():
     with pytest.raises(AirflowFailException, match="nothing to update: give scaling, retention, tags or"):
         PravegaUpdateStreamOperator(task_id="task", stream="scope/orders")

@@ -3,8 +3,6 @@
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,68 +10,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyarrow import parquet
+from tests.unit.aiopravega.jobs.history_table import CUTS, LANDING, STAGED, Change, Stored, Table
 
-from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, LandingError
-from aiopravega.jobs.landing import Landing
-from aiopravega.jobs.landing.staged_files import StagedFiles
-from aiopravega.jobs.merging import Counts, Deletes, History, Merge, Settings, Unsent
-from aiopravega.jobs.merging.chunks import chunks
-from aiopravega.jobs.merging.columns import columns_for, new_columns
-from aiopravega.jobs.merging.files import TableFile
-from aiopravega.jobs.merging.history import merging_for
-from aiopravega.ledger import Interval
-
-STREAM = StreamName("shop", "inv.public.orders")
-CUTS = StreamCutRange(*(StreamCut(STREAM, {SegmentId(STREAM, 0, 0): each}) for each in (0, 10)))
-LANDING = Landing(Interval("merger", STREAM, "monday"), CUTS)
-EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-STAGED = pa.schema(
-    [
-        ("id", pa.int32()),
-        ("part", pa.string()),
-        ("n", pa.float64()),
-        ("big", pa.string()),
-        ("tags", pa.list_(pa.field("element", pa.string()))),
-        ("_change_type", pa.string()),
-        ("_sequence", pa.binary()),
-        ("_unchanged", pa.list_(pa.field("element", pa.string()))),
-        ("_source_ts", pa.timestamp("us", "UTC")),
-    ]
-)
-
-
-@dataclass(frozen=True)
-class Change:
-    """A change of a row; `big` is `...` if it was not sent."""
-
-    id: int
-    kind: str
-    at: int
-    time: int
-    n: float | None = None
-    big: Any = None
-    part: str = "a"
-
-    def staged(self) -> dict[str, Any]:
-        """As Spark stages it."""
-        is_delete = self.kind == "delete"
-        return {
-            "id": self.id,
-            "part": self.part,
-            "n": None if is_delete else self.n,
-            "big": None if is_delete or self.big is ... else self.big,
-            "tags": None if is_delete or self.n is None else [str(self.n)],
-            "_change_type": self.kind,
-            "_sequence": position(self.at),
-            "_unchanged": ["big"] if self.big is ... else [],
-            "_source_ts": EPOCH + timedelta(seconds=self.time),
-        }
-
-
-def position(at: int) -> bytes:
-    return at.to_bytes(8, "big")
+from aiopravega.jobs.merging import Deletes, Merge, Settings, Unsent, merge_into
+from aiopravega.jobs.merging.columns import new_columns
 
 
 def replayed(changes: Sequence[Change]) -> list[dict[str, Any]]:
@@ -100,54 +41,6 @@ def replayed(changes: Sequence[Change]) -> list[dict[str, Any]]:
             current[key] = whole
             found.append(whole)
     return found
-
-
-@dataclass(frozen=True)
-class Stored:
-    """A file that is in the table."""
-
-    rows: pa.Table
-    bounds: tuple[Any, Any] | None = None
-
-    def read(self, schema: pa.Schema) -> pa.Table:
-        return self.rows.select(schema.names)
-
-
-class Table:
-    """A table with a history, whose new files are written into a folder."""
-
-    def __init__(self, folder: Path, **rules: Any) -> None:
-        self.folder, self.files = folder, list[TableFile]()
-        self.merge = Merge(LANDING, Settings(("id", "part"), Deletes.HARD, History.SCD2), **rules)
-        self.schema = columns_for(STAGED, self.merge)
-
-    def take(self, *parts: Sequence[Change] | pa.Table, size: int = 1) -> Counts:
-        """Merge a range that Spark has staged in some files."""
-        with tempfile.TemporaryDirectory(dir=self.folder) as staged:
-            for number, part in enumerate(parts):
-                rows = part if isinstance(part, pa.Table) else pa.Table.from_pylist([c.staged() for c in part], STAGED)
-                parquet.write_table(rows, f"{staged}/part-{number:03}.parquet")
-            merging = merging_for(self.merge, self.schema, self.folder / "files", self.files)
-            merging.take_all(chunks(StagedFiles.found_in(Path(staged)), self.schema, self.merge, size))
-        self.files = [
-            *(each for each in self.files if all(each is not gone for gone in merging.removed)),
-            *(Stored(each.read(self.schema), each.bounds) for each in merging.added),
-        ]
-        return merging.counts
-
-    def rows(self) -> list[dict[str, Any]]:
-        return [row for file in self.files for row in file.read(self.schema).to_pylist()]
-
-    def versions(self) -> list[dict[str, Any]]:
-        found = []
-        for row in self.rows():
-            assert row["_current"] == (row["_valid_to"] is None) == (row["_end_sequence"] is None)
-            assert row["tags"] == (None if row["n"] is None else [str(row["n"])])
-            times = [row[name] and (row[name] - EPOCH) // timedelta(seconds=1) for name in ("_valid_from", "_valid_to")]
-            at, end = (row[name] and int.from_bytes(row[name], "big") for name in ("_sequence", "_end_sequence"))
-            mine = {"key": (row["id"], row["part"]), "n": row["n"], "big": row["big"], "at": at, "end": end}
-            found.append(mine | {"from": times[0], "to": times[1]})
-        return sorted(found, key=lambda each: each["at"])
 
 
 @pytest.fixture
@@ -320,9 +213,18 @@ def test_what_cannot_be_a_history_is_refused(table: Table) -> None:
     foreign = pa.Table.from_pylist([Change(1, "delete", 1, 1).staged() | {"_sequence": b"x" * 24}], STAGED)
     with pytest.raises(LandingError, match="of two kinds"):
         table.take(foreign)
-    with pytest.raises(ConfigurationError, match="leave out deletes='soft'"):
-        Merge(LANDING, Settings(("id",), Deletes.SOFT, History.SCD2))
+    no_frame: Any = None  # arguments are checked first
+    named: dict[str, Any] = {"key": ["id"], "consumer": "merger", "interval": "monday", "history": "scd2"}
+    for more, message in (
+        ({"deletes": "soft"}, "leave out deletes='soft'"),
+        ({"ghosts": "remove"}, "cannot remove ghosts"),
+        ({"history": "scd1"}, "history is none, scd2, not 'scd1'"),
+    ):
+        with pytest.raises(ConfigurationError, match=message):
+            merge_into(no_frame, f"delta:{table.folder}/table", CUTS, **named | more)
     plain = pa.schema([each for each in table.schema if not each.name.startswith("_")])
     lacks = "lacks _sequence binary, _valid_from timestamp, _valid_to timestamp, _current boolean, _end_sequence binary"
     with pytest.raises(LandingError, match=lacks):
         new_columns(plain, STAGED, table.merge)
+    with pytest.raises(LandingError, match="the table has _end_sequence: it keeps every version of a row"):
+        new_columns(table.schema, STAGED, Merge(LANDING, Settings(("id",), Deletes.HARD)))

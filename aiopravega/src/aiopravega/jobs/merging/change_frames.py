@@ -110,7 +110,7 @@ def all_changes(changes: DataFrame, key: Sequence[str]) -> DataFrame:
         )
     keys = [_named(name) for name in key]
     together = _images(_not_emptied(changes)).repartition(*keys)
-    # The last one at a position wins: an update, before an insert that a snapshot has; of two alike the earlier one.
+    # The last one at a position wins: an update over an insert, which a snapshot has; of two alike the earlier one.
     times = [sf.col(name).desc() for name in TIME_COLUMNS]
     return together.sortWithinPartitions(*keys, sf.col(_SEQUENCE), sf.col(_TYPE), *times)
 

@@ -60,13 +60,19 @@ def new_columns(table: pa.Schema, changes: pa.Schema, merge: Merge) -> list[pa.F
         merge: what is merged.
 
     Raises:
-        LandingError: the table has other types, lacks columns, or is one of rows that were landed.
+        LandingError: the table has other types, lacks columns, or is one of rows that were landed, or of versions that
+            the merge does not keep.
     """
     wanted, end = columns_for(changes, merge), "Nothing was changed"
     landed = [name for name in OWN_COLUMNS if name in table.names]
     if landed:
         raise LandingError(
             f"{merge}: the table has {', '.join(landed)}: rows are landed in it. Use another table. {end}"
+        )
+    if END_COLUMN in table.names and not merge.keeps_history:
+        raise LandingError(
+            f"{merge}: the table has {END_COLUMN}: it keeps every version of a row. Merge with history='scd2', or into "
+            f"another table. {end}"
         )
     marks = [each for each in marks_for(merge) if each.name not in table.names]
     if marks:

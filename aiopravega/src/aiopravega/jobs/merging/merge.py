@@ -12,7 +12,17 @@ from aiopravega.jobs.landing.land import landing_of
 from aiopravega.jobs.landing.rules import Action
 from aiopravega.jobs.landing.staged_files import write_files
 from aiopravega.jobs.landing.tables import LandingTable, table_of
-from aiopravega.jobs.merging.rules import Deletes, Evolution, Ghosts, History, Merge, Merged, Settings, Unsent
+from aiopravega.jobs.merging.rules import (
+    Deletes,
+    Evolution,
+    Ghosts,
+    History,
+    Merge,
+    Merged,
+    Settings,
+    Unsent,
+    check_history,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -66,7 +76,8 @@ def merge_into(
         What the table holds of the interval, and what happened to the changes.
 
     Raises:
-        ConfigurationError: something is not given, or the text names no table that can be merged into.
+        ConfigurationError: something is not given, or does not go with `history`, or the text names no table that can
+            be merged into.
         LandingError: the table must not take the changes, or cannot.
     """
     from aiopravega.jobs.merging.change_frames import all_changes, last_changes
@@ -85,11 +96,7 @@ def merge_into(
         choice(unsent, Unsent, "unsent"),
     )
     removes = choice(ghosts, Ghosts, "ghosts") is Ghosts.REMOVE
-    if removes and merge.keeps_history:
-        raise ConfigurationError(
-            f"{merge}: history='scd2' cannot remove ghosts, since no event says when they were deleted: leave out "
-            "ghosts='remove', and close what pyspark_pravega.cdc.ghosts names yourself"
-        )
+    check_history(history, deletes, ghosts)
     target = _target(table_of(table) if isinstance(table, str) else table)
     in_order = not merge.keeps_deleted or UNCHANGED in changes.columns or removes
     held = target.decide(merge, in_order=in_order)

@@ -71,6 +71,30 @@ class History(StrEnum):
     SCD2 = "scd2"
 
 
+def check_history(history: str, deletes: str, ghosts: str) -> None:
+    """Check that what a merge keeps of rows fits together. What is none of the choices passes.
+
+    Args:
+        history: what is kept of a row that changes.
+        deletes: what a delete does to a row.
+        ghosts: what is done with rows that a snapshot does not have.
+
+    Raises:
+        ConfigurationError: a history has soft deletes, or is to be without ghosts.
+    """
+    if history != History.SCD2:
+        return
+    if deletes == Deletes.SOFT:
+        raise ConfigurationError(
+            "history='scd2' keeps the last version of a deleted row, closed: leave out deletes='soft'"
+        )
+    if ghosts == Ghosts.REMOVE:
+        raise ConfigurationError(
+            "history='scd2' cannot remove ghosts, since no event says when they were deleted: leave out "
+            "ghosts='remove', and close what pyspark_pravega.cdc.ghosts names yourself"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What all merges into one table must agree on; the table has it as a property."""
@@ -109,7 +133,7 @@ class Merge:
     that are older are gone, unless the changes have them.
 
     Raises:
-        ConfigurationError: there is no key, a column is in it twice, or a history has soft deletes.
+        ConfigurationError: there is no key, or a column is in it twice.
     """
 
     landing: Landing
@@ -121,10 +145,6 @@ class Merge:
     def __post_init__(self) -> None:
         if not self.settings.key or len(set(self.settings.key)) < len(self.settings.key):
             raise ConfigurationError(f"{self}: it needs the columns of the key, each once, not {self.settings.key}")
-        if self.keeps_history and self.keeps_deleted:
-            raise ConfigurationError(
-                f"{self}: history='scd2' keeps the last version of a deleted row, closed: leave out deletes='soft'"
-            )
 
     def __str__(self) -> str:
         return f"the merge of {self.landing.interval}"
@@ -145,8 +165,8 @@ class Counts:
     """What happened to the changes of a range: each is in one of these counts but the last two.
 
     They are one for each key; all of them, if the table has a history. `older`: the table had this change of the row,
-    or a newer one. `absent`: the delete of a row that it did not have. `same`: it has nothing new for a history.
-    `ghosts`: rows of the table that were removed because a snapshot does not have them.
+    or a newer one. `absent`: the delete of a row that it did not have. `same`: in a history, the values of the version
+    before. `ghosts`: rows of the table that were removed because a snapshot does not have them.
     """
 
     inserted: int = 0
@@ -183,7 +203,10 @@ def decide(held: Sequence[Holding], merge: Merge, found: Settings | None, *, in_
     """
     landing, end = merge.landing, "Nothing was changed"
     if found is not None and found != merge.settings:
-        raise LandingError(f"{merge}: the table is merged with {found}, and this merge has {merge.settings}. {end}")
+        raise LandingError(
+            f"{merge}: the table is merged with {found}, and this merge has {merge.settings}. Merge as the table is, "
+            f"or all ranges of the stream into a new table, by a consumer of its own. {end}"
+        )
     streams = {each.stream for each in held} - {landing.interval.stream}
     if streams:
         raise LandingError(

@@ -12,6 +12,7 @@ from aiopravega.jobs.landing import folder_of
 from aiopravega.jobs.landing.land import landing_of
 from aiopravega.jobs.merging import Deletes, Evolution, Ghosts, History, Merged, Unsent, merge_into
 from aiopravega.jobs.merging.reading import change_columns, change_options, key_columns, merged_table
+from aiopravega.jobs.merging.rules import check_history
 from airflow_pravega.early_checks import check_choice, check_known
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.intervals import failures_recorded, shown
@@ -99,6 +100,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         check_choice(Unsent, "unsent", unsent)
         check_choice(Ghosts, "ghosts", ghosts)
         check_choice(History, "history", history)
+        check_known(history, lambda text: check_history(text, deletes, ghosts))
         self.stream_cuts = stream_cuts
         self.table = table
         self.key = key
