@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from airflow.sdk import DAG
 from deltalake import DeltaTable
-from tests.integration.pyspark_pravega.debezium_events import made
+from tests.integration.pyspark_pravega.debezium_events import in_avro, made, texts
 
 from aiopravega.ledger import Interval, IntervalState
 from airflow_pravega.operators.cdc import PravegaCdcMergeOperator
@@ -26,7 +26,7 @@ def change(op, lsn, **row):
     ).encode()
 
 
-def merging(scope, stream, folder, **arguments) -> DAG:
+def merging(scope, stream, folder, columns="id int, note string", **arguments) -> DAG:
     with DAG(f"dag-{scope}", schedule=None) as dag:
         wait = PravegaStreamCutSensor(task_id="wait", stream=str(stream), consumer="merger")
         PravegaCdcMergeOperator(
@@ -35,7 +35,7 @@ def merging(scope, stream, folder, **arguments) -> DAG:
             stream_cuts=wait.output,
             table=f"delta:{folder}",
             key=["id"],
-            columns="id int, note string",
+            columns=columns,
             **arguments,
         )
     return dag
@@ -108,3 +108,17 @@ def test_every_version_of_a_row_is_kept(run, scope, stream, write, tmp_path):
         (1, "b", False),
         (2, "c", True),
     ]
+
+
+def test_changes_in_avro_are_merged_with_the_columns_of_the_registry(
+    run, scope, stream, write, pravega_emulator, tmp_path
+):
+    folder, uri = f"{tmp_path}/table", pravega_emulator.schema_registry_uri
+    options = {"decode": "debezium-avro", "schema_registry_uri": uri}
+    write(*(event for event, _ in in_avro(uri, stream, [one for one in texts("schema", "full_ident") if one[0]])))
+
+    found = run(merging(scope, stream, folder, columns=None, options=options), FIRST).result("merge")
+
+    rows = DeltaTable(folder).to_pyarrow_table().to_pylist()
+    assert (found["action"], len(rows)) == ("merge", found["inserted"])
+    assert [[*row] for row in rows[:1]] == [["id", "v", "n", "_sequence"]]

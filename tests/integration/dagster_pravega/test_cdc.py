@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 from deltalake import DeltaTable
 from pyiceberg.catalog import load_catalog
+from tests.integration.pyspark_pravega.debezium_events import in_avro, texts
 from tests.integration.pyspark_pravega.debezium_events import made as change
 
 from aiopravega import UNBOUNDED, StreamCutRange
@@ -62,8 +63,8 @@ def run(manager, instance, metadata_of):
     return run
 
 
-def merging(spec, table, **arguments):
-    return pravega_cdc_asset(spec, key=LAKE, table=table, key_of_rows="id", columns="id int, note string", **arguments)
+def merging(spec, table, columns="id int, note string", **arguments):
+    return pravega_cdc_asset(spec, key=LAKE, table=table, key_of_rows="id", columns=columns, **arguments)
 
 
 def test_runs_merge_what_came_since_the_last_one(run, stream, write, client, table):
@@ -159,3 +160,13 @@ def test_every_version_of_a_row_is_kept(run, stream, write, table):
         (1, "b", False),
         (2, "c", True),
     ]
+
+
+def test_changes_in_avro_are_merged_with_the_columns_of_the_registry(run, stream, write, pravega_emulator, table):
+    spec, uri = pravega_stream_spec(str(stream)), pravega_emulator.schema_registry_uri
+    write(*in_avro(uri, stream, [one for one in texts("schema", "full_ident") if one[0]]))
+    options = {"decode": "debezium-avro", "schema_registry_uri": uri}
+    found = run(spec, merging(spec, table, columns=None, since="last", options=options))
+    rows = rows_of(table)
+    assert len(rows) == found["pravega/inserted"]
+    assert [[*row] for row in rows[:1]] == [["id", "v", "n", "_sequence"]]
