@@ -142,7 +142,8 @@ async def test_where_windows_leave_a_doubt_the_events_are_followed(client, make_
         (3 * frame, 6 * frame),
         (6 * frame, 9 * frame),
     ]
-    assert not caplog.records
+    # Transactions that other tests have left may have lines of their own.
+    assert not [record for record in caplog.records if record.name.startswith("aiopravega.read")]
 
 
 async def test_where_no_place_is_sure_and_patience_ends_a_segment_stays_in_one_piece(client, make_stream, caplog):

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from aiopravega import wire
+from aiopravega import PravegaClient, wire
 from aiopravega.control import TransactionState
 from aiopravega.errors import EventTooLargeError, StreamNotFoundError, TransactionAbortedError, TransactionError
 from aiopravega.write.batch import Block
@@ -191,6 +191,18 @@ async def test_a_stream_that_scales_meanwhile_gets_the_events_after_newer_ones(c
 async def test_a_missing_stream_has_no_transactions(client, scope):
     with pytest.raises(StreamNotFoundError, match="missing"):
         await client.open_transaction(scope, "missing")
+
+
+async def test_the_lease_is_not_kept_by_a_client_that_is_closed(pravega_config, make_stream, eventually, caplog):
+    stream = await make_stream()
+    async with PravegaClient(pravega_config) as client:
+        transaction = await client.open_transaction(stream.scope, stream.stream, lease=10)
+
+    async def is_left() -> bool:
+        return not [task for task in asyncio.all_tasks() if "_keep_lease" in repr(task.get_coro())]
+
+    await eventually(is_left)
+    assert caplog.text.count(f"could not renew the lease of {transaction}") == 1
 
 
 async def test_a_commit_that_fails_stops_keeping_the_lease(client, make_stream, aborted):

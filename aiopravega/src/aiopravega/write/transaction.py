@@ -288,5 +288,7 @@ class Transaction(TransactionHandle):
             except TransactionError as error:
                 self._lost = error
                 return
-            except PravegaError as error:  # the controller does not answer: the next ping may be in time
+            except PravegaError as error:
                 logger.warning("could not renew the lease of %s: %s", self, error)
+                if not error.retryable:  # the client is closed, or may not: no later ping would be in time
+                    return

@@ -137,6 +137,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.events",
             "operators.stream_cut",
             "operators.backfill",
+            "operators.recorded",
             "operators.spark",
             "operators.land",
             "operators.cdc",

@@ -1,0 +1,98 @@
+"""The operator that finds ranges that the cut ledger has already, taken by any scheduler: for mapped tasks."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from airflow.sdk import BaseOperator, Context, XComArg
+
+from aiopravega import StreamName
+from aiopravega.errors import ConfigurationError, TableNotFoundError
+from aiopravega.ledger import CutRecord, IntervalState
+from airflow_pravega.early_checks import check_stream
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.intervals import to_xcom
+from airflow_pravega.task_failures import failing_for_good
+
+# Of names in an error.
+_SHOWN: Final = 10
+_NOT_PROCESSED: Final = (IntervalState.OPEN, IntervalState.FAILED)
+
+
+class PravegaRecordedRangesOperator(BaseOperator):
+    """Returns ranges that a consumer took before, to be processed by mapped tasks: those of Dagster's sensors, too.
+
+    Each is `{"start": text, "end": text, "consumer": name, "interval": name}`, as a sensor gives it: map reads over
+    them, `PravegaSparkReadOperator.partial(…).expand(stream_cuts=ranges.output)`. A read records that the interval is
+    done. It takes no new range, and asks nobody whether a range is being processed elsewhere.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        consumer: whose ranges, as `pravega cuts list` shows them. (templated)
+        intervals: names of the intervals, done or not. By default, all of the consumer that are open or failed.
+            (templated)
+        pravega_conn_id: id of the connection. (templated)
+    """
+
+    template_fields: Sequence[str] = ("stream", "consumer", "intervals", "pravega_conn_id")
+
+    def __init__(
+        self,
+        *,
+        stream: str,
+        consumer: str,
+        intervals: Sequence[str] | str | XComArg | None = None,
+        pravega_conn_id: str = PravegaHook.default_conn_name,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        check_stream(stream)
+        self.stream = stream
+        self.consumer = consumer
+        self.intervals = intervals
+        self.pravega_conn_id = pravega_conn_id
+
+    def execute(self, context: Context) -> list[dict[str, str]]:
+        """Find the ranges, in the order of the stream.
+
+        Raises:
+            AirflowFailException: the consumer took no range of the stream, or not one of a name, or one that is
+                skipped or given back.
+            PravegaError: the cluster cannot be reached.
+        """
+        del context
+        hook = PravegaHook(self.pravega_conn_id)
+        stream = StreamName.parse(self.stream, hook.get_config().scope)
+        with failing_for_good():
+            with hook.get_client() as client:
+                try:
+                    records = client.cut_ledger(stream.scope).records(self.consumer, stream)
+                except TableNotFoundError:
+                    records = []
+            if not records:
+                raise ConfigurationError(
+                    f"consumer {self.consumer!r} took no range of {stream}: `pravega cuts list {stream}` shows who did"
+                )
+            chosen = self._chosen(records)
+        self.log.info("%s of %s: %d of %d recorded ranges", self.consumer, stream, len(chosen), len(records))
+        return [to_xcom(each) for each in chosen]
+
+    def _chosen(self, records: Sequence[CutRecord]) -> list[CutRecord]:
+        if self.intervals is None:
+            return [each for each in records if each.state in _NOT_PROCESSED]
+        if isinstance(self.intervals, XComArg):
+            raise ConfigurationError("intervals was not resolved: name it in an operator of the DAG")
+        names = [self.intervals] if isinstance(self.intervals, str) else list(self.intervals)
+        unknown = sorted(set(names) - {each.interval for each in records})
+        if unknown:
+            known = ", ".join(each.interval for each in records[-_SHOWN:])
+            raise ConfigurationError(
+                f"consumer {self.consumer!r} has no interval {', '.join(unknown)}: the last ones are {known}"
+            )
+        chosen = [each for each in records if each.interval in names]
+        for each in chosen:
+            if each.state in (IntervalState.SKIPPED, IntervalState.GIVEN_BACK):
+                raise ConfigurationError(
+                    f"interval {each.interval} of {self.consumer!r} is {each.state.value} ({each.reason}). A skipped "
+                    "one can be reopened (`pravega cuts reopen`); a range that was given back belongs to another one"
+                )
+        return chosen
