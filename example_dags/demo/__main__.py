@@ -21,10 +21,11 @@ from typing import Any
 from example_dags import small_spark
 from example_dags.demo import airflow_runs
 from example_dags.demo.chart import draw_delays
+from example_dags.demo.page import Read, write_page
 from example_dags.demo.progress import Steps
 from example_dags.demo.replay import Source
 
-from aiopravega import UNBOUNDED, StreamCutRange, StreamName
+from aiopravega import UNBOUNDED, StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from pravega_emulator import PravegaEmulator
 
@@ -37,6 +38,12 @@ FIRST_RUN, SECOND_RUN = datetime(2013, 1, 20, tzinfo=UTC), datetime(2013, 1, 31,
 FIRST_DAYS, LAST_DAYS = (1, 20), (21, 31)
 SOME_BYTES = 500_000
 _LINE = 70  # characters of a value that is shown
+CODE = {
+    "the DAGs that wait, read and write": "example_dags/airflow/flights_delays.py",
+    "the DAG with the gate": "example_dags/airflow/delays_schema.py",
+    "the assets": "example_dags/dagster/flights_delays.py",
+    "the demo": "example_dags/demo/__main__.py",
+}
 
 
 class Demo:
@@ -49,10 +56,22 @@ class Demo:
         self._example = example
         self._runs: dict[datetime, dict[str, Any]] = {}
         self._replayed = 0
+        self._reads: list[Read] = []
+        self._verdicts: list[dict[str, Any]] = []
 
     def job(self, date: datetime, min_bytes: int) -> dict[str, Any]:
         """One run of the DAG `flights_delays`; the same date is the same run."""
         return airflow_runs.run(self._example.flights_delays, date, output=str(OUTPUT / "airflow"), min_bytes=min_bytes)
+
+    def _ends(self) -> tuple[StreamCut, StreamCut]:
+        """Head and tail of the flights."""
+        return self._client.head(FLIGHTS.scope, FLIGHTS.stream), self._client.tail(FLIGHTS.scope, FLIGHTS.stream)
+
+    def _note(self, by: str, range_: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+        """Keep for the page what was read."""
+        head, _ = self._ends()
+        start, end = (self._client.distance(head, StreamCut.from_text(range_[each])) for each in ("start", "end"))
+        self._reads.append(Read(by, start, end, result["events"], result["digest"]))
 
     def first_run(self) -> None:
         """Steps 1 to 5 of the job, while flights are still coming in."""
@@ -65,6 +84,7 @@ class Demo:
             say.append(f"{flights:,} flights of January {FIRST_DAYS[0]} to {FIRST_DAYS[1]} replayed in the meantime")
             say.append(_read_line(run["read"]))
             say.append(_write_line(run["write"]))
+            self._note("Airflow, the first run", run["wait"], run["read"])
 
     def second_run(self) -> None:
         """The next interval starts where the first one ended."""
@@ -74,6 +94,7 @@ class Demo:
             run = self._runs[SECOND_RUN] = self.job(SECOND_RUN, 1)
             say.append(_read_line(run["read"]))
             say.append(_write_line(run["write"]))
+            self._note("Airflow, the next run", run["wait"], run["read"])
             if run["wait"]["start"] != self._runs[FIRST_RUN]["wait"]["end"]:
                 raise RuntimeError("the second interval does not start where the first one ended")
 
@@ -84,6 +105,7 @@ class Demo:
             first, again = self._runs[FIRST_RUN], self.job(FIRST_RUN, SOME_BYTES)
             if again["wait"] != first["wait"] or again["read"]["digest"] != first["read"]["digest"]:
                 raise RuntimeError("the retry has read another range")
+            self._note("Airflow, the first run again", again["wait"], again["read"])
             grown = self._client.distance(before, self._client.tail(DELAYS.scope, DELAYS.stream))
             say.append(f"the same cuts; the same rows (SHA-256 {first['read']['digest'][:16]}…)")
             say.append(f"written again: {again['write']['written']}; the stream has grown by {grown} bytes")
@@ -100,6 +122,7 @@ class Demo:
             )["read"]
             if result["digest"] != first["read"]["digest"]:
                 raise RuntimeError("the backfill gave other rows")
+            self._note("Airflow, a backfill by two cuts", first["wait"], result)
             say.append(f"{result['events']:,} events; the same rows (SHA-256 {result['digest'][:16]}…)")
 
     def dagster(self) -> None:
@@ -121,8 +144,11 @@ class Demo:
             (materialization,) = result.asset_materializations_for_node("flights_files")
             metadata = {name: entry.value for name, entry in materialization.metadata.items()}
             spark = SparkSession.active()
-            if digest_of_files(spark, str(metadata["path"])) != first["read"]["digest"]:
+            digest = digest_of_files(spark, str(metadata["path"]))
+            if digest != first["read"]["digest"]:
                 raise RuntimeError("Dagster has read other rows")
+            events = spark.read.parquet(str(metadata["path"])).count()
+            self._note("Dagster, an asset", first["wait"], {"events": events, "digest": digest})
             say.extend(f"{name}: {_short(value)}" for name, value in metadata.items())
             say.append(f"the same rows (SHA-256 {first['read']['digest'][:16]}…)")
 
@@ -136,6 +162,7 @@ class Demo:
                 dag, SECOND_RUN, schema=str(SCHEMAS / "delays-means.json"), to_fail=frozenset({"gate", "use"})
             )
             say.append(bad["gate"]["summary"])
+            self._verdicts += [good["gate"], bad["gate"]]
             say.extend(
                 f"version {each['version']}, {each['path']}: {each['rule']}; {each['remedy']}"
                 for each in bad["gate"]["violations"]
@@ -152,21 +179,30 @@ class Demo:
         written = sum(run["write"]["events"] for run in self._runs.values())
         duplicates = len(delays) - written
         draw_delays(delays, OUTPUT / "delays.png")
-        self._steps.table(
-            "What went through",
-            {
-                "flights replayed (rows in)": f"{self._replayed:,}",
-                f"events in {FLIGHTS}": f"{len(flights):,}",
-                "events read, both intervals": f"{read:,}",
-                "events written by the job": f"{written:,}",
-                f"events in {DELAYS}": f"{len(delays):,}",
-                "flights in them": f"{sum(row['flights'] for row in delays):,}",
-                "duplicates": f"{duplicates}",
-                "chart": str((OUTPUT / "delays.png").relative_to(ROOT)),
-                "files": str(OUTPUT.relative_to(ROOT)),
-            },
+        numbers = {
+            "flights replayed (rows in)": f"{self._replayed:,}",
+            f"events in {FLIGHTS}": f"{len(flights):,}",
+            "events read, both intervals": f"{read:,}",
+            "events written by the job": f"{written:,}",
+            f"events in {DELAYS}": f"{len(delays):,}",
+            "flights in them": f"{sum(row['flights'] for row in delays):,}",
+            "duplicates": f"{duplicates}",
+        }
+        page = write_page(
+            OUTPUT,
+            stream=str(FLIGHTS),
+            length=self._client.distance(*self._ends()),
+            reads=self._reads,
+            verdicts=self._verdicts,
+            numbers=numbers,
+            steps=self._steps.done,
+            code=CODE,
         )
-        self._steps.table("Time", {what: f"{seconds:.1f} s" for what, seconds in self._steps.seconds.items()})
+        files = {"chart": OUTPUT / "delays.png", "all of this as a page": page, "files": OUTPUT}
+        self._steps.table(
+            "What went through", numbers | {name: str(path.relative_to(ROOT)) for name, path in files.items()}
+        )
+        self._steps.table("Time", {step.what: f"{step.seconds:.1f} s" for step in self._steps.done})
         counted = sum(row["flights"] for row in delays)
         if duplicates or not self._replayed == len(flights) == read == counted:
             raise RuntimeError("the numbers do not agree: something was lost or doubled")

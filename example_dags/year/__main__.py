@@ -207,7 +207,7 @@ def _run(steps: Steps, stack: ExitStack, picture: Path | None) -> None:
     year.plain_spark(picture)
     months = {month: digest[:16] for month, digest in year.digests["Dagster"].items()}
     steps.table(f"SHA-256 of each month, the same by {', '.join(year.digests)}", months)
-    steps.table("Time", {what: f"{seconds:.1f} s" for what, seconds in steps.seconds.items()})
+    steps.table("Time", {step.what: f"{step.seconds:.1f} s" for step in steps.done})
 
 
 if __name__ == "__main__":
