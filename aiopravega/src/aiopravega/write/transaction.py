@@ -97,7 +97,9 @@ class TransactionHandle:
             ConfigurationError: the time has no zone; the commit was not requested.
         """
         number = None if time is None else unit.number(time)
-        await self._controller.commit_transaction(self.stream, self.txn_id, self.writer_id, number)
+        # A writer that is named without a time holds back the stream's watermarks.
+        writer_id = "" if number is None else self.writer_id
+        await self._controller.commit_transaction(self.stream, self.txn_id, writer_id, number)
         if wait is not None:
             await self.wait_committed(wait)
 

@@ -116,6 +116,20 @@ async def test_a_time_that_the_writers_have_not_come_to_is_not_yet_complete(clie
     assert await days_of(client, await client.range_for(*name, (day(0), day(1)))) == [0]
 
 
+async def test_a_transaction_without_a_time_holds_no_marks_back(client, make_timed, eventually):
+    stream = await make_timed(1)
+    name = stream.scope, stream.stream
+    async with client.transaction(*name) as transaction:
+        await transaction.write(b"0")
+    await transaction.wait_committed(60)
+    await client.note_time(*name, "another", day(1))
+
+    async def marked() -> bool:
+        return [mark.lower async for mark in client.watermarks(*name)] == [millis(1)]
+
+    await eventually(marked)
+
+
 async def test_what_was_removed_is_not_skipped_silently(client, make_timed, eventually):
     stream = await make_timed(1)
     name = stream.scope, stream.stream
