@@ -17,8 +17,9 @@ from aiopravega.errors import NoWatermarksError
 from aiopravega.event_time import Reach
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.ticks import ask_in_tick
+from dagster_pravega.time_partitions import keys_of_window, others_of, windows_of
 
-# Runs of one check; the next check continues.
+# Runs of one check, or those of one window of time; the next check continues.
 _MOST: Final = 50
 
 
@@ -26,7 +27,7 @@ def complete_partitions_sensor(
     name: str,
     *,
     stream: str,
-    partitions_def: dg.TimeWindowPartitionsDefinition,
+    partitions_def: dg.PartitionsDefinition,
     target: Any,
     resource_key: str = "pravega",
     unit: str = TimeUnit.MS.name.lower(),
@@ -39,19 +40,27 @@ def complete_partitions_sensor(
     before, so this one is read from the head, which its materialization says. Partitions before that one are not
     requested, which the tick's log says; materialize them by hand if the stream has events of their times.
 
+    Of partitions with two dimensions, all that have a window of time are requested once it is complete: those that the
+    other dimension has then. While it has none, ticks are skipped, and say so. A key that is added later has the
+    windows from then on; backfill it for those before.
+
     While the cluster is away, a tick is skipped after 20 s at most, with the host and the error as the reason.
 
     Args:
         name: of the sensor.
         stream: `scope/stream`, whose writers note event times.
-        partitions_def: the partitions of the assets.
+        partitions_def: the partitions of the assets: of time, or of two dimensions, one of which is of time.
         target: the assets, or a job of them, as `dagster.sensor` takes them.
         resource_key: of the `PravegaResource`.
         unit: what the stream's writers count times in: `ns`, `us`, `ms` or `s`.
         minimum_interval_seconds: between two checks.
         default_status: whether it runs without being started.
+
+    Raises:
+        ConfigurationError: no dimension of the partitions is of time, or both are; there is no such unit.
     """
     counted = TimeUnit.parse(unit)
+    windows = windows_of(partitions_def)
 
     @dg.sensor(
         name=name,
@@ -64,12 +73,19 @@ def complete_partitions_sensor(
     def complete_partitions(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         resource: PravegaResource = getattr(context.resources, resource_key)
         name = resource.stream_name(stream)
-        first = _after(partitions_def, context.cursor)
+        first = _after(windows, context.cursor)
         if first is None:
             return dg.SkipReason(f"{name}: there is no other partition yet")
+        others = None
+        if isinstance(partitions_def, dg.MultiPartitionsDefinition):
+            others = others_of(partitions_def, context.instance)
+        if others == []:
+            return dg.SkipReason(f"{name}: the dimension beside that of time has no partitions yet")
+        most = max(1, _MOST // len(others or [""]))
         try:
             found = ask_in_tick(
-                resource, partial(_due, stream=name, partitions_def=partitions_def, first=first, unit=counted)
+                resource,
+                partial(_due, stream=name, partitions_def=windows, first=first, unit=counted, most=most),
             )
         except NoWatermarksError as error:
             return dg.SkipReason(str(error))
@@ -85,7 +101,8 @@ def complete_partitions_sensor(
             )
         if not found.keys:
             return dg.SkipReason(f"{name} is not complete up to the end of another partition")
-        requests = [dg.RunRequest(run_key=f"{name} {key}", partition_key=key) for key in found.keys]
+        keys = [key for window in found.keys for key in keys_of_window(partitions_def, window, others)]
+        requests = [dg.RunRequest(run_key=f"{name} {key}", partition_key=key) for key in keys]
         return dg.SensorResult(requests, cursor=found.keys[-1])
 
     return complete_partitions
@@ -93,7 +110,7 @@ def complete_partitions_sensor(
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The next partitions that are complete; those that end at `skipped_to` or before are left out."""
+    """The keys of the next windows that are complete; those that end at `skipped_to` or before are left out."""
 
     keys: Sequence[str] = ()
     skipped_to: datetime | None = None
@@ -106,6 +123,7 @@ async def _due(
     partitions_def: dg.TimeWindowPartitionsDefinition,
     first: dg.TimeWindow,
     unit: TimeUnit,
+    most: int,
 ) -> _Found:
     """Two questions, however many partitions there are: where the watermarks begin, and how far they reach."""
     opening = await client.cut_at(stream.scope, stream.stream, first.end, unit=unit)
@@ -113,7 +131,7 @@ async def _due(
     if opening.reach is Reach.BEFORE_HISTORY and opening.lower is not None:
         before = partitions_def.get_prev_partition_window(unit.moment(opening.lower))
         begin = first if before is None or before.start < first.start else before
-    windows = list(islice(_following(partitions_def, begin), _MOST))
+    windows = list(islice(_following(partitions_def, begin), most))
     last = await client.cut_at(stream.scope, stream.stream, windows[-1].end, unit=unit)
     if last.reach is Reach.NOT_YET:
         reached = None if last.lower is None else unit.moment(last.lower)

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dagster import MultiPartitionsDefinition, PartitionsDefinition, TimeWindow, TimeWindowPartitionsDefinition
+from dagster import (
+    DagsterInstance,
+    MultiPartitionKey,
+    MultiPartitionsDefinition,
+    PartitionsDefinition,
+    TimeWindow,
+    TimeWindowPartitionsDefinition,
+)
 
 from aiopravega.errors import ConfigurationError
 
@@ -51,6 +58,40 @@ def time_partitions(definition: PartitionsDefinition | None, keys: Sequence[str]
             f"partitions of {', '.join(others)} in one run would read the events of the same times twice: {_WAY}"
         )
     return found
+
+
+def windows_of(definition: PartitionsDefinition) -> TimeWindowPartitionsDefinition:
+    """The windows of time of partitions: they themselves, or their dimension of time.
+
+    Raises:
+        ConfigurationError: no dimension is of time, or both are.
+    """
+    if isinstance(definition, TimeWindowPartitionsDefinition):
+        return definition
+    if isinstance(definition, MultiPartitionsDefinition) and is_of_time(definition):
+        for dimension in definition.partitions_defs:
+            if isinstance(dimension.partitions_def, TimeWindowPartitionsDefinition):
+                return dimension.partitions_def
+    raise ConfigurationError(
+        f"{definition} has no windows of time to wait for, or two: give partitions of time, or a "
+        "MultiPartitionsDefinition with one dimension of time"
+    )
+
+
+def others_of(definition: MultiPartitionsDefinition, instance: DagsterInstance) -> list[str]:
+    """The keys of the dimension that is not of time, as they are now."""
+    [of_time] = _time_dimensions(definition)
+    [other] = [each.partitions_def for each in definition.partitions_defs if each.name != of_time]
+    return list(other.get_partition_keys(dynamic_partitions_store=instance))
+
+
+def keys_of_window(definition: PartitionsDefinition, window: str, others: Sequence[str] | None) -> list[str]:
+    """The partitions that have a window, which its key names: one for each key of the other dimension."""
+    if others is None or not isinstance(definition, MultiPartitionsDefinition):
+        return [window]
+    [of_time] = _time_dimensions(definition)
+    [other] = [each.name for each in definition.partitions_defs if each.name != of_time]
+    return [str(MultiPartitionKey({of_time: window, other: key})) for key in others]
 
 
 def _time_dimensions(definition: MultiPartitionsDefinition) -> list[str]:

@@ -228,6 +228,30 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
     hourly_keys = [request.partition_key for request in found.run_requests or ()]
     assert (hourly_keys[:2], len(hourly_keys)) == (["2012-12-31-23:00", "2013-01-01-00:00"], 50)
 
+    def tick_of(regions: dg.PartitionsDefinition) -> Any:
+        by_region = dg.MultiPartitionsDefinition({"day": DAYS, "region": regions})
+
+        @dg.asset(partitions_def=by_region)
+        def day_of_region() -> None: ...
+
+        regional = complete_partitions_sensor(
+            "regional", stream=str(timed), partitions_def=by_region, target=[day_of_region]
+        )
+        given: dict[str, Any] = {"definitions": dg.Definitions([day_of_region], sensors=[regional]), "cursor": key(2)}
+        with (
+            dg.DagsterInstance.ephemeral() as instance,
+            dg.build_sensor_context(instance=instance, resources={"pravega": pravega}, **given) as context,
+        ):
+            return regional.evaluate_tick(context)
+
+    found = tick_of(dg.StaticPartitionsDefinition(["north", "south"]))
+    days_of_regions = [f"{key(number)}|{region}" for number in (3, 4) for region in ("north", "south")]
+    assert [request.partition_key for request in found.run_requests] == days_of_regions
+    assert found.cursor == key(4)
+    nobody = tick_of(dg.DynamicPartitionsDefinition(name="regions"))
+    assert "has no partitions yet" in str(nobody.skip_message)
+    assert nobody.cursor in (None, key(2))  # nothing is ignored
+
     assert client.create_stream(scope, "silent", ScalingPolicy.fixed(1))
     silent = complete_partitions_sensor("silent", stream=f"{scope}/silent", partitions_def=DAYS, target=[day])
     with dg.build_sensor_context(resources={"pravega": pravega}) as context:

@@ -83,3 +83,24 @@ def test_arguments_that_cannot_work_are_refused_where_they_are_written():
         StreamCutPartitions("shop/orders", consumer="")
     with pytest.raises(ConfigurationError, match="has no limit"):
         build_stream_lag_check("orders", stream="shop/orders", consumer="billing")
+
+
+@pytest.mark.parametrize(
+    "partitions",
+    [
+        dg.StaticPartitionsDefinition(["north", "south"]),
+        dg.MultiPartitionsDefinition(
+            {"region": dg.StaticPartitionsDefinition(["north"]), "shop": dg.StaticPartitionsDefinition(["1"])}
+        ),
+        dg.MultiPartitionsDefinition(
+            {
+                "day": dg.DailyPartitionsDefinition(start_date="2026-01-01"),
+                "hour": dg.HourlyPartitionsDefinition(start_date="2026-01-01-00:00"),
+            }
+        ),
+    ],
+    ids=["static", "two static", "two of time"],
+)
+def test_a_sensor_of_complete_partitions_is_refused_without_one_dimension_of_time(partitions):
+    with pytest.raises(ConfigurationError, match="no windows of time to wait for, or two"):
+        complete_partitions_sensor("sensor", stream="shop/orders", partitions_def=partitions, target="*")
