@@ -41,7 +41,8 @@ def _peer(root: Path, uri: str, log: Path) -> Child:
     return Child(["env", *settings, sys.executable, str(script)], log)
 
 
-async def _make_streams(config: PravegaConfig, scope: str, streams: int) -> None:
+async def make_streams(config: PravegaConfig, scope: str, streams: int) -> None:
+    """Make a scope with a cut ledger and streams of one segment, `stream-0` and so on."""
     limit = asyncio.Semaphore(_AT_ONCE)
     async with PravegaClient(config) as client:
 
@@ -54,7 +55,7 @@ async def _make_streams(config: PravegaConfig, scope: str, streams: int) -> None
         await asyncio.gather(*(make(number) for number in range(streams)))
 
 
-async def _append(config: PravegaConfig, scope: str, streams: list[int], rate: float) -> dict[str, float]:
+async def append(config: PravegaConfig, scope: str, streams: list[int], rate: float) -> dict[str, float]:
     """Write an event to each of some streams; when the write of each began."""
     began: dict[str, float] = {}
     async with PravegaClient(config) as client:
@@ -72,7 +73,7 @@ def _measure(peer: Child, config: PravegaConfig, scope: str, given: argparse.Nam
     started = peer.answer_to(f"wait {scope} {given.streams} {given.sensors} {given.limit}")
     peer.answer_to(f"idle {_SETTLE_SECONDS}")
     idle = peer.answer_to(f"idle {given.idle}")
-    began = asyncio.run(_append(config, scope, written, given.rate))
+    began = asyncio.run(append(config, scope, written, given.rate))
     expected = sum(number % given.streams in set(written) for number in range(given.sensors))
     ended = peer.answer_to(f"fired {expected} {given.limit}")
     took = [at - began[stream] for stream, times in ended["fired"].items() if stream in began for at in times]
@@ -118,7 +119,7 @@ def main() -> None:
         print("|---|---:|---:|---|---:|---:|---:|")
         checkouts = {"now": Path()} | ({"before": given.before} if given.before else {})
         for name, root in checkouts.items():
-            asyncio.run(_make_streams(config, name, given.streams))
+            asyncio.run(make_streams(config, name, given.streams))
             with _peer(root, server.controller_uri, Path(folder, f"{name}.log")) as peer:
                 found = _measure(peer, config, name, given)
             print(_row(name, found), flush=True)

@@ -29,6 +29,9 @@ class Components:
         database: a running server with an empty database.
         dags: the folder of the DAG files.
         connections: by their ids, as the environment has them.
+
+    Attributes:
+        environment: of each component, with its settings.
     """
 
     def __init__(self, folder: Path, database: Postgres, dags: Path, connections: dict[str, str]) -> None:
@@ -37,7 +40,7 @@ class Components:
         self.logs.mkdir()
         port, of_triggerer, of_worker = free_ports(3)
         self.api = Api(port, str(self.logs))
-        self._environment = os.environ | {
+        self.environment = os.environ | {
             "PYTHONPATH": str(ROOT),
             "AIRFLOW_HOME": str(folder),
             "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
@@ -70,13 +73,13 @@ class Components:
             "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "15",
             "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "120",
         }
-        self._environment |= {f"AIRFLOW_CONN_{name.upper()}": value for name, value in connections.items()}
+        self.environment |= {f"AIRFLOW_CONN_{name.upper()}": value for name, value in connections.items()}
         self._running: dict[str, ProcessTree] = {}
 
     def run(self, *words: str) -> str:
         """Run `airflow` with these words; what it says, standard error included, is in `airflow.log`, too."""
         ended = subprocess.run(
-            [_AIRFLOW, *words], check=False, env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            [_AIRFLOW, *words], check=False, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
         said = ended.stdout.decode(errors="replace")
         with (self.logs / "airflow.log").open("a") as log:
@@ -88,7 +91,7 @@ class Components:
         """Start components, and wait until they are ready."""
         since = datetime.now(UTC)
         for name in names:
-            self._running[name] = start_server([_AIRFLOW, name], self.logs / f"{name}.log", self._environment)
+            self._running[name] = start_server([_AIRFLOW, name], self.logs / f"{name}.log", self.environment)
         if API_SERVER in names:
             self.api.log_in()
         for name in set(names) & set(BEATING):
@@ -99,6 +102,10 @@ class Components:
         assert component.process.poll() is None, f"{name} has ended: {component.said()}; the logs are in {self.logs}"
         heartbeat = self.api.heartbeat(name.replace("-", "_"))
         return heartbeat is not None and heartbeat > since
+
+    def tree(self, name: str) -> ProcessTree:
+        """The processes of a component that runs."""
+        return self._running[name]
 
     def kill(self, name: str) -> None:
         """Kill a component and all its processes with `kill -9`, as when its machine dies."""
