@@ -94,7 +94,7 @@ def work_of(kind: type) -> Callable[..., Any] | None:
 
 def section(kind: type) -> Iterator[str]:
     """What one class is, takes, and raises."""
-    description = re.sub(r"\n(?!\n)", " ", sections(kind)[""].strip()).replace("  ", "\n\n")
+    description = "\n\n".join(" ".join(each.split()) for each in sections(kind)[""].strip().split("\n\n"))
     yield from ("", f"### {kind.__name__}", f"`{kind.__module__}`", "", description, "")
     if parameters(kind):
         yield from argument_rows(kind)

@@ -81,7 +81,7 @@ def test_secrets_are_not_shown():
     [
         ({}, "'c'.*no host"),
         ({"host": "pravega", "extra": {"tls": "maybe"}}, "tls is 'maybe'"),
-        ({"host": "pravega", "extra": {"verify_hostnam": True}}, "unknown extras \\['verify_hostnam'\\]"),
+        ({"host": "pravega", "extra": {"verify_hostnam": True}}, "its extras \\['verify_hostnam'\\] are not known"),
         ({"host": "pravega", "extra": {"ca_file": "/nowhere", "tls": True}}, "'/nowhere' does not exist"),
         ({"host": "pravega", "extra": {"retry_timeout": "long"}}, "retry_timeout"),
         ({"host": "http://pravega"}, "scheme 'http'"),

@@ -3,14 +3,14 @@
 Everything comes from the connection, and nothing from `PRAVEGA_…` variables of the process that happens to run it.
 """
 
-import json
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema import RegistryConfig
 from aiopravega.sizes import LARGEST_EVENT
+from airflow_pravega.connection_fields import ConnectionLike, errors_named, set_extras
 
 DEFAULT_PORT: Final = 9090
 SPARK_MASTER: Final = "spark_master"
@@ -23,27 +23,14 @@ _EXTRAS: Final = (*_CONFIG_EXTRAS, _TLS, SPARK_MASTER, SCHEMA_REGISTRY)
 _FLAGS: Final = {"true": True, "false": False, "1": True, "0": False}
 
 
-class ConnectionLike(Protocol):
-    """What is read of a connection; Airflow's Task SDK and its metadata database have classes of their own for it."""
-
-    conn_id: str
-    host: str | None
-    port: int | None
-    login: str | None
-    password: str | None
-    extra: str | None
-
-
 def config_from_connection(connection: ConnectionLike) -> PravegaConfig:
     """Build the configuration of a client.
 
     Raises:
         ConfigurationError: the connection cannot work; the message names it and the field.
     """
-    try:
+    with errors_named(connection):
         return _config(connection)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"connection {connection.conn_id!r}: {error}") from None
 
 
 def registry_from_connection(connection: ConnectionLike) -> RegistryConfig:
@@ -56,15 +43,11 @@ def registry_from_connection(connection: ConnectionLike) -> RegistryConfig:
     """
     config = config_from_connection(connection)
     extras = connection_extras(connection)
-    uri = extras.get(SCHEMA_REGISTRY)
-    if uri is None:
-        raise ConfigurationError(
-            f"connection {connection.conn_id!r} has no extra {SCHEMA_REGISTRY!r}: give the Schema Registry's address"
-        )
-    try:
+    with errors_named(connection):
+        uri = extras.get(SCHEMA_REGISTRY)
+        if uri is None:
+            raise ConfigurationError(f"it has no extra {SCHEMA_REGISTRY!r}: give the Schema Registry's address")
         beside = RegistryConfig.beside(config, uri)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"connection {connection.conn_id!r}: {error}") from None
     return beside.model_copy(update={name: getattr(config, name) for name in _LIMITS if name in extras})
 
 
@@ -74,16 +57,7 @@ def connection_extras(connection: ConnectionLike) -> dict[str, Any]:
     Raises:
         ConfigurationError: they are not JSON, or one is unknown.
     """
-    try:
-        extras = json.loads(connection.extra or "{}")
-    except json.JSONDecodeError:
-        extras = None
-    if not isinstance(extras, dict):
-        raise ConfigurationError("the extras are not a JSON object")
-    unknown = extras.keys() - set(_EXTRAS)
-    if unknown:
-        raise ConfigurationError(f"unknown extras {sorted(unknown)}; there are {sorted(_EXTRAS)}")
-    return {name: value for name, value in extras.items() if value not in (None, "")}
+    return set_extras(connection, _EXTRAS)
 
 
 def _config(connection: ConnectionLike) -> PravegaConfig:

@@ -35,17 +35,12 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
 
     template_fields: Sequence[str] = (
         *DecoratedOperator.template_fields,
-        "stream",
         "into",
         "write_id",
         "rebuild",
         "commit_ledger",
-        "master",
-        "spark_conn_id",
-        "spark_conf",
-        "options",
         "into_options",
-        "pravega_conn_id",
+        *PravegaSparkRangeOperator.template_fields,
     )
     template_fields_renderers: ClassVar[dict[str, str]] = DecoratedOperator.template_fields_renderers
     custom_operator_name = "@task.pravega_spark"

@@ -4,23 +4,20 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from airflow.sdk import BaseOperator, Context, XComArg
+from airflow.sdk import Context, XComArg
 
-from aiopravega import PravegaClient, PravegaConfig, StreamName, TimeUnit
+from aiopravega import PravegaClient, StreamName, TimeUnit, blocking
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.backfill import BackfillPlan, record_plan
 from aiopravega.intervals.planning import plan_parts, plan_times
 from aiopravega.intervals.steps import Step
-from aiopravega.loop import LoopThread
-from airflow_pravega.early_checks import check_stream
-from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import chain_name, write_name
 from airflow_pravega.intervals import to_xcom
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.stream_operator import PravegaStreamOperator
 from airflow_pravega.templated_values import EARLIEST, LATEST, optional_number, position_of, time_of
 
 
-class PravegaBackfillPlanOperator(BaseOperator):
+class PravegaBackfillPlanOperator(PravegaStreamOperator):
     """Divides what lies between two cuts, or event times, into intervals, records them, and returns those not done.
 
     Each is `{"start": text, "end": text, "consumer": name, "interval": name}`, with the texts `since` and `until` if it
@@ -63,7 +60,6 @@ class PravegaBackfillPlanOperator(BaseOperator):
     def __init__(
         self,
         *,
-        stream: str,
         start: str | Mapping[str, str] | XComArg = EARLIEST,
         end: str | Mapping[str, str] | XComArg = LATEST,
         parts: int | str | None = None,
@@ -75,12 +71,9 @@ class PravegaBackfillPlanOperator(BaseOperator):
         clip: bool = False,
         unit: str = TimeUnit.MS.name.lower(),
         consumer: str | None = None,
-        pravega_conn_id: str = PravegaHook.default_conn_name,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        check_stream(stream)
-        self.stream = stream
         self.start = start
         self.end = end
         self.parts = parts
@@ -92,28 +85,19 @@ class PravegaBackfillPlanOperator(BaseOperator):
         self.clip = clip
         self.unit = unit
         self.consumer = consumer
-        self.pravega_conn_id = pravega_conn_id
 
-    def execute(self, context: Context) -> list[dict[str, str]]:
-        """Plan, and record the plan.
+    def work(self, client: blocking.PravegaClient, stream: StreamName, context: Context) -> list[dict[str, str]]:
+        """Plan, and record the plan."""
+        consumer = chain_name(context, write_name(context) if self.consumer is None else self.consumer)
+        return client.run(self._plan(client.asynchronous, stream, consumer))
 
-        Raises:
-            AirflowFailException: the stream, a cut or a number cannot work.
-            PravegaError: the cluster cannot be reached.
-        """
-        with failing_for_good():
-            consumer = chain_name(context, write_name(context) if self.consumer is None else self.consumer)
-            return LoopThread.shared().run(self._plan(PravegaHook(self.pravega_conn_id).get_config(), consumer))
-
-    async def _plan(self, config: PravegaConfig, consumer: str) -> list[dict[str, str]]:
-        stream = StreamName.parse(self.stream, config.scope)
-        async with PravegaClient(config) as client:
-            ledger = client.cut_ledger(stream.scope)
-            await client.head(stream.scope, stream.stream)  # no ledger is made for a stream that is not there
-            await ledger.create()
-            of_times = any((self.since, self.until, self.every))
-            make = self._plan_times if of_times else self._plan_parts
-            records = await record_plan(ledger, await make(client, stream, consumer), by=consumer)
+    async def _plan(self, client: PravegaClient, stream: StreamName, consumer: str) -> list[dict[str, str]]:
+        ledger = client.cut_ledger(stream.scope)
+        await client.head(stream.scope, stream.stream)  # no ledger is made for a stream that is not there
+        await ledger.create()
+        of_times = any((self.since, self.until, self.every))
+        make = self._plan_times if of_times else self._plan_parts
+        records = await record_plan(ledger, await make(client, stream, consumer), by=consumer)
         waiting = [record for record in records if not record.is_done]
         self.log.info("%s: %d of %d intervals are to be processed", consumer, len(waiting), len(records))
         return [to_xcom(each) for each in waiting]

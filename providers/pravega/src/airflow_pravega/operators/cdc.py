@@ -36,6 +36,9 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
     that have changed, what happened to them (zeros if nothing was done), the bytes of the range in the stream (event
     headers included), and the range (`{"start": text, "end": text}`).
 
+    It also takes the arguments of all Spark operators: `master`, `spark_conn_id`, `spark_conf`, `options` and
+    `pravega_conn_id`.
+
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         stream_cuts: the range, `{"start": text, "end": text, "consumer": name, "interval": name}`, such as a sensor's
@@ -53,16 +56,10 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             is right if snapshots have all rows of the table. (templated)
         history: `none`, or `scd2` to keep every version of a row. (templated)
         transform: from the DataFrame of changes to the one that is merged; a function, or its dotted name.
-        master: Spark's master; by default the connection's, or `local[*]`. (templated)
-        spark_conn_id: id of a connection of Spark's provider, whose master and settings are used; instead of `master`.
-            (templated)
-        spark_conf: Spark's settings; those of the connection yield to them. (templated)
         options: further options of the data source, for example `table` or `truncates`. (templated)
-        pravega_conn_id: id of the connection. (templated)
     """
 
     template_fields: Sequence[str] = (
-        "stream",
         "stream_cuts",
         "table",
         "key",
@@ -72,11 +69,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
         "unsent",
         "ghosts",
         "history",
-        "master",
-        "spark_conn_id",
-        "spark_conf",
-        "options",
-        "pravega_conn_id",
+        *PravegaSparkRangeOperator.template_fields,
     )
 
     def __init__(

@@ -36,6 +36,9 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
     done (`append`, `replace` or `nothing`), the rows that the table holds of the interval and their generation, the
     bytes of the range in the stream (event headers included), and the range (`{"start": text, "end": text}`).
 
+    It also takes the arguments of all Spark operators: `master`, `spark_conn_id`, `spark_conf`, `options` and
+    `pravega_conn_id`.
+
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         stream_cuts: the range, `{"start": text, "end": text, "consumer": name, "interval": name}`, such as a sensor's
@@ -50,25 +53,14 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         rebuild: the generation of the rows: 2 replaces those of 1, and so on; a number or its text. (templated)
         transform: from the DataFrame with the columns `event`, `scope`, `stream`, `segment_id` and `offset`, or with
             those of decoded events, to the one that is landed; a function, or its dotted name.
-        master: Spark's master; by default the connection's, or `local[*]`. (templated)
-        spark_conn_id: id of a connection of Spark's provider, whose master and settings are used; instead of `master`.
-            (templated)
-        spark_conf: Spark's settings; those of the connection yield to them. (templated)
-        options: further options of the data source. (templated)
-        pravega_conn_id: id of the connection. (templated)
     """
 
     template_fields: Sequence[str] = (
-        "stream",
         "stream_cuts",
         "table",
         "postgres_conn_id",
         "rebuild",
-        "master",
-        "spark_conn_id",
-        "spark_conf",
-        "options",
-        "pravega_conn_id",
+        *PravegaSparkRangeOperator.template_fields,
     )
 
     def __init__(

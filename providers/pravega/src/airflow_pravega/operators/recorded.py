@@ -3,22 +3,21 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from airflow.sdk import BaseOperator, Context, XComArg
+from airflow.sdk import Context, XComArg
 
 from aiopravega import StreamName
+from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, TableNotFoundError
 from aiopravega.ledger import CutRecord, IntervalState
-from airflow_pravega.early_checks import check_stream
-from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.intervals import to_xcom
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.stream_operator import PravegaStreamOperator
 
 # Of names in an error.
 _SHOWN: Final = 10
 _NOT_PROCESSED: Final = (IntervalState.OPEN, IntervalState.FAILED)
 
 
-class PravegaRecordedRangesOperator(BaseOperator):
+class PravegaRecordedRangesOperator(PravegaStreamOperator):
     """Returns ranges that a consumer took before, to be processed by mapped tasks: those of Dagster's sensors, too.
 
     Each is `{"start": text, "end": text, "consumer": name, "interval": name}`, as a sensor gives it: map reads over
@@ -35,44 +34,29 @@ class PravegaRecordedRangesOperator(BaseOperator):
 
     template_fields: Sequence[str] = ("stream", "consumer", "intervals", "pravega_conn_id")
 
-    def __init__(
-        self,
-        *,
-        stream: str,
-        consumer: str,
-        intervals: Sequence[str] | str | XComArg | None = None,
-        pravega_conn_id: str = PravegaHook.default_conn_name,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *, consumer: str, intervals: Sequence[str] | str | XComArg | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        check_stream(stream)
-        self.stream = stream
         self.consumer = consumer
         self.intervals = intervals
-        self.pravega_conn_id = pravega_conn_id
 
-    def execute(self, context: Context) -> list[dict[str, str]]:
+    def work(self, client: PravegaClient, stream: StreamName, context: Context) -> list[dict[str, str]]:
         """Find the ranges, in the order of the stream.
 
         Raises:
-            AirflowFailException: the consumer took no range of the stream, or not one of a name, or one that is
-                skipped or given back.
+            ConfigurationError: the consumer took no range of the stream, or not one of a name, or one that is skipped
+                or given back.
             PravegaError: the cluster cannot be reached.
         """
         del context
-        hook = PravegaHook(self.pravega_conn_id)
-        stream = StreamName.parse(self.stream, hook.get_config().scope)
-        with failing_for_good():
-            with hook.get_client() as client:
-                try:
-                    records = client.cut_ledger(stream.scope).records(self.consumer, stream)
-                except TableNotFoundError:
-                    records = []
-            if not records:
-                raise ConfigurationError(
-                    f"consumer {self.consumer!r} took no range of {stream}: `pravega cuts list {stream}` shows who did"
-                )
-            chosen = self._chosen(records)
+        try:
+            records = client.cut_ledger(stream.scope).records(self.consumer, stream)
+        except TableNotFoundError:
+            records = []
+        if not records:
+            raise ConfigurationError(
+                f"consumer {self.consumer!r} took no range of {stream}: `pravega cuts list {stream}` shows who did"
+            )
+        chosen = self._chosen(records)
         self.log.info("%s of %s: %d of %d recorded ranges", self.consumer, stream, len(chosen), len(records))
         return [to_xcom(each) for each in chosen]
 

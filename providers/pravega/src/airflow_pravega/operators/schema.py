@@ -13,82 +13,57 @@ from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaRegistry
 from aiopravega.schema.open import POLICY, SchemaReport
 from airflow_pravega.early_checks import check_stream
-from airflow_pravega.gating import FAIL, GateOperator
+from airflow_pravega.gating import GateOperator
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.task_failures import failing_for_good
 
 
-class PravegaSchemaGateOperator(GateOperator):
-    """Lets a DAG continue only if a schema may follow those that a stream has in the Schema Registry.
-
-    Avro, JSON Schema and Protobuf are compared here, by the group's policy or another one; the registry itself compares
-    Avro only. The log has every violation with its path, rule, and what would help; the XCom has the same as JSON.
+class CandidateOperator(BaseOperator):
+    """What the operators of schemas share: a candidate, and the group that it is compared with or added to.
 
     Args:
-        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         candidate: the path of a schema file (`.avsc`, `.json`, `.proto`, `.desc`); a pydantic model, dataclass or
             Protobuf message, or its dotted name; a schema of Spark or Arrow, or the dotted name of a variable that has
             one; the schema of another stream, as `pravega://scope/stream`; a `SchemaInfo`. (templated)
         type_name: of the schema, if the candidate and the group leave it open. (templated)
         schema_format: what columns of Spark or Arrow become, `Avro` or `Json`; by default the group's format.
         group: name of the registry's group; by default the stream's. (templated)
-        namespace: of the group; by default the scope's name, or else the default namespace. (templated)
-        policy: what to ask for, such as `BackwardTransitive`; by default what the group asks for. (templated)
-        against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version. (templated)
+        namespace: of the group; by default where the group is, and for a new one the scope's name. (templated)
+        new_policy: of a group that is made; by default `BackwardTransitive` for Avro, JSON and Protobuf, else
+            `AllowAny`. (templated)
         declared_only: of JSON, assume that no writer uses properties that a schema does not declare; then a property
             may be added with a type of its own.
         as_columns: of Avro, refuse what column readers such as Spark cannot hold, too.
-        register: whether a schema that passes is added to the group, which is made if there is none.
-        new_policy: of a group that is made to register; by default `BackwardTransitive`. (templated)
-        on_violation: `fail`, `skip`, or the ids of tasks that directly follow and are to run instead of the others.
-        pravega_conn_id: id of the connection, which names the registry in its extra `schema_registry_uri`. (templated)
     """
 
-    template_fields: Sequence[str] = (
-        *GateOperator.template_fields,
-        "candidate",
-        "type_name",
-        "group",
-        "namespace",
-        "policy",
-        "against",
-        "new_policy",
-    )
+    template_fields: Sequence[str] = ("candidate", "type_name", "group", "namespace", "new_policy")
 
     def __init__(
         self,
         *,
-        stream: str,
         candidate: Any,
         type_name: str | None = None,
         schema_format: str | None = None,
         group: str | None = None,
         namespace: str | None = None,
-        policy: str | None = None,
-        against: str | int = POLICY,
+        new_policy: str | None = None,
         declared_only: bool = False,
         as_columns: bool = False,
-        register: bool = False,
-        new_policy: str | None = None,
-        on_violation: str | Sequence[str] = FAIL,
         **kwargs: Any,
     ) -> None:
-        super().__init__(stream=stream, on_violation=on_violation, **kwargs)
-        self.candidate = _not_a_class(candidate)
+        super().__init__(**kwargs)
+        # Airflow would call a class as if it were a template.
+        self.candidate = from_class(candidate) if isinstance(candidate, type) else candidate
         self.type_name = type_name
         self.schema_format = schema_format
         self.group = group
         self.namespace = namespace
-        self.policy = policy
-        self.against = against
+        self.new_policy = new_policy
         self.declared_only = declared_only
         self.as_columns = as_columns
-        self.register = register
-        self.new_policy = new_policy
 
-    async def check(self, config: PravegaConfig, registry: RegistryConfig) -> SchemaReport:
-        """Compare the candidate, and register it if that is wanted."""
-        stream = StreamName.parse(self.stream, config.scope)
+    async def compare(self, stream: StreamName, registry: RegistryConfig, **more: Any) -> SchemaReport:
+        """Compare the candidate with the group of a stream; `more` are further arguments of `check_candidate`."""
         async with SchemaRegistry(registry) as client:
             return await check_candidate(
                 client,
@@ -98,70 +73,67 @@ class PravegaSchemaGateOperator(GateOperator):
                 schema_format=_format(self.schema_format),
                 group=self.group,
                 namespace=self.namespace,
-                policy=self.policy or None,
-                against=self.against,
+                new_policy=self.new_policy or None,
                 declared_only=self.declared_only,
                 as_columns=self.as_columns,
-                register=self.register,
-                new_policy=self.new_policy or None,
+                **more,
             )
 
 
-class PravegaRegisterSchemaOperator(BaseOperator):
+class PravegaSchemaGateOperator(CandidateOperator, GateOperator):
+    """Lets a DAG continue only if a schema may follow those that a stream has in the Schema Registry.
+
+    Avro, JSON Schema and Protobuf are compared here, by the group's policy or another one; the registry itself compares
+    Avro only. The log has every violation with its path, rule, and what would help; the XCom has the same as JSON.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        policy: what to ask for, such as `BackwardTransitive`; by default what the group asks for. (templated)
+        against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version. (templated)
+        register: whether a schema that passes is added to the group, which is made if there is none.
+        on_violation: `fail`, `skip`, or the ids of tasks that directly follow and are to run instead of the others.
+        pravega_conn_id: id of the connection, which names the registry in its extra `schema_registry_uri`. (templated)
+    """
+
+    template_fields: Sequence[str] = (
+        *GateOperator.template_fields,
+        *CandidateOperator.template_fields,
+        "policy",
+        "against",
+    )
+
+    def __init__(
+        self, *, policy: str | None = None, against: str | int = POLICY, register: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.policy = policy
+        self.against = against
+        self.register = register
+
+    async def check(self, config: PravegaConfig, registry: RegistryConfig) -> SchemaReport:
+        """Compare the candidate, and register it if that is wanted."""
+        stream = StreamName.parse(self.stream, config.scope)
+        return await self.compare(
+            stream, registry, policy=self.policy or None, against=self.against, register=self.register
+        )
+
+
+class PravegaRegisterSchemaOperator(CandidateOperator):
     """Adds a schema to the group of a stream, which is made if there is none; a schema that may not follow fails.
 
     Returns the report of the gate, as JSON; a schema that the group has already is success.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        candidate: see `PravegaSchemaGateOperator`. (templated)
-        type_name: of the schema, if the candidate and the group leave it open. (templated)
-        schema_format: what columns of Spark or Arrow become, `Avro` or `Json`; by default the group's format.
-        group: name of the registry's group; by default the stream's. (templated)
-        namespace: of the group; by default where it is, and for a new one the scope's name. (templated)
-        new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
-            (templated)
-        declared_only: see `PravegaSchemaGateOperator`.
-        as_columns: see `PravegaSchemaGateOperator`.
         pravega_conn_id: id of the connection, which names the registry in its extra `schema_registry_uri`. (templated)
     """
 
-    template_fields: Sequence[str] = (
-        "stream",
-        "candidate",
-        "type_name",
-        "group",
-        "namespace",
-        "new_policy",
-        "pravega_conn_id",
-    )
+    template_fields: Sequence[str] = ("stream", *CandidateOperator.template_fields, "pravega_conn_id")
 
-    def __init__(
-        self,
-        *,
-        stream: str,
-        candidate: Any,
-        type_name: str | None = None,
-        schema_format: str | None = None,
-        group: str | None = None,
-        namespace: str | None = None,
-        new_policy: str | None = None,
-        declared_only: bool = False,
-        as_columns: bool = False,
-        pravega_conn_id: str = PravegaHook.default_conn_name,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *, stream: str, pravega_conn_id: str = PravegaHook.default_conn_name, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         check_stream(stream)
         self.stream = stream
-        self.candidate = _not_a_class(candidate)
-        self.type_name = type_name
-        self.schema_format = schema_format
-        self.group = group
-        self.namespace = namespace
-        self.new_policy = new_policy
-        self.declared_only = declared_only
-        self.as_columns = as_columns
         self.pravega_conn_id = pravega_conn_id
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -174,27 +146,10 @@ class PravegaRegisterSchemaOperator(BaseOperator):
         del context
         with failing_for_good():
             hook = PravegaHook(self.pravega_conn_id)
-            report = LoopThread.shared().run(self._register(hook.get_config(), hook.get_registry_config()))
+            stream = StreamName.parse(self.stream, hook.get_config().scope)
+            report = LoopThread.shared().run(self.compare(stream, hook.get_registry_config(), register=True)).require()
         self.log.info("%s", report.summary())
         return report.to_json()
-
-    async def _register(self, config: PravegaConfig, registry: RegistryConfig) -> SchemaReport:
-        stream = StreamName.parse(self.stream, config.scope)
-        async with SchemaRegistry(registry) as client:
-            report = await check_candidate(
-                client,
-                stream,
-                self.candidate,
-                type_name=self.type_name,
-                schema_format=_format(self.schema_format),
-                group=self.group,
-                namespace=self.namespace,
-                declared_only=self.declared_only,
-                as_columns=self.as_columns,
-                register=True,
-                new_policy=self.new_policy or None,
-            )
-        return report.require()
 
 
 def _format(name: str | None) -> SchemaFormat | None:
@@ -204,8 +159,3 @@ def _format(name: str | None) -> SchemaFormat | None:
         return SchemaFormat(name.capitalize())
     except ValueError:
         raise ConfigurationError(f"schema_format is {name!r}, but must be Avro or Json") from None
-
-
-def _not_a_class(candidate: Any) -> Any:
-    """The schema of a class instead of the class: Airflow would call it as if it were a template."""
-    return from_class(candidate) if isinstance(candidate, type) else candidate

@@ -38,6 +38,9 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
     that shuffles (groups, joins) loses that order: name `sort_by` then. How the rows are divided into files follows
     from Spark's cores where segments are split: for the same files on another cluster, give the option `split_bytes`.
 
+    It also takes the arguments of all Spark operators: `master`, `spark_conn_id`, `spark_conf`, `options` and
+    `pravega_conn_id`.
+
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         stream_cuts: the range, `{"start": text, "end": text}`, such as a sensor's output. If it also has the names
@@ -53,23 +56,12 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
         files: how many files to write; by default as many as Spark has partitions.
         digest: compute the SHA-256 of what was written, which reads it again: of the bytes; of Parquet, in which the
             same rows are not always the same bytes, of the rows and their order.
-        master: Spark's master; by default the connection's, or `local[*]`. (templated)
-        spark_conn_id: id of a connection of Spark's provider, whose master and settings are used; instead of `master`.
-            (templated)
-        spark_conf: Spark's settings; those of the connection yield to them. (templated)
-        options: further options of the data source. (templated)
-        pravega_conn_id: id of the connection. (templated)
     """
 
     template_fields: Sequence[str] = (
-        "stream",
         "stream_cuts",
         "output_path",
-        "master",
-        "spark_conn_id",
-        "spark_conf",
-        "options",
-        "pravega_conn_id",
+        *PravegaSparkRangeOperator.template_fields,
     )
 
     def __init__(
@@ -143,6 +135,9 @@ class PravegaSparkWriteOperator(ReportsLineage, LinkedToConsumers, PravegaSparkO
     holds of this write (the bytes with event headers), between which cuts (`{"start": text, "end": text}`, or None if
     the account may not ask for them), and whether this try has written it, or found it written.
 
+    It also takes the arguments of all Spark operators: `master`, `spark_conn_id`, `spark_conf`, `options` and
+    `pravega_conn_id`.
+
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope; made if it is missing. (templated)
         source: path of files to read (templated), or a function from the session and the task's context to a
@@ -155,25 +150,14 @@ class PravegaSparkWriteOperator(ReportsLineage, LinkedToConsumers, PravegaSparkO
         rebuild: the generation of the write, for rows that are written again on purpose: 2 after 1 is done, and so on;
             a number or its text. (templated)
         commit_ledger: `scope/table` of the commit ledger; by default a table in the stream's scope. (templated)
-        master: Spark's master; by default the connection's, or `local[*]`. (templated)
-        spark_conn_id: id of a connection of Spark's provider, whose master and settings are used; instead of `master`.
-            (templated)
-        spark_conf: Spark's settings; those of the connection yield to them. (templated)
-        options: further options of the data source. (templated)
-        pravega_conn_id: id of the connection. (templated)
     """
 
     template_fields: Sequence[str] = (
-        "stream",
         "source",
         "write_id",
         "rebuild",
         "commit_ledger",
-        "master",
-        "spark_conn_id",
-        "spark_conf",
-        "options",
-        "pravega_conn_id",
+        *PravegaSparkOperator.template_fields,
     )
 
     def __init__(

@@ -3,23 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from airflow.sdk import BaseOperator, Context, XComArg
+from airflow.sdk import Context, XComArg
 
-from aiopravega import PravegaConfig, StreamName
-from aiopravega import client as aio
+from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.ranges import fix_range
-from aiopravega.loop import LoopThread
-from airflow_pravega.early_checks import check_stream
-from airflow_pravega.hooks.pravega import PravegaHook
+from aiopravega.positions import Position
 from airflow_pravega.intervals import range_of, shown
 from airflow_pravega.stream_operator import PravegaStreamOperator
-from airflow_pravega.task_failures import failing_for_good
 from airflow_pravega.templated_values import EARLIEST, LATEST, position_of, whole_number
 
 
-class PravegaStreamCutOperator(BaseOperator):
+class PravegaStreamCutOperator(PravegaStreamOperator):
     """Returns a range of a stream, `{"start": text, "end": text}`: by default from its head to its tail now.
 
     One cut alone is `operator.output["start"]` or `["end"]`. The range is checked against the stream.
@@ -37,38 +33,29 @@ class PravegaStreamCutOperator(BaseOperator):
     def __init__(
         self,
         *,
-        stream: str,
         start: str | Mapping[str, str] | XComArg = EARLIEST,
         end: str | Mapping[str, str] | XComArg = LATEST,
-        pravega_conn_id: str = PravegaHook.default_conn_name,
         **kwargs: Any,
     ) -> None:
         kwargs.setdefault("multiple_outputs", True)  # so that `output["…"]` works
         super().__init__(**kwargs)
-        check_stream(stream)
-        self.stream = stream
         self.start = start
         self.end = end
-        self.pravega_conn_id = pravega_conn_id
 
-    def execute(self, context: Context) -> dict[str, str]:
-        """Look up the cuts.
+    def check_arguments(self, stream: StreamName, context: Context) -> None:
+        """See `PravegaStreamOperator`."""
+        super().check_arguments(stream, context)
+        self._positions(stream)
 
-        Raises:
-            AirflowFailException: the stream or a cut cannot work.
-            PravegaError: the cluster cannot be reached.
-        """
+    def work(self, client: PravegaClient, stream: StreamName, context: Context) -> dict[str, str]:
+        """Find the cuts."""
         del context
-        with failing_for_good():
-            return LoopThread.shared().run(self._look(PravegaHook(self.pravega_conn_id).get_config()))
-
-    async def _look(self, config: PravegaConfig) -> dict[str, str]:
-        stream = StreamName.parse(self.stream, config.scope)
-        async with aio.PravegaClient(config) as client:
-            start, end = (position_of(given, stream) for given in (self.start, self.end))
-            found = await fix_range(client, stream, start, end)
+        found = client.run(fix_range(client.asynchronous, stream, *self._positions(stream)))
         self.log.info("%s %s: %s bytes", stream, shown(found.cuts), f"{found.size:,}")
         return found.cuts.to_json()
+
+    def _positions(self, stream: StreamName) -> tuple[Position, Position]:
+        return position_of(self.start, stream), position_of(self.end, stream)
 
 
 class PravegaSplitRangeOperator(PravegaStreamOperator):

@@ -3,11 +3,11 @@
 Credentials are refused: PySpark hands settings to its JVM on the command line, where all users of the machine see them.
 """
 
-import json
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Final
 
 from aiopravega.errors import ConfigurationError
+from airflow_pravega.connection_fields import ConnectionLike, errors_named, set_extras
 
 _TYPES: Final = ("spark", "spark_connect")
 # Extras of Spark's provider, and the settings that they stand for.
@@ -26,31 +26,17 @@ _KNOWN: Final = (*_SETTINGS, _DEPLOY_MODE, _BINARY)
 _WORDS: Final = ("local", "yarn")
 
 
-class SparkConnectionLike(Protocol):
-    """What is read of a connection."""
-
-    conn_id: str
-    conn_type: str | None
-    host: str | None
-    port: int | None
-    login: str | None
-    password: str | None
-    extra: str | None
-
-
-def session_settings(connection: SparkConnectionLike) -> tuple[str, dict[str, str]]:
+def session_settings(connection: ConnectionLike) -> tuple[str, dict[str, str]]:
     """The master, and the settings that the extras stand for.
 
     Raises:
         ConfigurationError: a session cannot be made of it; the message names the connection and the field.
     """
-    try:
+    with errors_named(connection):
         return _master(connection), _settings(connection)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"connection {connection.conn_id!r}: {error}") from None
 
 
-def _master(connection: SparkConnectionLike) -> str:
+def _master(connection: ConnectionLike) -> str:
     if connection.conn_type not in _TYPES:
         raise ConfigurationError(f"its type is {connection.conn_type!r}, but must be one of {', '.join(_TYPES)}")
     if connection.login or connection.password:
@@ -68,17 +54,8 @@ def _master(connection: SparkConnectionLike) -> str:
     return f"{host}:{connection.port}" if connection.port else host
 
 
-def _settings(connection: SparkConnectionLike) -> dict[str, str]:
-    try:
-        extras: Any = json.loads(connection.extra or "{}")
-    except json.JSONDecodeError:
-        extras = None
-    if not isinstance(extras, dict):
-        raise ConfigurationError("the extras are not a JSON object")
-    given = {name: value for name, value in extras.items() if value not in (None, "")}
-    unknown = sorted(given.keys() - set(_KNOWN))
-    if unknown:
-        raise ConfigurationError(f"its extras {unknown} are not known: there are {sorted(_KNOWN)}; give spark_conf")
+def _settings(connection: ConnectionLike) -> dict[str, str]:
+    given = set_extras(connection, _KNOWN, "; give spark_conf")
     if given.get(_DEPLOY_MODE, _CLIENT) != _CLIENT:
         raise ConfigurationError(
             f"{_DEPLOY_MODE} is {given[_DEPLOY_MODE]!r}, but the driver runs in the task: say {_CLIENT!r}"

@@ -1,6 +1,6 @@
 """What the Spark operators have in common: a session, its end when the task is killed, the user's transformation."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -24,7 +24,21 @@ _PACKAGE: Final = "airflow-provider-pravega"
 
 
 class PravegaSparkOperator(BaseOperator):
-    """The base of the operators in `airflow_pravega.operators.spark`, which say what the arguments mean."""
+    """What all Spark operators take.
+
+    Args:
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        transform: from the DataFrame with the columns `event`, `scope`, `stream`, `segment_id` and `offset`, or with
+            those of decoded events, to the one that is written; a function, or its dotted name.
+        master: Spark's master; by default the connection's, or `local[*]`. (templated)
+        spark_conn_id: id of a connection of Spark's provider, whose master and settings are used; instead of `master`.
+            (templated)
+        spark_conf: Spark's settings; those of the connection yield to them. (templated)
+        options: further options of the data source. (templated)
+        pravega_conn_id: id of the connection. (templated)
+    """
+
+    template_fields: Sequence[str] = ("stream", "master", "spark_conn_id", "spark_conf", "options", "pravega_conn_id")
 
     def __init__(
         self,

@@ -1,10 +1,9 @@
 """An Airflow connection of the type `postgres` as the settings of libpq. It looks nothing up and opens nothing."""
 
-import json
-from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Final
 
 from aiopravega.errors import ConfigurationError
+from airflow_pravega.connection_fields import ConnectionLike, errors_named, set_extras
 
 _TYPES: Final = ("postgres", "postgresql")
 # Extras that are settings of libpq under the same name.
@@ -31,62 +30,34 @@ _SETTINGS: Final = (
 _WITHOUT_MEANING: Final = ("cursor",)
 
 
-class PostgresConnectionLike(Protocol):
-    """What is read of a connection."""
-
-    conn_id: str
-    conn_type: str | None
-    host: str | None
-    port: int | None
-    login: str | None
-    password: str | None
-    schema: str | None
-    extra: str | None
-
-
-def libpq_dsn(connection: PostgresConnectionLike) -> str:
+def libpq_dsn(connection: ConnectionLike) -> str:
     """The settings as one text, `host='…' dbname='…'`, with the password if there is one: not for people.
 
     Raises:
         ConfigurationError: a server cannot be reached by it; the message names the connection and the field.
     """
-    try:
+    with errors_named(connection):
         settings = _settings(connection)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"connection {connection.conn_id!r}: {error}") from None
     return " ".join(f"{name}={_quoted(value)}" for name, value in settings.items())
 
 
-def _settings(connection: PostgresConnectionLike) -> dict[str, str]:
+def _settings(connection: ConnectionLike) -> dict[str, str]:
     if connection.conn_type not in _TYPES:
         raise ConfigurationError(f"its type is {connection.conn_type!r}, but must be {_TYPES[0]!r}")
     if not connection.host:
         raise ConfigurationError("it has no host: executors would each take the one of their own environment")
     if not connection.schema:
         raise ConfigurationError("it has no database (Airflow's field is `schema`): name the one that has the table")
+    extras = set_extras(connection, (*_SETTINGS, *_WITHOUT_MEANING))
     found = {
         "host": connection.host,
         "port": connection.port,
         "dbname": connection.schema,
         "user": connection.login,
         "password": connection.password,
-        **_extras(connection.extra),
+        **{name: value for name, value in extras.items() if name in _SETTINGS and value is not False},
     }
     return {name: str(value) for name, value in found.items() if value not in (None, "")}
-
-
-def _extras(text: str | None) -> Mapping[str, Any]:
-    try:
-        extras: Any = json.loads(text or "{}")
-    except json.JSONDecodeError:
-        extras = None
-    if not isinstance(extras, dict):
-        raise ConfigurationError("the extras are not a JSON object")
-    given = {name: value for name, value in extras.items() if value not in (None, "", False)}
-    unknown = sorted(given.keys() - {*_SETTINGS, *_WITHOUT_MEANING})
-    if unknown:
-        raise ConfigurationError(f"its extras {unknown} are not known here: there are {list(_SETTINGS)}")
-    return {name: value for name, value in given.items() if name in _SETTINGS}
 
 
 def _quoted(value: str) -> str:
