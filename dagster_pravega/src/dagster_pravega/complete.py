@@ -16,7 +16,7 @@ from aiopravega import PravegaClient, StreamName, TimeUnit
 from aiopravega.errors import NoWatermarksError
 from aiopravega.event_time import Reach
 from dagster_pravega.resource import PravegaResource
-from dagster_pravega.ticks import ask_in_tick
+from dagster_pravega.ticks import ask_in_tick, cluster_sensor
 from dagster_pravega.time_partitions import keys_of_window, others_of, windows_of
 
 # Runs of one check, or those of one window of time; the next check continues.
@@ -62,14 +62,9 @@ def complete_partitions_sensor(
     counted = TimeUnit.parse(unit)
     windows = windows_of(partitions_def)
 
-    @dg.sensor(
-        name=name,
-        target=target,
-        required_resource_keys={resource_key},
-        minimum_interval_seconds=minimum_interval_seconds,
-        default_status=default_status,
-        description=f"Runs each partition when {stream} is complete up to its end.",
-    )
+    description = f"Runs each partition when {stream} is complete up to its end."
+
+    @cluster_sensor(name, target, resource_key, minimum_interval_seconds, default_status, description)
     def complete_partitions(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         resource: PravegaResource = getattr(context.resources, resource_key)
         name = resource.stream_name(stream)

@@ -25,7 +25,7 @@ from dagster_pravega.measures import CONSUMER_KEY
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.run_ends import ended_run_of_partition, settle
 from dagster_pravega.spec import STREAM_KEY
-from dagster_pravega.ticks import ask_in_tick
+from dagster_pravega.ticks import ask_in_tick, cluster_sensor
 
 
 def build_stream_cut_sensor(
@@ -107,14 +107,9 @@ def build_stream_cut_sensor(
     watch = StreamWatch(condition)
     stream, consumer = partitions_def.stream, partitions_def.consumer
 
-    @dg.sensor(
-        name=name,
-        target=target,
-        required_resource_keys={resource_key},
-        minimum_interval_seconds=minimum_interval_seconds,
-        default_status=default_status,
-        description=f"Runs the next range of {stream} for {consumer!r}: {condition}.",
-    )
+    description = f"Runs the next range of {stream} for {consumer!r}: {condition}."
+
+    @cluster_sensor(name, target, resource_key, minimum_interval_seconds, default_status, description)
     def stream_cuts(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         resource: PravegaResource = getattr(context.resources, resource_key)
         by = f"dagster sensor {name}{_deployment(context.instance)}"

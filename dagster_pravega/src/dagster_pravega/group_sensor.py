@@ -9,7 +9,7 @@ import dagster as dg
 from aiopravega import PravegaClient, StreamName
 from aiopravega.groups import ReaderGroupDescription
 from aiopravega.intervals.group_condition import GroupCondition, GroupPosition
-from dagster_pravega.ticks import ask_in_tick
+from dagster_pravega.ticks import ask_in_tick, cluster_sensor
 
 GROUP_KEY = "pravega/group"
 
@@ -50,14 +50,9 @@ def build_reader_group_sensor(
         found = await client.describe_reader_group(of.scope, of.stream)
         return found, await condition.unmet(client, found)
 
-    @dg.sensor(
-        name=name,
-        target=target,
-        required_resource_keys={resource_key},
-        minimum_interval_seconds=minimum_interval_seconds,
-        default_status=default_status,
-        description=f"Runs when reader group {of} has moved and has at most {max_lag_bytes:,} bytes left.",
-    )
+    description = f"Runs when reader group {of} has moved and has at most {max_lag_bytes:,} bytes left."
+
+    @cluster_sensor(name, target, resource_key, minimum_interval_seconds, default_status, description)
     def reader_group(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         answer = ask_in_tick(getattr(context.resources, resource_key), ask)
         if isinstance(answer, dg.SkipReason):

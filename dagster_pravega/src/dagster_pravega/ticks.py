@@ -5,9 +5,16 @@ Dagster ends a tick after 60 s and then blames the code server. The client's own
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
-from dagster import SkipReason
+from dagster import (
+    DefaultSensorStatus,
+    SensorDefinition,
+    SensorEvaluationContext,
+    SensorResult,
+    SkipReason,
+    sensor,
+)
 
 from aiopravega import PravegaClient
 from aiopravega.errors import PravegaError, PravegaTimeoutError
@@ -15,6 +22,7 @@ from aiopravega.loop import LoopThread
 from dagster_pravega.resource import PravegaResource
 
 T = TypeVar("T")
+Tick: TypeAlias = Callable[[SensorEvaluationContext], SensorResult | SkipReason]
 _TICK_SECONDS: Final = 20.0
 # Two tries of one request end within the tick, so that the error of the host that does not answer is known.
 _LIMITS: Final = {"connect_timeout": 5.0, "request_timeout": 6.0, "retry_timeout": 6.0}
@@ -48,3 +56,22 @@ def ask_in_tick(
         if not error.retryable:
             raise
         return SkipReason(f"the cluster cannot be asked now: {type(error).__name__}: {error}")
+
+
+def cluster_sensor(
+    name: str,
+    target: Any,
+    resource_key: str,
+    minimum_interval_seconds: int,
+    default_status: DefaultSensorStatus,
+    description: str,
+) -> Callable[[Tick], SensorDefinition]:
+    """A decorator of a function that is one tick: a sensor with these settings, and the resource."""
+    return sensor(
+        name=name,
+        target=target,
+        required_resource_keys={resource_key},
+        minimum_interval_seconds=minimum_interval_seconds,
+        default_status=default_status,
+        description=description,
+    )
