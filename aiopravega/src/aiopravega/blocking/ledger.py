@@ -1,7 +1,25 @@
-"""The blocking form of the commit ledger and its protocol."""
+"""The blocking forms of both ledgers, and of the commit protocol."""
+
+from typing import TypeVar
 
 from aiopravega import ledger as aio
 from aiopravega.blocking.bridge import Face, OpenFace, calls, iterates, shows, waits
+
+L_co = TypeVar("L_co", bound=aio.CommitLedger | aio.CutLedger, covariant=True)
+
+
+class LedgerFace(Face[L_co]):
+    """A ledger, which is in a key-value table."""
+
+    @property
+    def scope(self) -> str:
+        """The scope of its table."""
+        return self.asynchronous.scope
+
+    @property
+    def table(self) -> str:
+        """The name of its table."""
+        return self.asynchronous.table
 
 
 class CommitProtocol(Face[aio.CommitProtocol]):
@@ -22,18 +40,8 @@ class LeaseKeeper(OpenFace[aio.LeaseKeeper]):
     idle = shows(aio.LeaseKeeper.idle)
 
 
-class CommitLedger(Face[aio.CommitLedger]):
+class CommitLedger(LedgerFace[aio.CommitLedger]):
     """The records of writes in a key-value table; made by `PravegaClient.commit_ledger`."""
-
-    @property
-    def scope(self) -> str:
-        """The scope of its table."""
-        return self.asynchronous.scope
-
-    @property
-    def table(self) -> str:
-        """The name of its table."""
-        return self.asynchronous.table
 
     create = waits(aio.CommitLedger.create)
     mark = waits(aio.CommitLedger.mark)
@@ -48,3 +56,23 @@ class CommitLedger(Face[aio.CommitLedger]):
     forget = waits(aio.CommitLedger.forget)
     forget_newest = waits(aio.CommitLedger.forget_newest)
     finish = waits(aio.CommitLedger.finish)
+
+
+class CutLedger(LedgerFace[aio.CutLedger]):
+    """The ranges of intervals in a key-value table; made by `PravegaClient.cut_ledger`."""
+
+    create = waits(aio.CutLedger.create)
+    find = waits(aio.CutLedger.find)
+    recorded = waits(aio.CutLedger.recorded)
+    last = waits(aio.CutLedger.last)
+    records = waits(aio.CutLedger.records)
+    consumers = waits(aio.CutLedger.consumers)
+    record = waits(aio.CutLedger.record)
+    claim = waits(aio.CutLedger.claim)
+    finish = waits(aio.CutLedger.finish)
+    replace = waits(aio.CutLedger.replace)
+    fail = waits(aio.CutLedger.fail)
+    skip = waits(aio.CutLedger.skip)
+    give_back = waits(aio.CutLedger.give_back)
+    reopen = waits(aio.CutLedger.reopen)
+    forget = waits(aio.CutLedger.forget)

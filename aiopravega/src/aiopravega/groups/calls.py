@@ -105,9 +105,7 @@ class GroupCalls:
             StreamNotFoundError: there is no such stream.
             ConfigurationError: Pravega does not accept the name, or a stream is given twice.
         """
-        return await self._moves().create(
-            scope, group, parts, checkpoint_interval=checkpoint_interval, retention=retention
-        )
+        return await self._moves().create(scope, group, parts, checkpoint_interval, retention)
 
     async def reset_reader_group(
         self, scope: str, group: str, parts: Iterable[Part] | None = None, *, force: bool = False

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from aiopravega.control import Controller, GroupRetention, ReaderGroupConfig
-from aiopravega.control.reader_groups import CHECKPOINT_INTERVAL, NO_ID
+from aiopravega.control.reader_groups import NO_ID
 from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import (
     CheckpointError,
@@ -45,19 +45,13 @@ class GroupMoves:
         self._given_cuts = given_cuts
 
     async def create(
-        self,
-        scope: str,
-        group: str,
-        parts: Iterable[Part],
-        *,
-        checkpoint_interval: timedelta | None = CHECKPOINT_INTERVAL,
-        retention: GroupRetention = GroupRetention.NONE,
+        self, scope: str, group: str, parts: Iterable[Part], interval: timedelta | None, retention: GroupRetention
     ) -> bool:
         """See `GroupCalls.create_reader_group`."""
         check_name("reader group", group)
         starts, ends = await self._located(parts)
         wanted = ReaderGroupConfig(
-            starts, ends, checkpoint_interval=checkpoint_interval, retention=retention, group_id=uuid.uuid4()
+            starts, ends, checkpoint_interval=interval, retention=retention, group_id=uuid.uuid4()
         )
         found = await self._controller.create_group(scope, group, wanted)
         if found.settings != wanted.settings:

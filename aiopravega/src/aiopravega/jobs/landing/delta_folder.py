@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import LandingError
 from aiopravega.jobs.landing.delta_notes import DeltaNotes, commit_properties
-from aiopravega.jobs.landing.parquet_folder import local_path, own_columns
+from aiopravega.jobs.landing.parquet_folder import LocalFolder, local_path, own_columns
 from aiopravega.jobs.landing.row_counts import count_rows
 from aiopravega.jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
 from aiopravega.jobs.landing.staged_files import StagedFiles, locked, new_folder, write_files
@@ -26,24 +26,13 @@ _MILLISECONDS: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaFolder:
+class DeltaFolder(LocalFolder):
     """A Delta table in a folder, which is made if it is missing.
 
     The rows of a first generation are files that Spark's executors write; this process reads their footers. Rows that
     replace others pass through this process, batch by batch, since files may have been rewritten together with those of
     other intervals. Landings wait for each other; with other writers Delta's own protocol decides.
-
-    Args:
-        path: absolute, on a file system that the driver and the executors share.
-
-    Raises:
-        ConfigurationError: the path is none of a mounted file system.
     """
-
-    path: str
-
-    def __post_init__(self) -> None:
-        local_path(self.path)
 
     def holdings(self) -> list[Holding]:
         """What the table holds; nothing, if there is no such table.

@@ -61,12 +61,8 @@ def local_path(text: str) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class ParquetFolder:
-    """A folder of Parquet files, whose rows of one interval appear together.
-
-    `spark.read.parquet(path)` reads it, as do pandas, PyArrow, DuckDB and Polars. They show one more column, `landing`,
-    that names the interval's folder. While an interval is replaced, a reader that lists the folder may find none of its
-    rows for a moment, never both.
+class LocalFolder:
+    """A table of files that Spark's executors write and this process adds.
 
     Args:
         path: absolute, on a file system that the driver and the executors share.
@@ -79,6 +75,16 @@ class ParquetFolder:
 
     def __post_init__(self) -> None:
         local_path(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFolder(LocalFolder):
+    """A folder of Parquet files, whose rows of one interval appear together.
+
+    `spark.read.parquet(path)` reads it, as do pandas, PyArrow, DuckDB and Polars. They show one more column, `landing`,
+    that names the interval's folder. While an interval is replaced, a reader that lists the folder may find none of its
+    rows for a moment, never both.
+    """
 
     def holdings(self) -> list[Holding]:
         """What the table holds; nothing, if there is no such folder.

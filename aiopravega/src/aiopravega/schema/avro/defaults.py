@@ -6,16 +6,7 @@ A default fits its type if it can be written as one. The parser asks here for th
 import struct
 from typing import Any, Final
 
-from aiopravega.schema.avro.model import (
-    AvroType,
-    Enumeration,
-    Fixed,
-    Mapping,
-    Primitive,
-    Record,
-    Sequence,
-    Union,
-)
+from aiopravega.schema.avro import model as avro
 
 _MORE: Final = 0x80
 _END_OF_BLOCKS: Final = b"\0"
@@ -25,31 +16,31 @@ _REAL: Final = {"float": "<f", "double": "<d"}
 _NOT_FINITE: Final = frozenset({"NaN", "Infinity", "-Infinity"})
 
 
-def datum(schema: AvroType, default: Any) -> bytes:
+def datum(schema: avro.AvroType, default: Any) -> bytes:
     """The datum of a default.
 
     Raises:
         ValueError: it does not fit the schema.
     """
     match schema:
-        case Primitive(kind):
+        case avro.Primitive(kind):
             return _primitive(kind, default)
-        case Fixed(_, size) if isinstance(default, str) and len(default) == size:
+        case avro.Fixed(_, size) if isinstance(default, str) and len(default) == size:
             return default.encode("latin-1")
-        case Enumeration(_, symbols) if default in symbols:
+        case avro.Enumeration(_, symbols) if default in symbols:
             return _long(symbols.index(default))
-        case Sequence(items) if isinstance(default, list):
+        case avro.Sequence(items) if isinstance(default, list):
             return _block([datum(items, item) for item in default])
-        case Mapping(values) if isinstance(default, dict):
+        case avro.Mapping(values) if isinstance(default, dict):
             return _block([_primitive("string", key) + datum(values, value) for key, value in default.items()])
-        case Record(_, fields) if isinstance(default, dict):
+        case avro.Record(_, fields) if isinstance(default, dict):
             return b"".join(datum(field.type, default.get(field.name, field.default)) for field in fields)
-        case Union(branches):
+        case avro.Union(branches):
             return _of_union(branches, default)
     raise _unfit(default)
 
 
-def _of_union(branches: tuple[AvroType, ...], default: Any) -> bytes:
+def _of_union(branches: tuple[avro.AvroType, ...], default: Any) -> bytes:
     """Of the first branch that fits: older schemas may have a default of the first branch only."""
     for number, branch in enumerate(branches):
         try:

@@ -9,17 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from aiopravega.errors import MalformedEventError
-from aiopravega.schema.avro.model import (
-    AvroType,
-    Enumeration,
-    Fixed,
-    Mapping,
-    Primitive,
-    Record,
-    Sequence,
-    Union,
-    takes_no_bytes,
-)
+from aiopravega.schema.avro import model as avro
 
 MOST_LEVELS: Final = 500  # records, arrays and maps inside each other; fastavro bears more than 4,000 on 8 MiB of stack
 MOST_EMPTY_ITEMS: Final = 65_536  # of all arrays of an event
@@ -30,7 +20,7 @@ _MORE: Final = 0x80  # the bit of a byte of a number that says that another one 
 Check = Callable[[bytes, int], None]
 
 
-def check_of(schema: AvroType) -> Check | None:
+def check_of(schema: avro.AvroType) -> Check | None:
     """What refuses hostile events of a writer's schema; None for a schema that allows none.
 
     The function takes an event and where its datum begins, and raises `MalformedEventError`. It does not judge what
@@ -57,30 +47,30 @@ class _Kinds:
         self.seen: set[int] = set()
         self.recursive = self.empty_items = self.without_end = False
 
-    def visit(self, schema: AvroType, around: tuple[Record, ...]) -> None:
-        if isinstance(schema, Record) and schema in around:
+    def visit(self, schema: avro.AvroType, around: tuple[avro.Record, ...]) -> None:
+        if isinstance(schema, avro.Record) and schema in around:
             self.recursive = True
         if id(schema) in self.seen:
             return
         self.seen.add(id(schema))
         match schema:
-            case Sequence(items):
-                self.empty_items = self.empty_items or takes_no_bytes(items, ())
+            case avro.Sequence(items):
+                self.empty_items = self.empty_items or avro.takes_no_bytes(items, ())
                 self.visit(items, around)
-            case Mapping(values):
+            case avro.Mapping(values):
                 self.visit(values, around)
-            case Union(branches):
+            case avro.Union(branches):
                 for branch in branches:
                     self.visit(branch, around)
-            case Record(_, fields):
+            case avro.Record(_, fields):
                 self.without_end = self.without_end or _begins_with_itself(schema, schema, ())
                 for field in fields:
                     self.visit(field.type, (*around, schema))
 
 
-def _begins_with_itself(schema: AvroType, whole: Record, around: tuple[Record, ...]) -> bool:
+def _begins_with_itself(schema: avro.AvroType, whole: avro.Record, around: tuple[avro.Record, ...]) -> bool:
     """Whether a record is inside itself without a byte that could say that it is not."""
-    if not isinstance(schema, Record) or schema in around:
+    if not isinstance(schema, avro.Record) or schema in around:
         return bool(around) and schema is whole
     return any(_begins_with_itself(field.type, whole, (*around, schema)) for field in schema.fields)
 
@@ -91,9 +81,9 @@ class _Walk:
     def __init__(self, data: bytes, at: int) -> None:
         self._data, self._at, self._empty = data, at, 0
 
-    def check(self, schema: AvroType) -> None:
+    def check(self, schema: avro.AvroType) -> None:
         """Follow the datum to its end, or to where it cannot be followed."""
-        stack: list[Iterator[AvroType]] = [iter((schema,))]
+        stack: list[Iterator[avro.AvroType]] = [iter((schema,))]
         try:
             while stack:
                 part = next(stack[-1], None)
@@ -106,33 +96,33 @@ class _Walk:
         except IndexError:
             return  # it ends too early, or has no such branch
 
-    def _inside(self, schema: AvroType) -> Iterator[AvroType] | None:
+    def _inside(self, schema: avro.AvroType) -> Iterator[avro.AvroType] | None:
         """The parts of a value, which are walked next; None if it has none, and the walk is after it."""
-        while isinstance(schema, Union):
+        while isinstance(schema, avro.Union):
             number = self._number()
             if number < 0:
                 raise IndexError
             schema = schema.branches[number]
         match schema:
-            case Record(_, fields):
+            case avro.Record(_, fields):
                 return iter([field.type for field in fields])
-            case Sequence(items):
+            case avro.Sequence(items):
                 return self._items((items,))
-            case Mapping(values):
-                return self._items((Primitive("string"), values))
-            case Fixed(_, size):
+            case avro.Mapping(values):
+                return self._items((avro.Primitive("string"), values))
+            case avro.Fixed(_, size):
                 self._skip(size)
-            case Primitive(kind) if kind in _WIDTHS:
+            case avro.Primitive(kind) if kind in _WIDTHS:
                 self._skip(_WIDTHS[kind])
-            case Primitive("bytes" | "string"):
+            case avro.Primitive("bytes" | "string"):
                 self._skip(self._number())
-            case Primitive() | Enumeration():
+            case avro.Primitive() | avro.Enumeration():
                 self._number()
         return None
 
-    def _items(self, parts: tuple[AvroType, ...]) -> Iterator[AvroType]:
+    def _items(self, parts: tuple[avro.AvroType, ...]) -> Iterator[avro.AvroType]:
         """The parts of all items, in blocks of which each has a count."""
-        empty = all(takes_no_bytes(part, ()) for part in parts)
+        empty = all(avro.takes_no_bytes(part, ()) for part in parts)
         while count := self._number():
             if count < 0:
                 self._number()

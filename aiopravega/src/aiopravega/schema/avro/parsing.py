@@ -9,24 +9,8 @@ import re
 from typing import Any, Final, NoReturn
 
 from aiopravega.errors import InvalidSchemaError
+from aiopravega.schema.avro import model as avro
 from aiopravega.schema.avro.defaults import datum
-from aiopravega.schema.avro.model import (
-    DECIMAL,
-    NO_DEFAULT,
-    PRIMITIVES,
-    UNDERLYING,
-    AvroType,
-    Enumeration,
-    Field,
-    Fixed,
-    Mapping,
-    Named,
-    Primitive,
-    Record,
-    Sequence,
-    Union,
-    kind_of,
-)
 
 _NAMED: Final = frozenset({"record", "error", "enum", "fixed"})
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
@@ -35,7 +19,7 @@ _BYTE: Final = 8  # bits
 _LONGEST_TEXT: Final = 200  # characters of a schema that a complaint shows
 
 
-def parse(text: str | bytes, what: str = "the Avro schema", root: str = "") -> AvroType:
+def parse(text: str | bytes, what: str = "the Avro schema", root: str = "") -> avro.AvroType:
     """The type that a schema's text describes.
 
     Args:
@@ -67,9 +51,9 @@ def _no_number(constant: str) -> NoReturn:
 class _Parser:
     def __init__(self, what: str) -> None:
         self._what = what
-        self._names: dict[str, Named] = {}
+        self._names: dict[str, avro.Named] = {}
         # Checked when all is known: a default can be of a record that is not complete yet.
-        self._defaults: list[tuple[Field, str]] = []
+        self._defaults: list[tuple[avro.Field, str]] = []
 
     def complaint(self, at: str, problem: str) -> InvalidSchemaError:
         where = f", at {at.lstrip('.')}" if at else ""
@@ -84,7 +68,7 @@ class _Parser:
                     at, f"the default {_short(field.default)} does not fit the type {_short(field.type.document)}"
                 ) from None
 
-    def type(self, value: Any, namespace: str, at: str) -> AvroType:
+    def type(self, value: Any, namespace: str, at: str) -> avro.AvroType:
         if isinstance(value, list):
             return self._union(value, namespace, at)
         if isinstance(value, str):
@@ -102,14 +86,14 @@ class _Parser:
             if key not in value:
                 raise self.complaint(at, f"this {kind} has no {key!r}")
             inner = self.type(value[key], namespace, at + ("[]" if kind == "array" else "{}"))
-            return Sequence(inner, value) if kind == "array" else Mapping(inner, value)
-        if kind in PRIMITIVES:
-            return Primitive(kind, *self._logical(value, kind, at), document=value)
+            return avro.Sequence(inner, value) if kind == "array" else avro.Mapping(inner, value)
+        if kind in avro.PRIMITIVES:
+            return avro.Primitive(kind, *self._logical(value, kind, at), document=value)
         return self._reference(kind, namespace, at)
 
-    def _reference(self, name: Any, namespace: str, at: str) -> AvroType:
-        if name in PRIMITIVES:
-            return Primitive(name, document=name)
+    def _reference(self, name: Any, namespace: str, at: str) -> avro.AvroType:
+        if name in avro.PRIMITIVES:
+            return avro.Primitive(name, document=name)
         found = None
         if isinstance(name, str):
             found = self._names.get(_full(name, namespace)) or self._names.get(name)
@@ -117,17 +101,17 @@ class _Parser:
             raise self.complaint(at, f"unknown type {name!r}; a type must be defined before its name is used")
         return found
 
-    def _union(self, values: list[Any], namespace: str, at: str) -> Union:
+    def _union(self, values: list[Any], namespace: str, at: str) -> avro.Union:
         branches = tuple(self.type(value, namespace, at) for value in values)
-        kinds = [branch.name if isinstance(branch, Named) else kind_of(branch) for branch in branches]
+        kinds = [branch.name if isinstance(branch, avro.Named) else avro.kind_of(branch) for branch in branches]
         if "union" in kinds:
             raise self.complaint(at, "a union directly inside a union")
         for kind in kinds:
             if kinds.count(kind) > 1:
                 raise self.complaint(at, f"the union has {kind!r} twice")
-        return Union(branches, values)
+        return avro.Union(branches, values)
 
-    def _named(self, value: dict[str, Any], namespace: str, at: str) -> AvroType:
+    def _named(self, value: dict[str, Any], namespace: str, at: str) -> avro.AvroType:
         name, space = value.get("name"), value.get("namespace")
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise self.complaint(at, f"{name!r} is not a name of a type")
@@ -135,7 +119,7 @@ class _Parser:
             raise self.complaint(at, f"{space!r} is not a namespace")
         full = _full(name, namespace if space is None else space)
         inner = full.rpartition(".")[0]
-        if full in PRIMITIVES:
+        if full in avro.PRIMITIVES:
             raise self.complaint(at, f"{full!r} is the name of a primitive type")
         if full in self._names:
             raise self.complaint(at, f"the type {full!r} is defined twice")
@@ -146,11 +130,11 @@ class _Parser:
             case "fixed":
                 self._names[full] = self._fixed(value, full, aliases, at)
             case _:
-                self._names[full] = record = Record(full, aliases=aliases, document=value)
+                self._names[full] = record = avro.Record(full, aliases=aliases, document=value)
                 record.fields = self._fields(value, full, at)
         return self._names[full]
 
-    def _enumeration(self, value: dict[str, Any], full: str, aliases: frozenset[str], at: str) -> Enumeration:
+    def _enumeration(self, value: dict[str, Any], full: str, aliases: frozenset[str], at: str) -> avro.Enumeration:
         symbols = self._list_of_names(value.get("symbols"), at)
         if dotted := next((symbol for symbol in symbols if "." in symbol), None):
             raise self.complaint(at, f"{dotted!r} is not a symbol of an enum")
@@ -159,23 +143,23 @@ class _Parser:
         default = value.get("default")
         if default is not None and default not in symbols:
             raise self.complaint(at, f"the default {default!r} is not a symbol of the enum {full!r}")
-        return Enumeration(full, tuple(symbols), default, aliases, value)
+        return avro.Enumeration(full, tuple(symbols), default, aliases, value)
 
-    def _fixed(self, value: dict[str, Any], full: str, aliases: frozenset[str], at: str) -> Fixed:
+    def _fixed(self, value: dict[str, Any], full: str, aliases: frozenset[str], at: str) -> avro.Fixed:
         size: Any = value.get("size")
         if not _is_whole(size) or size < 0:
             raise self.complaint(at, f"the fixed type {full!r} has the size {size!r}")
         logical, precision, scale = self._logical(value, "fixed", at)
         most = math.floor(math.log10(2) * (_BYTE * size - 1))
-        if logical == DECIMAL and precision > most:
+        if logical == avro.DECIMAL and precision > most:
             raise self.complaint(at, f"a decimal of {precision} digits does not fit into {size} bytes")
-        return Fixed(full, size, logical, precision, scale, aliases, value)
+        return avro.Fixed(full, size, logical, precision, scale, aliases, value)
 
-    def _fields(self, value: dict[str, Any], full: str, at: str) -> tuple[Field, ...]:
+    def _fields(self, value: dict[str, Any], full: str, at: str) -> tuple[avro.Field, ...]:
         entries = value.get("fields")
         if not isinstance(entries, list):
             raise self.complaint(at, f"the record {full!r} has no list of fields")
-        fields: dict[str, Field] = {}
+        fields: dict[str, avro.Field] = {}
         for entry in entries:
             name = entry.get("name") if isinstance(entry, dict) else None
             if not isinstance(name, str) or not _SYMBOL.fullmatch(name) or "type" not in entry:
@@ -185,7 +169,7 @@ class _Parser:
             inside = f"{at}.{name}"
             kind = self.type(entry["type"], full.rpartition(".")[0], inside)
             aliases = tuple(self._list_of_names(entry.get("aliases", []), inside))
-            fields[name] = field = Field(name, kind, entry.get("default", NO_DEFAULT), aliases, entry)
+            fields[name] = field = avro.Field(name, kind, entry.get("default", avro.NO_DEFAULT), aliases, entry)
             if field.has_default:
                 self._defaults.append((field, inside))
         return tuple(fields.values())
@@ -199,9 +183,9 @@ class _Parser:
 
     def _logical(self, value: dict[str, Any], kind: str, at: str) -> tuple[str | None, int, int]:
         name = value.get("logicalType")
-        if not isinstance(name, str) or kind == "null" or kind not in UNDERLYING.get(name, {kind}):
+        if not isinstance(name, str) or kind == "null" or kind not in avro.UNDERLYING.get(name, {kind}):
             return None, 0, 0
-        if name != DECIMAL:
+        if name != avro.DECIMAL:
             return name, 0, 0
         precision, scale = value.get("precision"), value.get("scale", 0)
         if not _is_whole(precision) or not _is_whole(scale) or not 0 <= scale <= precision or not precision:

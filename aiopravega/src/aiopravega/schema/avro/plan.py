@@ -7,30 +7,30 @@ about schemas themselves. A plan is a graph: a record that contains itself is a 
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from aiopravega.schema.avro.model import AvroType, Enumeration, Fixed, Mapping, Primitive, Record, Sequence, Union
+from aiopravega.schema.avro import model as avro
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPrimitive:
     """A primitive value, read as another type perhaps."""
 
-    writer: Primitive
-    reader: Primitive
+    writer: avro.Primitive
+    reader: avro.Primitive
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFixed:
     """A fixed number of bytes."""
 
-    writer: Fixed
-    reader: Fixed
+    writer: avro.Fixed
+    reader: avro.Fixed
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSymbol:
     """An enumeration: for each symbol of the writer the reader's, None if it has none."""
 
-    reader: Enumeration
+    reader: avro.Enumeration
     symbols: tuple[str | None, ...]
 
 
@@ -38,7 +38,7 @@ class ReadSymbol:
 class ReadItems:
     """An array."""
 
-    reader: Sequence
+    reader: avro.Sequence
     items: "Step"
 
 
@@ -46,7 +46,7 @@ class ReadItems:
 class ReadEntries:
     """A map."""
 
-    reader: Mapping
+    reader: avro.Mapping
     values: "Step"
 
 
@@ -62,7 +62,7 @@ class ReadField:
 class SkipField:
     """A field of the writer's record that the reader does not have."""
 
-    type: AvroType
+    type: avro.AvroType
 
 
 @dataclass(slots=True, eq=False)
@@ -72,8 +72,8 @@ class ReadRecord:
     `problem` says why no such record can be read; it is empty for all others.
     """
 
-    writer: Record
-    reader: Record
+    writer: avro.Record
+    reader: avro.Record
     written: tuple[ReadField | SkipField, ...] = ()
     defaults: tuple[int, ...] = ()
     problem: str = ""
@@ -83,7 +83,7 @@ class ReadRecord:
 class ReadBranches:
     """A written union: a number says which of the steps follows."""
 
-    reader: AvroType
+    reader: avro.AvroType
     branches: tuple["Step", ...]
 
 
@@ -91,7 +91,7 @@ class ReadBranches:
 class IntoBranch:
     """A value that becomes the branch of the reader's union at an index."""
 
-    reader: Union
+    reader: avro.Union
     index: int
     step: "Step"
 
@@ -100,8 +100,8 @@ class IntoBranch:
 class Unreadable:
     """A value that the reader's schema has no room for; the events that have one are malformed."""
 
-    writer: AvroType
-    reader: AvroType
+    writer: avro.AvroType
+    reader: avro.AvroType
     problem: str
 
 

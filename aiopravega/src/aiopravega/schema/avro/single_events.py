@@ -13,33 +13,9 @@ from io import BytesIO
 from typing import Any, Final, NoReturn
 
 from aiopravega.errors import MalformedEventError
+from aiopravega.schema.avro import model as avro
+from aiopravega.schema.avro import plan
 from aiopravega.schema.avro.defaults import datum
-from aiopravega.schema.avro.model import (
-    DECIMAL,
-    AvroType,
-    Enumeration,
-    Field,
-    Fixed,
-    Mapping,
-    Primitive,
-    Record,
-    Sequence,
-    Union,
-)
-from aiopravega.schema.avro.plan import (
-    IntoBranch,
-    ReadBranches,
-    ReadEntries,
-    ReadField,
-    ReadFixed,
-    ReadItems,
-    ReadPrimitive,
-    ReadRecord,
-    ReadSymbol,
-    Step,
-    Unreadable,
-    problem_of,
-)
 from aiopravega.schema.avro.resolution import resolve
 
 ReadValue = Callable[[BytesIO], Any]
@@ -47,7 +23,7 @@ Adapt = Callable[[Any], Any]
 Shape = tuple[Any, Adapt | None]  # a schema for fastavro, and what is left to do with what it reads
 
 _PASSED: Final = {"int": "long", "string": "bytes"}  # what lies in the same way, and takes any bytes
-_UNDERSTOOD: Final = frozenset({DECIMAL, "uuid", "date", "time-millis", "time-micros"})  # besides timestamps
+_UNDERSTOOD: Final = frozenset({avro.DECIMAL, "uuid", "date", "time-millis", "time-micros"})  # besides timestamps
 _NANOSECONDS: Final = {"millis": 1_000_000, "micros": 1_000, "nanos": 1}
 # Plain numbers that are read as times of day: how many microseconds one is.
 _TIMES_OF_DAY: Final = {"time-millis": 1_000, "time-micros": 1}
@@ -56,14 +32,14 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SINGLE: Final = struct.Struct("<f")
 
 
-def value_reader(reader: AvroType, writer: AvroType, fastavro: Any) -> ReadValue:
+def value_reader(reader: avro.AvroType, writer: avro.AvroType, fastavro: Any) -> ReadValue:
     """What reads the next value that was written with one schema as one of the other.
 
     The function raises `MalformedEventError` for what the reader's schema has no room for, and fastavro's errors for
     what is no datum.
     """
     step = resolve(reader, writer).step
-    if problem := problem_of(step):
+    if problem := plan.problem_of(step):
         return _refusing(f"its Avro schema does not fit the one that is read with: {problem}")
     shape, adapt = _Shapes(fastavro, same=reader is writer).of(step)
     is_record = isinstance(shape, dict) and shape["type"] == "record"
@@ -87,47 +63,47 @@ class _Shapes:
         self._steps: dict[int, tuple[str, Adapt | None]] = {}
         self._passed: dict[int, str] = {}
 
-    def of(self, step: Step) -> Shape:
+    def of(self, step: plan.Step) -> Shape:
         match step:
-            case ReadPrimitive(writer, reader):
+            case plan.ReadPrimitive(writer, reader):
                 return _primitive(writer, reader)
-            case ReadFixed(_, reader):
+            case plan.ReadFixed(_, reader):
                 return self._fixed(reader.size, _logical(reader)), None
-            case ReadSymbol(_, symbols):
+            case plan.ReadSymbol(_, symbols):
                 return self._symbols(symbols)
-            case ReadItems(_, items):
+            case plan.ReadItems(_, items):
                 shape, adapt = self.of(items)
                 return {"type": "array", "items": shape}, None if adapt is None else _each_item(adapt)
-            case ReadEntries(_, values):
+            case plan.ReadEntries(_, values):
                 shape, adapt = self.of(values)
                 return {"type": "map", "values": shape}, None if adapt is None else _each_value(adapt)
-            case ReadBranches(_, branches):
+            case plan.ReadBranches(_, branches):
                 return self._branches(branches)
-            case IntoBranch(_, _, inner):
+            case plan.IntoBranch(_, _, inner):
                 return self.of(inner)
-            case ReadRecord(writer) if step.problem:
+            case plan.ReadRecord(writer) if step.problem:
                 return self.passed(writer), _refusing(step.problem)
-            case ReadRecord():
+            case plan.ReadRecord():
                 return self._record(step)
-            case Unreadable(writer, _, problem):
+            case plan.Unreadable(writer, _, problem):
                 return self.passed(writer), _refusing(problem)
 
-    def passed(self, schema: AvroType) -> Any:
+    def passed(self, schema: avro.AvroType) -> Any:
         """The shape of a value that is skipped: only its end is read."""
         match schema:
-            case Primitive(kind):
+            case avro.Primitive(kind):
                 return _PASSED.get(kind, kind)
-            case Enumeration():
+            case avro.Enumeration():
                 return "long"
-            case Fixed(_, size):
+            case avro.Fixed(_, size):
                 return self._fixed(size, {})
-            case Sequence(items):
+            case avro.Sequence(items):
                 return {"type": "array", "items": self.passed(items)}
-            case Mapping(values):
+            case avro.Mapping(values):
                 return {"type": "map", "values": self.passed(values)}
-            case Union(branches):
+            case avro.Union(branches):
                 return [self.passed(branch) for branch in branches]
-            case Record(_, fields):
+            case avro.Record(_, fields):
                 if id(schema) in self._passed:
                     return self._passed[id(schema)]
                 self._passed[id(schema)] = name = self._name()
@@ -152,7 +128,7 @@ class _Shapes:
 
         return "long", symbol_of  # which lies as the number of a symbol does
 
-    def _branches(self, branches: tuple[Step, ...]) -> Shape:
+    def _branches(self, branches: tuple[plan.Step, ...]) -> Shape:
         shapes = [self.of(branch) for branch in branches]
         if all(adapt is None for _, adapt in shapes):
             return [shape for shape, _ in shapes], None
@@ -167,7 +143,7 @@ class _Shapes:
 
         return around, adapt_branch
 
-    def _record(self, step: ReadRecord) -> Shape:
+    def _record(self, step: plan.ReadRecord) -> Shape:
         if id(step) in self._steps:
             return self._steps[id(step)]
         name = self._name()
@@ -189,7 +165,7 @@ class _Shapes:
         names = {field.name for field in step.reader.fields}
         shapes = []
         for at, field in enumerate(step.written):
-            if isinstance(field, ReadField):
+            if isinstance(field, plan.ReadField):
                 key = step.reader.fields[field.index].name
                 shape, adapt = self.of(field.step)
                 if adapt is not None:
@@ -204,12 +180,12 @@ class _Shapes:
         self._steps[id(step)] = name, adapt
         return _shape_of_record(name, shapes), adapt
 
-    def _default(self, field: Field) -> Callable[[], Any]:
+    def _default(self, field: avro.Field) -> Callable[[], Any]:
         value = value_reader(field.type, field.type, self._fastavro)(BytesIO(datum(field.type, field.default)))
         return (lambda: deepcopy(value)) if isinstance(value, list | dict) else lambda: value
 
 
-def _primitive(writer: Primitive, reader: Primitive) -> Shape:
+def _primitive(writer: avro.Primitive, reader: avro.Primitive) -> Shape:
     if writer.kind in ("int", "long") and reader.kind in ("float", "double"):
         return writer.kind, float if reader.kind == "double" else _single
     if writer.kind == "float":
@@ -225,11 +201,11 @@ def _primitive(writer: Primitive, reader: Primitive) -> Shape:
     return {"type": reader.kind, **logical} if logical else reader.kind, None
 
 
-def _logical(schema: Primitive | Fixed) -> dict[str, Any]:
+def _logical(schema: avro.Primitive | avro.Fixed) -> dict[str, Any]:
     name = schema.logical or ""
     if name not in _UNDERSTOOD and "timestamp-" not in name:
         return {}
-    digits = {"precision": schema.precision, "scale": schema.scale} if name == DECIMAL else {}
+    digits = {"precision": schema.precision, "scale": schema.scale} if name == avro.DECIMAL else {}
     return {"logicalType": name, **digits}
 
 

@@ -5,6 +5,7 @@ from typing import Final
 import pyarrow as pa
 
 from aiopravega.schema.arrow.arrays import values_of
+from aiopravega.schema.avro import plan
 from aiopravega.schema.avro.columns import compound, nodes
 from aiopravega.schema.avro.columns.cursors import Events
 from aiopravega.schema.avro.columns.items import Items
@@ -12,56 +13,43 @@ from aiopravega.schema.avro.columns.skipping import skipping
 from aiopravega.schema.avro.columns.types import arrow_type, members, merged
 from aiopravega.schema.avro.defaults import datum
 from aiopravega.schema.avro.model import NULL, Field, Primitive, Union
-from aiopravega.schema.avro.plan import (
-    IntoBranch,
-    ReadBranches,
-    ReadEntries,
-    ReadField,
-    ReadFixed,
-    ReadItems,
-    ReadPrimitive,
-    ReadRecord,
-    ReadSymbol,
-    Step,
-    Unreadable,
-)
 from aiopravega.schema.avro.resolution import resolve
 
 # Factor and divisor that make microseconds.
 _UNITS: Final = {"millis": (1000, 1), "micros": (1, 1), "nanos": (1, 1000)}
 
 
-def node_of(step: Step) -> nodes.Node:
+def node_of(step: plan.Step) -> nodes.Node:
     """The node of a step; the plan has no limits of columns."""
     match step:
-        case ReadPrimitive(writer, reader):
+        case plan.ReadPrimitive(writer, reader):
             return _primitive(writer, reader)
-        case ReadFixed(_, reader):
+        case plan.ReadFixed(_, reader):
             kind = arrow_type(reader)
             decimal = reader.logical == "decimal"
             return nodes.Decimal(kind, reader.size) if decimal else nodes.FixedBytes(kind, reader.size)
-        case ReadSymbol(_, symbols):
+        case plan.ReadSymbol(_, symbols):
             return nodes.Symbols(pa.string(), symbols)
-        case ReadItems(reader, items):
+        case plan.ReadItems(reader, items):
             return Items(arrow_type(reader), (node_of(items),))
-        case ReadEntries(reader, values):
+        case plan.ReadEntries(reader, values):
             return Items(arrow_type(reader), (nodes.Text(pa.string()), node_of(values)))
-        case ReadBranches(reader, branches):
+        case plan.ReadBranches(reader, branches):
             return compound.Choice(arrow_type(reader), tuple(map(node_of, branches)))
-        case IntoBranch(reader, index, inner):
+        case plan.IntoBranch(reader, index, inner):
             return _into_branch(reader, index, inner)
-        case ReadRecord():
+        case plan.ReadRecord():
             return _record(step)
-        case Unreadable(_, reader, problem):
+        case plan.Unreadable(_, reader, problem):
             return nodes.Unreadable(arrow_type(reader), problem)
 
 
-def _into_branch(reader: Union, index: int, step: Step) -> nodes.Node:
+def _into_branch(reader: Union, index: int, step: plan.Step) -> nodes.Node:
     kind = arrow_type(reader)
     if reader.branches[index] == NULL:
         return nodes.Null(kind)
     one = merged(reader)
-    if one is not None and isinstance(step, ReadPrimitive):
+    if one is not None and isinstance(step, plan.ReadPrimitive):
         return _primitive(step.writer, one)
     branches = members(reader)
     node = node_of(step)
@@ -92,12 +80,12 @@ def _unit(writer: Primitive, reader: Primitive) -> tuple[int, int]:
     return _UNITS.get((logical or "").rpartition("-")[2], (1, 1))
 
 
-def _record(step: ReadRecord) -> nodes.Node:
+def _record(step: plan.ReadRecord) -> nodes.Node:
     kind = arrow_type(step.reader)
     if step.problem:
         return nodes.Unreadable(kind, step.problem)
     written = tuple(
-        (node_of(field.step), field.index) if isinstance(field, ReadField) else (skipping(field.type), -1)
+        (node_of(field.step), field.index) if isinstance(field, plan.ReadField) else (skipping(field.type), -1)
         for field in step.written
     )
     return compound.Fields(

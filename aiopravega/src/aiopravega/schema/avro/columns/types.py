@@ -6,18 +6,8 @@ import pyarrow as pa
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.arrow.arrays import list_of
+from aiopravega.schema.avro import model as avro
 from aiopravega.schema.avro.limits import limits_of
-from aiopravega.schema.avro.model import (
-    NULL,
-    AvroType,
-    Enumeration,
-    Fixed,
-    Mapping,
-    Primitive,
-    Record,
-    Sequence,
-    Union,
-)
 
 _MICROSECONDS: Final = "us"  # of all times; nanoseconds are cut to them
 _SIMPLE: Final[dict[str, pa.DataType]] = {
@@ -43,55 +33,57 @@ _LOGICAL: Final[dict[tuple[str, str], pa.DataType]] = {
 }
 
 
-def columns_of(schema: AvroType) -> pa.Schema:
+def columns_of(schema: avro.AvroType) -> pa.Schema:
     """The columns of a schema: the fields of a record, or one named `value` of anything else.
 
     Raises:
         ConfigurationError: a type cannot be a column.
     """
-    is_record = isinstance(schema, Record)
+    is_record = isinstance(schema, avro.Record)
     for limit in limits_of(schema, "" if is_record else "value"):
         raise ConfigurationError(f"the Avro schema cannot be columns: {limit.problem.lstrip('.')}: read it raw")
     return pa.schema(list(arrow_type(schema)) if is_record else [("value", arrow_type(schema))])
 
 
-def arrow_type(schema: AvroType) -> pa.DataType:
+def arrow_type(schema: avro.AvroType) -> pa.DataType:
     """The Arrow type of an Avro type without limits; everything may be null, since a malformed event is."""
     match schema:
-        case Primitive("bytes", "decimal", precision, scale) | Fixed(_, _, "decimal", precision, scale):
+        case avro.Primitive("bytes", "decimal", precision, scale) | avro.Fixed(_, _, "decimal", precision, scale):
             return pa.decimal128(precision, scale)
-        case Primitive(kind, logical):
+        case avro.Primitive(kind, logical):
             return _LOGICAL.get((kind, logical or ""), _SIMPLE[kind])
-        case Fixed():
+        case avro.Fixed():
             return pa.binary()
-        case Enumeration():
+        case avro.Enumeration():
             return pa.string()
-        case Sequence(items):
+        case avro.Sequence(items):
             return list_of(arrow_type(items))
-        case Mapping(values):
+        case avro.Mapping(values):
             return pa.map_(pa.string(), arrow_type(values))
-        case Union():
+        case avro.Union():
             return _union(schema)
-        case Record(_, fields):
+        case avro.Record(_, fields):
             return pa.struct([pa.field(field.name, arrow_type(field.type)) for field in fields])
 
 
-def members(union: Union) -> list[int]:
+def members(union: avro.Union) -> list[int]:
     """The branches of a union that are not null, as positions."""
-    return [index for index, branch in enumerate(union.branches) if branch != NULL]
+    return [index for index, branch in enumerate(union.branches) if branch != avro.NULL]
 
 
-def merged(union: Union) -> Primitive | None:
+def merged(union: avro.Union) -> avro.Primitive | None:
     """The one type that holds all of a union of int and long, or of float and double; None for other unions."""
-    kinds = {branch.kind if isinstance(branch, Primitive) and not branch.logical else "" for branch in union.branches}
+    kinds = {
+        branch.kind if isinstance(branch, avro.Primitive) and not branch.logical else "" for branch in union.branches
+    }
     kinds.discard("null")
     for wider in ({"int", "long"}, {"float", "double"}):
         if kinds == wider:
-            return Primitive(max(wider, key=("int", "float", "long", "double").index))
+            return avro.Primitive(max(wider, key=("int", "float", "long", "double").index))
     return None
 
 
-def _union(union: Union) -> pa.DataType:
+def _union(union: avro.Union) -> pa.DataType:
     branches = members(union)
     if not branches:
         return pa.null()

@@ -7,18 +7,7 @@ Kafka Connect's converters write the names of Connect's types into the schema (`
 from typing import Any, Final
 
 from aiopravega.errors import ConfigurationError, InvalidSchemaError
-from aiopravega.schema.avro.model import DECIMAL as AVRO_DECIMAL
-from aiopravega.schema.avro.model import (
-    NULL,
-    AvroType,
-    Enumeration,
-    Fixed,
-    Mapping,
-    Primitive,
-    Record,
-    Sequence,
-    Union,
-)
+from aiopravega.schema.avro import model as avro
 from aiopravega.schema.avro.parsing import parse
 from aiopravega.schema.debezium.connect import Meaning, meaning_of
 from aiopravega.schema.debezium.meanings import DECIMAL
@@ -34,7 +23,7 @@ _BASES: Final = {
     "bytes": "bytes",
 }
 _LOGICAL: Final = {
-    AVRO_DECIMAL: DECIMAL,
+    avro.DECIMAL: DECIMAL,
     "uuid": "io.debezium.data.Uuid",
     "date": "io.debezium.time.Date",
     "time-millis": "io.debezium.time.Time",
@@ -58,21 +47,21 @@ def avro_row(text: bytes) -> dict[str, Meaning] | None:
         event = parse(text, "the Avro schema of change events")
     except InvalidSchemaError as error:
         raise ConfigurationError(str(error)) from None
-    if not isinstance(event, Record):
+    if not isinstance(event, avro.Record):
         return None
     for field in event.fields:
         if field.name in (AFTER, BEFORE):
             image = _present(field.type, field.name)
-            if isinstance(image, Record):
+            if isinstance(image, avro.Record):
                 return {column.name: _meaning(column.type, column.name, (image.name,)) for column in image.fields}
     return None
 
 
-def _present(schema: AvroType, path: str) -> AvroType:
+def _present(schema: avro.AvroType, path: str) -> avro.AvroType:
     """A type without null beside it."""
-    if not isinstance(schema, Union):
+    if not isinstance(schema, avro.Union):
         return schema
-    branches = [branch for branch in schema.branches if branch != NULL]
+    branches = [branch for branch in schema.branches if branch != avro.NULL]
     if len(branches) != 1:
         raise ConfigurationError(
             f"column {path!r} is one of {len(branches)} types in Avro, and no column of a database is: read the "
@@ -81,21 +70,21 @@ def _present(schema: AvroType, path: str) -> AvroType:
     return branches[0]
 
 
-def _meaning(schema: AvroType, path: str, around: tuple[str, ...]) -> Meaning:
+def _meaning(schema: avro.AvroType, path: str, around: tuple[str, ...]) -> Meaning:
     match _present(schema, path):
-        case Record(name, fields) as record:
+        case avro.Record(name, fields) as record:
             if name in around:
                 raise ConfigurationError(f"column {path!r}: the Avro record {name} contains itself")
             parts = [(part.name, _meaning(part.type, f"{path}.{part.name}", (*around, name))) for part in fields]
             return Meaning("struct", _name(record.document), fields=tuple(parts))
-        case Sequence(items) as array:
+        case avro.Sequence(items) as array:
             return Meaning("array", _name(array.document), items=_meaning(items, f"{path}[]", around))
-        case Enumeration():
+        case avro.Enumeration():
             return Meaning("string")
-        case Primitive(kind, logical, precision, scale, document) if kind in _BASES:
+        case avro.Primitive(kind, logical, precision, scale, document) if kind in _BASES:
             return _primitive(_BASES[kind], logical or "", precision, scale, document)
-        case Fixed() | Mapping() | Primitive() as other:
-            kind = other.kind if isinstance(other, Primitive) else type(other).__name__.lower()
+        case avro.Fixed() | avro.Mapping() | avro.Primitive() as other:
+            kind = other.kind if isinstance(other, avro.Primitive) else type(other).__name__.lower()
             raise ConfigurationError(
                 f"column {path!r} is {kind} in Avro, which Debezium does not write: give the columns without it "
                 "with .schema(…)"
@@ -111,7 +100,7 @@ def _primitive(base: str, logical: str, precision: int, scale: int, document: An
     )
     if found.name or not logical:
         return found
-    if logical == AVRO_DECIMAL:
+    if logical == avro.DECIMAL:
         return Meaning(base, DECIMAL, scale, precision)
     return Meaning(base, _LOGICAL.get(logical, logical))
 
