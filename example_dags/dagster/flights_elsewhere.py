@@ -1,7 +1,8 @@
 """Delays of flights by carrier, computed by a Spark job that Dagster starts in a process of its own, by Pipes.
 
-Each run reads what was written since the last one. The job, `flights_elsewhere_job.py`, counts delays by carrier and
-writes them to a stream, exactly once; where its Spark runs is its own business. The process of Dagster needs no Spark.
+Each run reads what was written since the last one. The job, `example_dags/spark/delays_of_carriers.py`, counts delays
+by carrier and writes them to a stream, exactly once; where its Spark runs is its own business. The process of Dagster
+needs no Spark.
 
 From the root of the repository, with a Pravega that `PRAVEGA_CONTROLLER_URI` names:
 
@@ -20,7 +21,7 @@ from dagster_pravega import HandedRange, PravegaResource, PravegaSparkIOManager,
 
 FLIGHTS = os.environ.get("FLIGHTS_STREAM", "examples/flights")
 CARRIERS = os.environ.get("CARRIERS_STREAM", "examples/carriers")
-JOB = Path(__file__).with_name("flights_elsewhere_job.py")
+JOB = Path(__file__).parents[1] / "spark" / "delays_of_carriers.py"
 
 flights_stream = pravega_stream_spec(FLIGHTS, group_name="flights", description="Departures from New York, as JSON")
 

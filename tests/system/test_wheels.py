@@ -187,13 +187,16 @@ def test_airflow_needs_neither_spark_nor_dagster(environment: Environment) -> No
     installed = environment.install("airflow-provider-pravega")
     assert {"aiopravega", "airflow-provider-pravega", "apache-airflow-core"} <= installed
     assert not installed & {"pyspark", "pyspark-pravega", "pyarrow", "dagster", "dagster-pravega"}
-    environment.python_runs("-c", IMPORT_ALL, "airflow_pravega", "airflow_pravega.lineage.facets")
+    submit = "airflow_pravega.operators.spark_submit"
+    environment.python_runs("-c", IMPORT_ALL, "airflow_pravega", "airflow_pravega.lineage.facets", submit)
     information = environment.python_runs(
         "-c", "import airflow_pravega as p; print(p.get_provider_info()['package-name'])"
     )
     assert information.split()[-1] == "airflow-provider-pravega"
     assert {"pyspark", "pyspark-pravega"} <= environment.install("airflow-provider-pravega[spark]")
     assert "apache-airflow-providers-openlineage" in environment.install("airflow-provider-pravega[openlineage]")
+    environment.python_runs("-c", IMPORT_ALL, "airflow_pravega", submit)
+    assert "apache-airflow-providers-apache-spark" in environment.install("airflow-provider-pravega[spark-submit]")
     environment.python_runs("-c", IMPORT_ALL, "airflow_pravega")
 
 

@@ -9,7 +9,7 @@ import dagster as dg
 import pytest
 
 from aiopravega import ScalingPolicy, StreamName
-from airflow_pravega.spark.digest import digest_of_files
+from aiopravega.jobs.file_digest import digest_of_files
 from dagster_pravega import PravegaResource, PravegaSparkIOManager
 
 ROOT = Path(__file__).parents[3]

@@ -139,6 +139,7 @@ def get_provider_info() -> dict[str, Any]:
             "operators.backfill",
             "operators.recorded",
             "operators.spark",
+            "operators.spark_submit",
             "operators.land",
             "operators.cdc",
             "operators.schema",

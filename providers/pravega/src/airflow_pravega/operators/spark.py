@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, cast
 from airflow.sdk import Context, XComArg
 
 from aiopravega.blocking import PravegaClient
+from aiopravega.jobs.file_digest import digest_of_files
 from aiopravega.jobs.spark_frames import count_of, counted
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
 from airflow_pravega.intervals import shown
 from airflow_pravega.lineage import FileData, Lineage, ReportsLineage, columns_of, written_once
 from airflow_pravega.links import LinkedToConsumers
-from airflow_pravega.spark.digest import digest_of_files
 from airflow_pravega.spark.operator import PravegaSparkOperator
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.spark.writing import OnceWrite

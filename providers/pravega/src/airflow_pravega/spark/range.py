@@ -71,7 +71,7 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOp
             config = hook.get_config()
             stream = StreamName.parse(self.stream, config.scope)
             self.link_to_consumer(self.pravega_conn_id, stream, given)
-            cuts, times = StreamCutRange.from_json(given), self._times(given)
+            cuts, times = StreamCutRange.from_json(given), times_options(given, self.options)
             with hook.get_client() as client:
                 found = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
                 self.lineage = Lineage((range_read(config, stream, found.cuts, given, bytes=found.size),))
@@ -93,13 +93,18 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOp
         [source] = self.lineage.inputs
         self.lineage = replace(self.lineage, inputs=(replace(source, **more),))
 
-    def _times(self, cuts: Mapping[str, str]) -> dict[str, str]:
-        """Options that leave out the events of other times, if the range is one of event times."""
-        if "since" not in cuts or "until" not in cuts:
-            return {}
-        if TIME_OPTION not in {name.lower() for name in self.options}:
-            raise ConfigurationError(
-                f"stream_cuts is of the event times {cuts['since']} to {cuts['until']}, and its range has events of "
-                f"other times too: name their column by options={{{TIME_OPTION!r}: …}}, and give 'decode' there"
-            )
-        return interval_options(cuts["since"], cuts["until"])
+
+def times_options(cuts: Mapping[str, str], options: Mapping[str, str]) -> dict[str, str]:
+    """Options that leave out the events of other times, if the range is one of event times.
+
+    Raises:
+        ConfigurationError: it is, and the options of the read do not name the column of the times.
+    """
+    if "since" not in cuts or "until" not in cuts:
+        return {}
+    if TIME_OPTION not in {name.lower() for name in options}:
+        raise ConfigurationError(
+            f"stream_cuts is of the event times {cuts['since']} to {cuts['until']}, and its range has events of "
+            f"other times too: name their column by options={{{TIME_OPTION!r}: …}}, and give 'decode' there"
+        )
+    return interval_options(cuts["since"], cuts["until"])

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from aiopravega import PravegaConfig, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.jobs.handover import HandedOutput
 from aiopravega.jobs.spark_frames import save_events
 from aiopravega.jobs.spark_options import LEDGER_OPTION
-from aiopravega.jobs.writes import finished_write, parse_generation, write_once
-from aiopravega.ledger import ledger_name
+from aiopravega.jobs.writes import Written, finished_write, parse_generation, write_once
+from aiopravega.ledger import CommitRecord, ledger_name
 from airflow_pravega.intervals import shown
 from airflow_pravega.lineage import columns_of
 
@@ -75,11 +75,27 @@ class OnceWrite:
         Raises:
             PravegaError: the write is done with other rows, or cannot be done.
         """
-        find = partial(
-            finished_write, client.asynchronous, self.stream, self.write_id, self.commit_ledger, self.generation
-        )
         # A further try looks like that of a task that was cleared while it ran: both compare.
-        done = write_once(self.stream, self.write_id, lambda: client.run(find()), write, retried=False)
+        done = write_once(self.stream, self.write_id, lambda: self.find(client), write, retried=False)
+        return self.described(done, log)
+
+    def handed(self) -> HandedOutput:
+        """The write for a program that makes it elsewhere."""
+        ledger = {LEDGER_OPTION: self.commit_ledger} if self.commit_ledger else {}
+        return HandedOutput(self.stream, self.write_id, self.generation, False, {**self.options, **ledger})
+
+    def find(self, client: PravegaClient) -> CommitRecord | None:
+        """The record of the write, if it is done.
+
+        Raises:
+            PravegaError: the cluster cannot be reached, or the write cannot be done.
+        """
+        return client.run(
+            finished_write(client.asynchronous, self.stream, self.write_id, self.commit_ledger, self.generation)
+        )
+
+    def described(self, done: Written, log: Any) -> dict[str, Any]:
+        """What the stream holds of the write, for the log and as a result; see `PravegaSparkWriteOperator`."""
         cuts = done.record.cuts
         log.info(
             "%s to %s %s: %d events, %s bytes, write id %r, generation %d",

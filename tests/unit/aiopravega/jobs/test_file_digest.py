@@ -1,6 +1,6 @@
 """Files that Spark wrote, in the order of their parts, whatever their random names look like."""
 
-from airflow_pravega.spark.digest import _place
+from aiopravega.jobs.file_digest import _place
 
 
 def test_a_file_has_the_number_of_its_part():

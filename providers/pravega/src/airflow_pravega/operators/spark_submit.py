@@ -1,0 +1,278 @@
+"""The operator that submits a program to Spark by `spark-submit`, through Airflow's own provider of Spark.
+
+The program gets its range, and its write, by `open_pravega_work` of `pyspark_pravega.work`. It reports by a table of
+Pravega, so that what it has done is known wherever its driver has run, and whichever try has submitted it.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final, cast
+from uuid import uuid4
+
+from airflow.providers.common.compat.sdk import AirflowOptionalProviderFeatureException
+from airflow.sdk import Context, XComArg
+
+from aiopravega import StreamCutRange, StreamName
+from aiopravega.blocking import PravegaClient
+from aiopravega.config import ENVIRONMENT_PREFIX
+from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.handover import (
+    HandedInput,
+    HandedPiece,
+    Handover,
+    connection_without_secrets,
+    secrets_environment,
+)
+from aiopravega.jobs.ranges import fix_range
+from aiopravega.jobs.retries import error_named
+from aiopravega.jobs.spark_options import UNSPLIT
+from aiopravega.jobs.submitted_work import JobReports, ReportAddress, SubmittedWork
+from aiopravega.jobs.writes import Written
+from airflow_pravega.early_checks import check_stream
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.identity import write_name
+from airflow_pravega.intervals import failures_recorded, finish, shown
+from airflow_pravega.lineage import Lineage, ReportsLineage, range_read, written_once
+from airflow_pravega.links import LinkedToConsumer
+from airflow_pravega.spark.range import times_options
+from airflow_pravega.spark.writing import OnceWrite
+from airflow_pravega.task_failures import failing_for_good
+
+try:
+    from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+except ImportError as error:
+    raise AirflowOptionalProviderFeatureException(
+        "spark-submit needs Airflow's provider of Spark: pip install 'airflow-provider-pravega[spark-submit]'"
+    ) from error
+
+_EVENTS: Final = "events"
+
+
+class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOperator):
+    """Submits a program to Spark that reads exactly one range of a stream and, if wanted, writes to another one once.
+
+    The program opens its work by `open_pravega_work` of `pyspark_pravega.work`, reads the range as a DataFrame by
+    `work.read(spark)`, and writes by `work.write(frame)`. Its work is JSON in a variable of its environment. Passwords
+    and tokens are in the environment of `spark-submit` and of a driver that it runs itself (deploy mode `client`), and
+    nowhere else: a driver on the cluster has to get `PRAVEGA_PASSWORD` or `PRAVEGA_TOKEN` from the cluster.
+
+    Returns `{"stream", "events", "bytes", "cuts", "seconds", "output", "reported"}`: the events that the program has
+    read (None if it has not read all of them, or more than once), the bytes of the range in the stream (event headers
+    included), its cuts, what the stream `into` holds of the write, as `PravegaSparkWriteOperator` returns it, or None,
+    and what the program has reported by `work.report({…})`.
+
+    Where Airflow's provider resumes a job (a driver on YARN or Kubernetes, from Airflow 3.3 on), a further try waits
+    for the driver that an earlier try has submitted, and returns what that one reports. Otherwise a further try submits
+    the program again, with the same range and the same write.
+
+    Args:
+        application: the program, a Python file. (templated)
+        stream: `scope/stream`, or a stream of the connection's default scope. (templated)
+        stream_cuts: the range, as `PravegaSparkReadOperator` takes it. (templated)
+        options: further options of the data source for the read. (templated)
+        into: the stream that the program writes to, which is made if it is missing; None: none. (templated)
+        into_options: further options of the data source for the write. (templated)
+        write_id: name of the write, as `PravegaSparkWriteOperator` has it. (templated)
+        rebuild: the generation of the write. (templated)
+        commit_ledger: `scope/table` of the commit ledger. (templated)
+        spark_conn_id: id of a connection of Spark's provider, for `spark-submit`. (templated)
+        pravega_conn_id: id of the connection. (templated)
+        **kwargs: what `SparkSubmitOperator` of Airflow's provider has.
+    """
+
+    template_fields: Sequence[str] = (
+        *SparkSubmitOperator.template_fields,
+        "stream",
+        "stream_cuts",
+        "options",
+        "into",
+        "into_options",
+        "write_id",
+        "rebuild",
+        "commit_ledger",
+        "spark_conn_id",
+        "pravega_conn_id",
+    )
+
+    def __init__(
+        self,
+        *,
+        stream: str,
+        stream_cuts: Mapping[str, str] | XComArg,
+        options: Mapping[str, str] | None = None,
+        into: str | None = None,
+        into_options: Mapping[str, str] | None = None,
+        write_id: str | None = None,
+        rebuild: int | str = 1,
+        commit_ledger: str | None = None,
+        spark_conn_id: str = "spark_default",
+        pravega_conn_id: str = PravegaHook.default_conn_name,
+        **kwargs: Any,
+    ) -> None:
+        if "conn_id" in kwargs:
+            raise ConfigurationError("conn_id is given: name the connection of Spark by spark_conn_id")
+        kwargs.setdefault("multiple_outputs", True)  # so that `output["…"]` works
+        super().__init__(conn_id=spark_conn_id, **kwargs)
+        for name in (stream, into):
+            if name is not None:
+                check_stream(name)
+        self.stream = stream
+        self.stream_cuts = stream_cuts
+        self.options = dict(options or {})
+        self.into = into
+        self.into_options = dict(into_options or {})
+        self.write_id = write_id
+        self.rebuild = rebuild
+        self.commit_ledger = commit_ledger
+        self.spark_conn_id = spark_conn_id
+        self.pravega_conn_id = pravega_conn_id
+        self._expect: Callable[[], None] | None = None
+        self._secrets: dict[str, str] = {}
+
+    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]  # that of the provider returns nothing
+        """Check the range and the write, submit the program, and wait for its end.
+
+        Raises:
+            AirflowFailException: the stream, the range or an option cannot work, or the program says that of its work.
+            AirflowException: the program, or `spark-submit`, has failed.
+            PravegaError: the cluster cannot be reached.
+        """
+        given = cast("Mapping[str, str]", self.stream_cuts)
+        hook = PravegaHook(self.pravega_conn_id)
+        with failures_recorded(hook, self.stream, given, context), failing_for_good():
+            config = hook.get_config()
+            stream = StreamName.parse(self.stream, config.scope)
+            self.link_to_consumer(self.pravega_conn_id, stream, given)
+            times_options(given, self.options)
+            once = None
+            if self.into is not None:
+                once = OnceWrite.named(
+                    config,
+                    self.into,
+                    self.write_id or write_name(context),
+                    rebuild=self.rebuild,
+                    commit_ledger=self.commit_ledger,
+                    options=self.into_options,
+                )
+            with hook.get_client() as client:
+                cuts = StreamCutRange.from_json(given)
+                found = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
+                source = range_read(config, stream, found.cuts, given, bytes=found.size)
+                self.lineage = Lineage((source,))
+                piece = HandedPiece(found.cuts, found.size, _times(given))
+                # A program does not say whether a segment was split at a wrong offset: a further try splits none.
+                options = {**self.options, **(UNSPLIT if context["ti"].try_number > 1 else {})}
+                work = Handover(
+                    connection_without_secrets(config),
+                    {_EVENTS: HandedInput(stream, (piece,), options)},
+                    None if once is None else once.handed(),
+                )
+                self._secrets = secrets_environment(config, self.options, self.into_options)
+                began = time.monotonic()
+                address = ReportAddress(stream.scope, write_name(context), uuid4().hex)
+                reports = JobReports(client.asynchronous, address)
+                self._expect = lambda: client.run(reports.expect())
+                self.env_vars = {**(self.env_vars or {}), **SubmittedWork(work, address).to_environment()}
+                report = self._run(lambda: client.run(reports.find()), context)
+                seconds = round(time.monotonic() - began, 3)
+                events = self._events_read(report)
+                self.lineage = Lineage((replace(source, events=events),))
+                output = None if once is None else self._output(client, once, report)
+                if once is not None and output is not None:
+                    self.lineage = replace(self.lineage, outputs=(written_once(config, output, once.columns),))
+                finish(client, stream, given, found.cuts, write_name(context))
+                client.run(reports.forget())
+        result = {
+            "stream": str(stream),
+            "events": events,
+            "bytes": found.size,
+            "cuts": found.cuts.to_json(),
+            "seconds": seconds,
+            "output": output,
+            "reported": report["values"],
+        }
+        self.log.info("Processed %s %s: %s events, %s bytes", stream, shown(found.cuts), events, f"{found.size:,}")
+        return result
+
+    def _run(self, find: Callable[[], Mapping[str, Any] | None], context: Context) -> Mapping[str, Any]:
+        """Have the provider submit the program, or wait for the one that is submitted; what it has reported."""
+        self._conn_id = self.spark_conn_id
+        try:
+            super().execute(context)
+        except Exception as failure:
+            report = find()
+            if report is not None and "error" in report:
+                raise error_named(report["error"], report["message"]) from failure
+            raise
+        report = find()
+        if report is None:
+            raise ConfigurationError(
+                "the program has ended well, but has not reported: let it open its work by open_pravega_work of "
+                "pyspark_pravega.work, and end the block without an error"
+            )
+        return report
+
+    def _events_read(self, report: Mapping[str, Any]) -> int | None:
+        if _EVENTS not in report["inputs"]:
+            raise ConfigurationError(
+                "the program has ended well, but it has not read its range, which is therefore not done: let it call "
+                "work.read(spark)"
+            )
+        events: int | None = report["inputs"][_EVENTS]["events"]
+        return events
+
+    def _output(self, client: PravegaClient, once: OnceWrite, report: Mapping[str, Any]) -> dict[str, Any]:
+        record, said = once.find(client), report["output"]
+        if record is None or said is None:
+            raise ConfigurationError(
+                f"the program has ended well, but it has not written {once.write_id!r} to {once.stream}: let it call "
+                "work.write(frame), or leave out into"
+            )
+        return once.described(Written(record, said["by_this_try"], said["seconds"]), self.log)
+
+    def _get_hook(self) -> Any:
+        """The provider's hook; each submission of it is expected, and has the secrets in its environment."""
+        hook = super()._get_hook()
+        connection = hook._connection  # noqa: SLF001  # the provider has no other way to it
+        on_cluster = connection["deploy_mode"] == "cluster"
+        if on_cluster and connection["master"].startswith(("spark://", "local")):
+            raise ConfigurationError(
+                f"connection {self.spark_conn_id!r} says deploy-mode cluster for {connection['master']}, where Spark "
+                "takes Python programs in the deploy mode client only: say client, or submit to YARN or Kubernetes"
+            )
+        submit = hook.submit
+
+        def submit_work(application: str = "", **kwargs: Any) -> Any:
+            if self._expect is not None:
+                self._expect()
+            with _environment({} if on_cluster else self._secrets):
+                return submit(application, **kwargs)
+
+        # The provider calls it for a new job only, and not where it waits for one that is submitted.
+        hook.submit = submit_work  # type: ignore[method-assign]  # of this one hook
+        return hook
+
+
+def _times(given: Mapping[str, str]) -> tuple[datetime, datetime] | None:
+    if "since" not in given or "until" not in given:
+        return None
+    return datetime.fromisoformat(given["since"]), datetime.fromisoformat(given["until"])
+
+
+@contextmanager
+def _environment(secrets: Mapping[str, str]) -> Iterator[None]:
+    """Let what this process starts have secrets, and no other setting of Pravega, in its environment."""
+    before = {name: value for name, value in os.environ.items() if name.startswith(ENVIRONMENT_PREFIX)}
+    for name in before:
+        del os.environ[name]
+    os.environ |= secrets
+    try:
+        yield
+    finally:
+        for name in secrets:
+            os.environ.pop(name, None)
+        os.environ |= before
