@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from airflow.sdk import DAG
 from tests.system.airflow.canaries import canaries, command_lines_watched, has
+from tests.system.spark_cluster import SparkCluster
 
 from aiopravega import UNBOUNDED, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.submitted_work import TABLE
+from aiopravega.errors import ConfigurationError, LedgerError
+from aiopravega.jobs.submitted_work import LARGEST_REPORT, TABLE, JobReports, ReportAddress
 from aiopravega.ledger import Interval
 from airflow_pravega.operators.spark_submit import PravegaSparkSubmitOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
@@ -92,6 +93,21 @@ def test_a_program_without_a_write_counts_its_range(run, client, stream, write, 
     assert record_of(client, stream, done.result("wait")).is_done
 
 
+@pytest.mark.slow
+def test_a_program_works_on_a_standalone_cluster(run, client, stream, write, submitting, tmp_path_factory, monkeypatch):
+    write(*EVENTS)
+    copies, folder = StreamName(stream.scope, "copies"), tmp_path_factory.mktemp("cluster")
+    with SparkCluster(folder) as cluster:
+        worker = cluster.start_worker()
+        fields = {"conn_type": "spark", "host": f"spark://{cluster.host}", "port": cluster.port}
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(fields))
+        done = run(submitting(stream, "copy", copies, executor_memory="512m"), DAY)
+        applications = list((folder / "worker-1").glob("app-*"))
+    assert done.result("submit")["output"]["events"] == len(EVENTS)
+    assert contents(client, copies) == EVENTS
+    assert applications, f"nothing ran on the worker: {worker.said()}"
+
+
 @pytest.mark.parametrize(
     ("what", "into", "said"),
     [
@@ -151,3 +167,22 @@ def test_a_standalone_cluster_takes_no_driver(run, client, stream, write, submit
 def test_a_program_that_nobody_has_started_says_who_should():
     with pytest.raises(ConfigurationError, match="let PravegaSparkSubmitOperator"), open_pravega_work():
         pass
+
+
+def test_a_program_that_was_given_up_reports_nothing(client, scope):
+    given_up, newest = (
+        JobReports(client.asynchronous, ReportAddress(scope, "job", submission)) for submission in ("one", "two")
+    )
+    assert client.run(newest.find()) is None
+    client.run(given_up.expect())
+    client.run(newest.expect())
+    with pytest.raises(LedgerError, match="submitted again"):
+        client.run(given_up.report({"values": 1}))
+    assert client.run(newest.find()) is None
+    client.run(newest.report({"values": 2}))
+    # A task that was started again gets it, too.
+    assert client.run(given_up.find()) == {"values": 2}
+    with pytest.raises(ConfigurationError, match="at most"):
+        client.run(newest.report({"values": "x" * LARGEST_REPORT}))
+    client.run(newest.forget())
+    assert client.run(newest.find()) is None

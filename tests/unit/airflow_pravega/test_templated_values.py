@@ -10,6 +10,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CutRecord, Interval
 from aiopravega.positions import NamedCut
 from airflow_pravega.intervals import to_xcom
+from airflow_pravega.sensors.event_time import PravegaEventTimeSensor
 from airflow_pravega.templated_values import optional_number, position_of, time_of, whole_number
 
 STREAM = StreamName("examples", "flights")
@@ -81,3 +82,13 @@ def test_a_number_may_come_as_text_and_may_be_left_out():
 def test_another_number_is_refused(wrong):
     with pytest.raises(ConfigurationError, match="parts is .* but must be a whole number of at least 0"):
         whole_number("parts", wrong)
+
+
+def test_a_run_without_a_data_interval_is_told_that_it_has_none():
+    sensor = PravegaEventTimeSensor(task_id="wait", stream=str(STREAM))
+    interval = {"data_interval_start": NEW_YEAR, "data_interval_end": NEW_YEAR.replace(day=2)}
+    assert time_of("since", sensor.render_template(sensor.since, interval)) == NEW_YEAR
+    for name in ("since", "until"):
+        rendered = sensor.render_template(getattr(sensor, name), {})
+        with pytest.raises(ConfigurationError, match="a run without a logical date has no data interval"):
+            time_of(name, rendered)

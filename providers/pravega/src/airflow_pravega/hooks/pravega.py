@@ -2,7 +2,8 @@
 
 from typing import Any, Final, TypeVar
 
-from airflow.sdk import BaseHook
+from airflow.providers.common.compat.connection import get_async_connection
+from airflow.providers.common.compat.sdk import BaseHook
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.config import PravegaConfig
@@ -56,7 +57,7 @@ class PravegaHook(BaseHook):
             AirflowNotFoundException: there is no such connection.
             ConfigurationError: it cannot work.
         """
-        return config_from_connection(await self.aget_connection(self.pravega_conn_id))
+        return config_from_connection(await get_async_connection(self.pravega_conn_id, self))
 
     def get_client(self) -> PravegaClient:
         """A blocking client; use it with `with`, which connects it.

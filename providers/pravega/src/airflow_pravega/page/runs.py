@@ -8,8 +8,9 @@ from typing import Any
 from urllib.parse import quote
 
 from airflow.models.dagrun import DagRun
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
+from sqlalchemy.sql.elements import ColumnElement
 
 from aiopravega.ledger import CutRecord
 from airflow_pravega.identity import dag_of, interval_of_run, partition_of
