@@ -42,6 +42,7 @@ class Components:
         self.api = Api(port, str(self.logs))
         self.environment = os.environ | {
             "PYTHONPATH": str(ROOT),
+            "PATH": f"{_AIRFLOW.parent}{os.pathsep}{os.environ['PATH']}",  # where spark-submit is
             "AIRFLOW_HOME": str(folder),
             "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",

@@ -12,6 +12,7 @@ from tests.system.servers import free_ports
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
+from pravega_emulator import PravegaEmulator
 
 DAGS = Path(__file__).with_name("dags")
 
@@ -25,13 +26,21 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
 
 @pytest.fixture(scope="session")
 def airflow(
-    pravega_config: PravegaConfig, database: Postgres, tmp_path_factory: pytest.TempPathFactory
+    pravega_config: PravegaConfig,
+    pravega_emulator: PravegaEmulator,
+    database: Postgres,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Components]:
     """API server, scheduler, DAG processor and triggerer, each as a process."""
     uri = urlsplit(pravega_config.controller_uri)
-    connection = json.dumps({"conn_type": "pravega", "host": uri.hostname, "port": uri.port})
+    extra = {"schema_registry_uri": pravega_emulator.schema_registry_uri}
+    connection = json.dumps({"conn_type": "pravega", "host": uri.hostname, "port": uri.port, "extra": extra})
+    connections = {
+        "pravega_default": connection,
+        "spark_default": json.dumps({"conn_type": "spark", "host": "local[2]"}),
+    }
     folder = tmp_path_factory.mktemp("airflow")
-    with Components(folder, database, DAGS, {"pravega_default": connection}) as components:
+    with Components(folder, database, DAGS, connections) as components:
         yield components
 
 
