@@ -30,7 +30,9 @@ AIRFLOW_LACKS_3.1.8 := --deselect tests/unit/airflow_pravega/test_provider_info.
 # Older Dagsters on which dagster-pravega runs: as requirements.lock says, but for what is in tests/dagsters.
 DAGSTERS ?= 1.12.22
 DAGSTER_BIN = build/dagster-$*/bin
-DAGSTER_TESTS ?= tests/unit/dagster_pravega
+DAGSTER_TOOLS := pandas polars 'pyspark[connect]' deltalake 'pyiceberg[sql-sqlite]' httpx psycopg2-binary
+DAGSTER_TESTS ?= tests/unit/dagster_pravega tests/integration/dagster_pravega tests/integration/dagster_tables \
+	tests/system/dagster/test_sensor.py
 SPARK_TESTS ?= tests/unit/pyspark_pravega/decode tests/unit/pyspark_pravega/encode tests/unit/pyspark_pravega/write \
 	tests/unit/pyspark_pravega/test_registration.py $(addprefix tests/integration/pyspark_pravega/test_,batch_read.py \
 	batch_write.py debezium.py encoded_writes.py typed_reads.py written_changes.py)
@@ -222,7 +224,7 @@ build/dagster-%/.installed: requirements.lock tests/dagsters/%.lock dagster_prav
 		tests/dagsters/$*.lock requirements.lock > build/dagster-$*/others.txt
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(DAGSTER_BIN)/python \
 		--constraint build/dagster-$*/others.txt --build-constraint requirements.lock \
-		--requirement tests/dagsters/$*.lock $(SPARK_TOOLS) pandas polars pyspark \
+		--requirement tests/dagsters/$*.lock $(SPARK_TOOLS) $(DAGSTER_TOOLS) \
 		--editable './aiopravega[schema,arrow,avro,json,protobuf]' \
 		$(addprefix --editable ./,pravega_emulator pyspark_pravega dagster_pravega)
 	@touch $@

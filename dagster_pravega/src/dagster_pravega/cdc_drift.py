@@ -8,7 +8,7 @@ import dagster as dg
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
 from aiopravega.jobs.merging.reading import merged_table
 from aiopravega.jobs.merging.state import state_of
-from dagster_pravega.gates import AnAsset, key_of, table_of
+from dagster_pravega.gates import AnAsset, checked_key, table_of
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.spec import STREAM_KEY
 from dagster_pravega.step_failures import failing_for_good
@@ -53,7 +53,7 @@ def build_cdc_drift_check(
     of, target = StreamName.parse(stream), merged_table(table)
 
     @dg.asset_check(
-        asset=key_of(asset),
+        asset=checked_key(asset),
         name=name,
         blocking=blocking,
         description=f"Has the newest change in {of} the columns of the table?",

@@ -10,7 +10,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.merging import Ghosts
 from aiopravega.jobs.merging.reading import change_columns, change_options, key_columns, merged_table
 from aiopravega.jobs.spark_frames import load_range
-from dagster_pravega.gates import AnAsset, key_of, table_of
+from dagster_pravega.gates import AnAsset, checked_key, table_of
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.sessions import spark_session
 from dagster_pravega.spec import CUTS_KEY, STREAM_KEY
@@ -67,7 +67,7 @@ def build_cdc_ghost_check(
     asked = {**given, **change_options(rows_key, columns, given, Ghosts.REMOVE)}
 
     @dg.asset_check(
-        asset=key_of(asset),
+        asset=checked_key(asset),
         name=name,
         blocking=blocking,
         description=f"Has the table rows that the newest snapshot in {of} does not have?",

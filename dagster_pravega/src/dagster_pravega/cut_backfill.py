@@ -15,6 +15,7 @@ from aiopravega.intervals.backfill import record_plan
 from aiopravega.positions import parse_position
 from dagster_pravega.cut_partitions import StreamCutPartitions
 from dagster_pravega.measures import BYTES_KEY, CONSUMER_KEY
+from dagster_pravega.one_op import job_of, op_name
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.spec import STREAM_KEY
 from dagster_pravega.step_failures import failing_for_good
@@ -46,7 +47,7 @@ def build_cut_backfill(
     """
     stream, consumer = partitions_def.stream, partitions_def.consumer
 
-    @dg.op(name=name, required_resource_keys={resource_key}, out=dg.Out(list))
+    @dg.op(name=op_name(name), required_resource_keys={resource_key}, out=dg.Out(list))
     def plan(context: dg.OpExecutionContext, config: CutBackfillConfig) -> dg.Output[list[str]]:
         resource: PravegaResource = getattr(context.resources, resource_key)
         with failing_for_good():
@@ -73,8 +74,4 @@ def build_cut_backfill(
         }
         return dg.Output(keys, metadata=metadata)
 
-    @dg.job(name=name, description=f"Divides a part of {stream} into partitions of {consumer!r}.")
-    def cut_backfill() -> None:
-        plan()
-
-    return cut_backfill
+    return job_of(plan, name, f"Divides a part of {stream} into partitions of {consumer!r}.")

@@ -11,8 +11,9 @@ from aiopravega.gates.debezium_file import harms_named, settings_of_file
 from aiopravega.gates.debezium_making import make_streams
 from aiopravega.gates.debezium_report import DebeziumReport, check_debezium
 from aiopravega.jobs.debezium_database import check_database
-from dagster_pravega.gates import AnAsset, key_of, table_of
+from dagster_pravega.gates import AnAsset, checked_key, table_of
 from dagster_pravega.landing_database import dsn_of
+from dagster_pravega.one_op import job_of, op_name
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.step_failures import failing_for_good
 
@@ -57,7 +58,7 @@ def build_debezium_check(
         raise ConfigurationError("measure_rows needs database_key, the database that has the rows")
 
     @dg.asset_check(
-        asset=key_of(asset),
+        asset=checked_key(asset),
         name=name,
         blocking=blocking,
         description="Do the settings of Debezium Server lose or spoil data, or stop it?",
@@ -107,7 +108,7 @@ def build_debezium_streams(
         resource_key: of the `PravegaResource`.
     """
 
-    @dg.op(name=name, required_resource_keys={resource_key}, out=dg.Out(dict))
+    @dg.op(name=op_name(name), required_resource_keys={resource_key}, out=dg.Out(dict))
     def make(context: dg.OpExecutionContext) -> dg.Output[dict[str, Any]]:
         pravega: PravegaResource = getattr(context.resources, resource_key)
         with failing_for_good():
@@ -118,11 +119,7 @@ def build_debezium_streams(
             found: Mapping[str, Any] = client.run(making).to_json()
         return dg.Output(dict(found), metadata={"pravega/streams": dg.MetadataValue.json(dict(found))})
 
-    @dg.job(name=name, description="Makes the streams that Debezium Server will write to.")
-    def streams() -> None:
-        make()
-
-    return streams
+    return job_of(make, name, "Makes the streams that Debezium Server will write to.")
 
 
 def _metadata(report: DebeziumReport) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.gates.sampling import hold_sample
 from dagster_pravega.checked_range import checked_range
-from dagster_pravega.gates import AnAsset, key_of, table_of
+from dagster_pravega.gates import AnAsset, checked_key, table_of
 from dagster_pravega.measures import EVENTS_KEY
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.schema_registry import SchemaRegistryResource
@@ -63,7 +63,7 @@ def build_decode_errors_check(
         ConfigurationError: the stream is not `scope/stream`, there is no limit, an option cannot work, or the extra
             `arrow` is not installed.
     """
-    of, key = StreamName.parse(stream), key_of(asset)
+    of, key = StreamName.parse(stream), checked_key(asset)
     limits = [
         (severity, limit)
         for severity, limit in ((AssetCheckSeverity.ERROR, error_errors), (AssetCheckSeverity.WARN, warn_errors))

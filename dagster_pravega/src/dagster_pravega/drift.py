@@ -17,7 +17,7 @@ from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.open import GroupAddress, need_group
 from dagster_pravega.columns import SCHEMA_KEY
-from dagster_pravega.gates import AnAsset, key_of, table_of
+from dagster_pravega.gates import AnAsset, checked_key, table_of
 from dagster_pravega.ranges import latest_materialization
 from dagster_pravega.schema_registry import SchemaRegistryResource
 from dagster_pravega.spec import STREAM_KEY, plain
@@ -61,7 +61,7 @@ def build_schema_drift_check(
     Raises:
         ConfigurationError: the stream is not `scope/stream`, or the extra `arrow` is not installed.
     """
-    of, key = StreamName.parse(stream), key_of(asset)
+    of, key = StreamName.parse(stream), checked_key(asset)
     if find_spec("pyarrow") is None:
         raise ConfigurationError("checks of schemas as columns need Arrow: pip install 'dagster-pravega[arrow]'")
 

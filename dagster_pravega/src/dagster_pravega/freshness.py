@@ -10,7 +10,7 @@ from aiopravega import StreamName, TimeUnit
 from aiopravega.errors import BeforeHistoryError, ConfigurationError, NoWatermarksError
 from aiopravega.intervals.freshness import Freshness, freshness_of, group_freshness_of
 from aiopravega.intervals.group_condition import GroupPosition
-from dagster_pravega.gates import AnAsset, key_of
+from dagster_pravega.gates import AnAsset, checked_key
 from dagster_pravega.group_sensor import GROUP_KEY
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.spec import STREAM_KEY
@@ -73,7 +73,7 @@ def build_stream_freshness_check(
         )
 
     @asset_check(
-        asset=key_of(asset),
+        asset=checked_key(asset),
         name=name,
         blocking=blocking,
         description=f"Up to which event time is {what} complete?",

@@ -18,8 +18,11 @@ from dagster import (
     TableSchema,
     asset_check,
 )
+from dagster import __version__ as dagster_version
+from packaging.version import Version
 
 from aiopravega import StreamCutRange, StreamName
+from aiopravega.errors import ConfigurationError
 from aiopravega.gates import DataReport, check_candidate, check_data
 from aiopravega.schema import SchemaFormat
 from aiopravega.schema.open import POLICY, SchemaReport
@@ -30,6 +33,8 @@ from dagster_pravega.spec import CUTS_KEY, STREAM_KEY
 from dagster_pravega.step_failures import failing_for_good
 
 AnAsset: TypeAlias = AssetKey | str | Sequence[str] | AssetsDefinition | AssetSpec
+# The first Dagster that takes a dot in the key of an asset that a check, or another asset, names without reading it.
+_DOTS_SINCE: Final = Version("1.13.4")
 _VIOLATION: Final = ("version", "direction", "path", "rule", "old", "new", "remedy")
 _SCHEMA: Final = ("type", "format", "version", "codec", "encoding_id", "events", "failed")
 _FAILURE: Final = ("pointer", "encoding_id", "reason")
@@ -81,7 +86,7 @@ def build_schema_gate(
     Raises:
         ConfigurationError: the stream is not `scope/stream`.
     """
-    of, key = StreamName.parse(stream), key_of(asset)
+    of, key = StreamName.parse(stream), checked_key(asset)
 
     @asset_check(asset=key, name=name, blocking=blocking, description=f"May the schema follow those of {of}?")
     def schema_gate(context: AssetCheckExecutionContext, schema_registry: SchemaRegistryResource) -> AssetCheckResult:
@@ -151,7 +156,7 @@ def build_data_gate(
     Raises:
         ConfigurationError: the stream is not `scope/stream`.
     """
-    of, key = StreamName.parse(stream), key_of(asset)
+    of, key = StreamName.parse(stream), checked_key(asset)
 
     @asset_check(asset=key, name=name, blocking=blocking, description=f"Do the events of {of} decode?")
     def data_gate(
@@ -194,6 +199,23 @@ def key_of(asset: AnAsset) -> AssetKey:
     if isinstance(asset, AssetsDefinition | AssetSpec):
         return asset.key
     return AssetKey.from_coercible(asset)
+
+
+def checked_key(asset: AnAsset) -> AssetKey:
+    """The key of what is checked.
+
+    Raises:
+        ConfigurationError: this Dagster has no checks of such a key. It names a check's input by the key, and names of
+            inputs have no dots; streams such as Debezium's have.
+    """
+    key = key_of(asset)
+    if any("." in part for part in key.path) and Version(dagster_version) < _DOTS_SINCE:
+        raise ConfigurationError(
+            f"the key {key.to_user_string()} has a dot, and Dagster {dagster_version} has no checks of such assets: "
+            f"update Dagster to {_DOTS_SINCE} or newer, or give the asset a key without dots, such as "
+            f"pravega_stream_spec(…, key={[part.replace('.', '_') for part in key.path]})"
+        )
+    return key
 
 
 def _result(

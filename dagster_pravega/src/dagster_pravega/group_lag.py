@@ -8,7 +8,7 @@ from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.groups import ReaderGroupDescription
 from aiopravega.intervals.group_condition import GroupCondition, GroupPosition
-from dagster_pravega.gates import AnAsset, key_of
+from dagster_pravega.gates import AnAsset, checked_key
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.step_failures import failing_for_good
 
@@ -56,7 +56,7 @@ def build_reader_group_lag_check(
         )
 
     @asset_check(
-        asset=key_of(asset),
+        asset=checked_key(asset),
         name=name,
         blocking=blocking,
         description=f"How far is reader group {of} behind its streams?",

@@ -9,7 +9,7 @@ from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDef
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.lag import Lag, lag_of
-from dagster_pravega.gates import AnAsset, key_of
+from dagster_pravega.gates import AnAsset, checked_key
 from dagster_pravega.measures import CONSUMER_KEY
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.spec import CUTS_KEY, STREAM_KEY
@@ -72,7 +72,7 @@ def build_stream_lag_check(
     count_to = max(counted) + 1 if counted else 0
 
     @asset_check(
-        asset=key_of(asset),
+        asset=checked_key(asset),
         name=name,
         blocking=blocking,
         description=f"How far is {consumer!r} behind {of}?",

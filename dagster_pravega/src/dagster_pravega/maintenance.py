@@ -3,6 +3,7 @@
 import dagster as dg
 
 from aiopravega.jobs.maintenance import maintain_ledger, named_ledger
+from dagster_pravega.one_op import job_of, op_name
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.step_failures import failing_for_good
 
@@ -33,7 +34,7 @@ def build_ledger_maintenance(
     """
     policy = dg.RetryPolicy(max_retries=2, delay=30) if retry_policy is None else retry_policy
 
-    @dg.op(name=name, required_resource_keys={resource_key}, retry_policy=policy, out=dg.Out(dict))
+    @dg.op(name=op_name(name), required_resource_keys={resource_key}, retry_policy=policy, out=dg.Out(dict))
     def maintain(context: dg.OpExecutionContext) -> dg.Output[dict[str, object]]:
         resource: PravegaResource = getattr(context.resources, resource_key)
         with failing_for_good():
@@ -45,8 +46,4 @@ def build_ledger_maintenance(
         found = report.to_json()
         return dg.Output(found, metadata={"pravega/maintenance": dg.MetadataValue.json(found)})
 
-    @dg.job(name=name, description="Finishes the exactly-once writes that nobody has finished.")
-    def maintenance() -> None:
-        maintain()
-
-    return maintenance
+    return job_of(maintain, name, "Finishes the exactly-once writes that nobody has finished.")

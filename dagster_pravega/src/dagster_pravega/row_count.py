@@ -8,7 +8,7 @@ from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.bounded_ends import count_events
 from dagster_pravega.checked_range import checked_range
-from dagster_pravega.gates import AnAsset, key_of
+from dagster_pravega.gates import AnAsset, checked_key
 from dagster_pravega.measures import EVENTS_KEY
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.spec import CUTS_KEY, STREAM_KEY
@@ -48,7 +48,7 @@ def build_row_count_check(
     Raises:
         ConfigurationError: the stream is not `scope/stream`, or the limits are none, or cannot be held.
     """
-    of, key = StreamName.parse(stream), key_of(asset)
+    of, key = StreamName.parse(stream), checked_key(asset)
     least, most = min_rows or 0, _NO_LIMIT if max_rows is None else max_rows
     if min_rows in (None, 0) and max_rows is None:
         raise ConfigurationError(

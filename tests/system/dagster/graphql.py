@@ -30,6 +30,11 @@ _BACKFILL_STATE: Final = """query($id: String!) { partitionBackfillOrError(backf
   ... on PartitionBackfill { status error { message } } } }"""
 _AGAIN: Final = """mutation($wanted: ReexecutionParams!) { launchRunReexecution(reexecutionParams: $wanted) {
   __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message } } }"""
+_LAUNCH: Final = """mutation($wanted: ExecutionParams!) { launchRun(executionParams: $wanted) {
+  __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message }
+  ... on RunConfigValidationInvalid { errors { message } } } }"""
+_KEYS: Final = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) {
+  ... on AssetNode { partitionKeys } } }"""
 _LOGS: Final = """query($id: ID!) { logsForRun(runId: $id, limit: 1000) { __typename ... on EventConnection {
   events { __typename ... on MessageEvent { message } ... on ExecutionStepFailureEvent { error { message } } } } } }"""
 _ADD: Final = """mutation($repository: RepositorySelector!, $definition: String!, $key: String!) {
@@ -116,9 +121,12 @@ class GraphQL:
         assert self.run_status(run_id) == status, f"{self.messages(run_id)[-3:]}; the logs are in {self._logs}"
 
     def messages(self, run_id: str) -> list[str]:
-        """What the events of a run say."""
+        """What the events of a run are, and say."""
         events = self.ask(_LOGS, id=run_id)["logsForRun"]["events"]
-        return [f"{each.get('message')} {(each.get('error') or {}).get('message', '')}" for each in events]
+        return [
+            f"{each['__typename']}: {each.get('message')} {(each.get('error') or {}).get('message', '')}"
+            for each in events
+        ]
 
     def materializations(self, *key: str) -> list[dict[str, Any]]:
         """The materializations of an asset, the newest first; `metadata` has plain values."""
@@ -165,6 +173,31 @@ class GraphQL:
             self.wait(lambda count=before: has_ended() or ended_runs() > count, f"backfill {backfill_id} proceeds")
         assert state()["status"] == status, f"{state()}; the logs are in {self._logs}"
         return runs()
+
+    def launch(
+        self,
+        location: str,
+        job: str,
+        config: Mapping[str, Any],
+        *,
+        assets: Collection[str] = (),
+        tags: Mapping[str, str] | None = None,
+    ) -> str:
+        """Launch a run of a job, or of some assets, with a run config, as the launchpad does; its id."""
+        selector = {"repositoryLocationName": location, "repositoryName": _REPOSITORY, "jobName": job}
+        wanted = {
+            "selector": {**selector, **({"assetSelection": [{"path": [key]} for key in assets]} if assets else {})},
+            "runConfigData": config,
+            "executionMetadata": {"tags": [{"key": key, "value": value} for key, value in (tags or {}).items()]},
+        }
+        found = self.ask(_LAUNCH, wanted=wanted)["launchRun"]
+        assert found["__typename"] == "LaunchRunSuccess", found
+        return str(found["run"]["runId"])
+
+    def partitions(self, *key: str) -> list[str]:
+        """The partitions of an asset."""
+        keys: list[str] = self.ask(_KEYS, key={"path": key})["assetNodeOrError"]["partitionKeys"]
+        return keys
 
     def execute_again(self, run_id: str, strategy: str = "FROM_FAILURE") -> str:
         """Execute a run again; the id of the new one."""

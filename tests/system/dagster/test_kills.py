@@ -1,12 +1,14 @@
-"""A run is killed in its step and executed again; the stream is made again, and the sensor says what to do."""
+"""A run is killed in its step, or its JVM alone, and executed again; a stream is made again, and the sensor says so."""
 
 import os
 import signal
 from contextlib import suppress
 
+import psutil
 import pytest
 
-from aiopravega import ScalingPolicy, StreamName
+from aiopravega import ScalingPolicy, StreamCutRange, StreamName
+from aiopravega.ledger import Interval
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_group("dagster_processes")]
 
@@ -53,3 +55,38 @@ def test_a_killed_run_is_executed_again_and_a_stream_that_was_made_again_is_noti
     assert contents(STREAM.scope, "copies") == sorted(written)
     client.cut_ledger(STREAM.scope).forget("copies", STREAM)
     graphql.wait(lambda: contents(STREAM.scope, "copies") == sorted([*written, "a new ride"]), "it is copied")
+
+
+def test_a_step_whose_jvm_is_killed_is_tried_again_with_a_new_one_and_writes_once(
+    dagster, client, make_streams, contents, records
+):
+    stream = StreamName("dagster-jvm", "rides")
+    write = make_streams(stream.scope, "rides", "spark-copies")
+    graphql = dagster.graphql
+    gate, waiting = dagster.home / "gate", dagster.home / "waiting"
+    written = [f"ride {number}" for number in range(10)]
+    start = client.tail(stream.scope, "rides")
+    write(*written)
+    ledger = client.cut_ledger(stream.scope)
+    ledger.create()
+    ledger.claim(Interval("copies", stream, "first"), StreamCutRange(start, client.tail(stream.scope, "rides")))
+    write("a ride after the range")
+    graphql.add_partition("streams", f"pravega {stream} copies", "first")
+
+    waiting.unlink(missing_ok=True)
+    gate.touch()
+    before = set(dagster.pids("streams"))
+    backfill = graphql.backfill(["first"], "dagster_jvm", "spark_copies")
+    graphql.wait(waiting.exists, "the asset is at work")
+    started = map(psutil.Process, set(dagster.pids("streams")) - before)
+    [jvm] = [process for process in started if process.name() == "java"]
+    jvm.kill()
+    gate.unlink()
+    [run] = graphql.wait_for_backfill(backfill)
+
+    kinds = [message.partition(":")[0] for message in graphql.messages(run["runId"])]
+    assert kinds.count("ExecutionStepUpForRetryEvent") == 1, kinds
+    assert contents(stream.scope, "spark-copies") == sorted(written)
+    [event] = graphql.materializations("dagster_jvm", "spark_copies")
+    assert event["metadata"]["pravega/events"] == 10
+    assert [record.state.value for record in records(stream)] == ["done"]

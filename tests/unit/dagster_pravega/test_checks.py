@@ -1,10 +1,12 @@
 """Checks that cannot work are refused when they are defined; columns are compared by the names of each engine."""
 
 from datetime import timedelta
+from functools import partial
 
 import dagster as dg
 import pyarrow as pa
 import pytest
+from packaging.version import Version
 from pyspark.sql.pandas.types import from_arrow_type
 
 from aiopravega.errors import ConfigurationError
@@ -40,6 +42,22 @@ SPEC = pravega_stream_spec("shop/orders", options={"decode": "json"})
 def test_a_check_that_cannot_work_is_refused(build, arguments, message):
     with pytest.raises(ConfigurationError, match=message):
         build(SPEC, **{"stream": "shop/orders", **arguments})
+
+
+def test_a_key_with_a_dot_is_checked_or_refused_with_the_ways_out():
+    dotted = pravega_stream_spec("shop/inv.public.orders")
+    plain = pravega_stream_spec("shop/inv.public.orders", key=["shop", "inv_public_orders"])
+    build = partial(build_row_count_check, stream="shop/inv.public.orders", min_rows=1)
+    checks = [build(plain)]
+    if Version(dg.__version__) < Version("1.13.4"):
+        with pytest.raises(
+            ConfigurationError, match=r"update Dagster to 1\.13\.4 or newer, or give .*inv_public_orders"
+        ):
+            build(dotted)
+    else:
+        checks.append(build(dotted, name="of_dots"))
+    resources = {"pravega": dg.ResourceDefinition.none_resource()}
+    dg.Definitions.validate_loadable(dg.Definitions([dotted, plain], asset_checks=checks, resources=resources))
 
 
 def test_the_checks_are_named_apart():

@@ -18,7 +18,7 @@ from dagster_pravega import (
     pravega_stream_spec,
 )
 
-SCOPES = ("dagster-sensor", "dagster-backfill", "dagster-outage", "dagster-again")
+SCOPES = ("dagster-sensor", "dagster-backfill", "dagster-outage", "dagster-again", "dagster-jvm")
 # A run waits here until the test has removed the file.
 GATE = Path(os.environ["DAGSTER_HOME"]) / "gate"
 _POLL_SECONDS = 0.1
@@ -32,6 +32,11 @@ def copying(scope: str) -> dg.Definitions:
     by_spark = dg.AssetIn(rides.key, input_manager_key="pravega_spark")
     by_arrow = dg.AssetIn(rides.key, input_manager_key="pravega_arrow")
 
+    def wait_at_gate() -> None:
+        while GATE.exists():
+            GATE.with_name("waiting").touch()
+            threading.Event().wait(_POLL_SECONDS)
+
     @dg.asset(
         key=[name, "copies"],
         partitions_def=ranges,
@@ -41,9 +46,7 @@ def copying(scope: str) -> dg.Definitions:
         metadata={"pravega/stream": f"{scope}/copies"},
     )
     def copies(rides: pa.Table) -> pa.Table:
-        while GATE.exists():
-            GATE.with_name("waiting").touch()
-            threading.Event().wait(_POLL_SECONDS)
+        wait_at_gate()
         return rides.select(["event"])
 
     @dg.asset(
@@ -53,8 +56,11 @@ def copying(scope: str) -> dg.Definitions:
         ins={"rides": by_spark},
         io_manager_key="pravega_spark",
         metadata={"pravega/stream": f"{scope}/spark-copies"},
+        retry_policy=dg.RetryPolicy(max_retries=1),
     )
     def spark_copies(rides: DataFrame) -> DataFrame:
+        assert not rides.isEmpty()  # its JVM is at work before it waits
+        wait_at_gate()
         return rides.selectExpr("event", "cast(event as string) as routing_key")
 
     @dg.asset(

@@ -1,0 +1,132 @@
+"""Days, halves of days, ranges of a plan: asked for by sensors and backfills, claimed and written again by will."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.integration.dagster_pravega.days import HOURS, at, key, write_days
+from tests.system.dagster.components import Components
+
+from aiopravega import ScalingPolicy, StreamName
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_group("dagster_processes")]
+
+SCOPE = "dagster-partitioned"
+LOCATION = "partitioned"
+# The sensors begin with the day before the first watermark.
+COMPLETE = ["2012-12-31", *map(key, (1, 2, 3))]
+
+
+@pytest.fixture(scope="module")
+def dagster(pravega_config, tmp_path_factory):
+    """Dagster's processes, with partitions of all kinds."""
+    locations = {LOCATION: Path(__file__).with_name("partitioned.py")}
+    environment = {"PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri}
+    with Components(tmp_path_factory.mktemp("dagster"), locations, environment) as components:
+        yield components
+
+
+@pytest.fixture
+def scope(client):
+    client.create_scope(SCOPE)
+    return SCOPE
+
+
+@pytest.fixture
+def make_sink(client, scope):
+    def make(*names):
+        for name in names:
+            assert client.create_stream(scope, name, ScalingPolicy.fixed(1))
+
+    return make
+
+
+def row(time):
+    return f'{{"at":{time}}}'
+
+
+def test_days_and_halves_are_asked_for_when_they_are_complete_and_again_by_will(
+    dagster, client, scope, make_sink, contents
+):
+    make_sink("days", "halves")
+    timed = write_days(client, scope)
+    graphql = dagster.graphql
+    on_time = sorted(row(at(day, hour)) for day in (1, 2, 3) for hour in HOURS)
+
+    def partitions_of(asset):
+        return sorted(event["partition"] for event in graphql.materializations(asset))
+
+    def newest(asset):
+        return graphql.materializations(asset)[0]["metadata"]
+
+    for asset in ("days", "halves"):
+        graphql.start_sensor(LOCATION, f"complete_{asset}")
+    graphql.wait(lambda: len(partitions_of("days")) >= len(COMPLETE), "all days are materialized")
+    graphql.wait(lambda: len(partitions_of("halves")) >= 2 * len(COMPLETE), "all halves are materialized")
+    assert partitions_of("days") == COMPLETE
+    assert partitions_of("halves") == [f"{day}|{half}" for day in COMPLETE for half in ("am", "pm")]
+    assert contents(scope, "days") == contents(scope, "halves") == on_time
+    by_partition = {event["partition"]: event["metadata"] for event in graphql.materializations("halves")}
+    assert by_partition[f"{key(2)}|pm"]["pravega/consumer"] == "dagster/halves half=pm"
+    assert by_partition[f"{key(2)}|pm"]["dagster/partition_row_count"] == 2
+
+    def late(hour):
+        with client.writer(scope, timed.stream) as writer:
+            writer.write(json.dumps({"at": at(2, hour)}).encode())
+        return [row(at(2, each)) for each in (*HOURS, *range(7, hour + 1))]
+
+    expected = on_time + late(7)
+    tags = {"pravega/claim": "2", "pravega/rebuild": "2"}
+    graphql.wait_for_backfill(graphql.backfill([key(2)], "days", tags=tags))
+    assert contents(scope, "days") == sorted(expected)
+    assert newest("days")["pravega/claim"] == newest("days")["pravega/generation"] == 2
+    expected += late(8)
+    config = {"ops": {"days": {"inputs": {"timed": {"claim": 3}}, "outputs": {"result": {"rebuild": 3}}}}}
+    run = graphql.launch(LOCATION, "__ASSET_JOB", config, assets=["days"], tags={"dagster/partition": key(2)})
+    graphql.wait_for_run(run)
+    assert contents(scope, "days") == sorted(expected)
+    assert newest("days")["pravega/claim"] == newest("days")["pravega/generation"] == 3
+    graphql.wait_for_backfill(graphql.backfill([key(3)], "days"))
+    assert contents(scope, "days") == sorted(expected)
+
+    [counted] = graphql.wait_for_backfill(graphql.backfill(list(map(key, (1, 2, 3))), "counts_of_days"))
+    events = graphql.materializations("counts_of_days")
+    assert {event["runId"] for event in events} == {counted["runId"]}
+    assert {event["partition"]: event["metadata"]["pravega/events_of_run"] for event in events} == dict.fromkeys(
+        map(key, (1, 2, 3)), len(on_time)
+    )
+
+    [refused] = graphql.wait_for_backfill(graphql.backfill(["north"], "regions"), "COMPLETED_FAILED")
+    assert any(
+        "partition 'north' (StaticPartitionsDefinition) does not say which part of" in message
+        for message in graphql.messages(refused["runId"])
+    )
+
+
+def test_what_lies_between_two_cuts_is_planned_by_a_job_and_backfilled_from_the_page(
+    dagster, client, scope, make_sink, contents
+):
+    make_sink("rides", "copies")
+    stream = StreamName(scope, "rides")
+    graphql = dagster.graphql
+    written = [f"ride {number:02}" for number in range(40)]
+
+    def write(*events):
+        with client.writer(scope, "rides") as writer:
+            writer.write_many([event.encode() for event in events])
+
+    write("before")
+    start = client.tail(scope, "rides").to_text()
+    write(*written)
+    end = client.tail(scope, "rides").to_text()
+    write("after")
+
+    config = {"ops": {"plan_history": {"config": {"start": start, "end": end, "parts": 3}}}}
+    graphql.wait_for_run(graphql.launch(LOCATION, "plan_history", config))
+    keys = graphql.partitions("copies")
+    assert keys == [f"{number} of 3" for number in (1, 2, 3)]
+    assert len(graphql.wait_for_backfill(graphql.backfill(keys[1:], "copies"))) == 2
+    graphql.wait_for_backfill(graphql.backfill(keys[:1], "copies"))
+    assert contents(scope, "copies") == written
+    records = client.cut_ledger(scope).records("history", stream)
+    assert [(record.interval, record.is_done) for record in records] == [(each, True) for each in keys]
