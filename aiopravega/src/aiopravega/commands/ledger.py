@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from aiopravega.bounded import each
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_controller, run, table
+from aiopravega.commands.ledger_backup import add_backups
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import DEFAULT_TABLE, CommitLedger, CommitRecord, CommitState, StoredCommit
 from aiopravega.ledger.commits.expiry import expired
@@ -48,10 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for resolution, meaning in meanings.items():
         which.add_argument(f"--{resolution}", dest="decision", action="store_const", const=resolution, help=meaning)
     decided.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
-    for command in (shown, checked, finished, removed, adopted, decided):
+    backups = add_backups(commands)
+    for command in (shown, checked, finished, removed, adopted, decided, *backups):
         add_controller(command)
         command.add_argument("--scope", help="scope of the ledger; default: PRAVEGA_SCOPE")
         command.add_argument("--table", default=DEFAULT_TABLE, help="table of the ledger; default: %(default)s")
+        if command in backups:
+            continue
         command.add_argument(
             "--stream", metavar="SCOPE/STREAM", required=command is adopted, help="only writes to this stream"
         )

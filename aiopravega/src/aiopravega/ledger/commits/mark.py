@@ -22,6 +22,11 @@ _TRIES: Final = 10
 _PAUSE: Final = (0.1, 0.5)
 
 
+def tag_of(identity: UUID, name: str) -> str:
+    """The tag of the streams whose writes a ledger remembers."""
+    return f"{_PREFIX}{identity.hex}={name}"[:_LONGEST]
+
+
 async def mark(
     controller: Controller, stream: StreamName, identity: UUID, name: str, *, adopt: bool = False
 ) -> str | None:
@@ -38,7 +43,7 @@ async def mark(
         ServerError: the controller refuses to change the stream.
         StreamNotFoundError: there is no such stream.
     """
-    wanted = f"{_PREFIX}{identity.hex}={name}"[:_LONGEST]
+    wanted = tag_of(identity, name)
     for tries_left in reversed(range(_TRIES)):
         configuration = await controller.stream_configuration(stream)
         found = [tag for tag in configuration.tags if tag.startswith(_PREFIX)]

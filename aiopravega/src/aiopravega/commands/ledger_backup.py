@@ -1,0 +1,216 @@
+"""`pravega ledger export` and `import`: a ledger as a file, and the file as the ledger again, where that is right.
+
+A commit ledger that is older than its streams has forgotten writes, which would be done twice. So the file has where
+each stream of the ledger ended when it was made, and is refused for streams that have grown since, unless a person
+names them. The ledger's identity is put back as the last entry: until then, writes are refused.
+"""
+
+import argparse
+import base64
+import hashlib
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from aiopravega.client import PravegaClient
+from aiopravega.cuts import StreamCut
+from aiopravega.errors import (
+    ConfigurationError,
+    LedgerError,
+    PermissionDeniedError,
+    StreamMadeAgainError,
+    StreamNotFoundError,
+    TableNotFoundError,
+)
+from aiopravega.ledger import DEFAULT_TABLE
+from aiopravega.ledger.commits.mark import tag_of
+from aiopravega.ledger.commits.table_keys import IDENTITY_KEY
+from aiopravega.names import StreamName
+from aiopravega.read import Order
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
+
+_FORMAT: Final = "pravega ledger"
+_VERSION: Final = 1
+
+
+def add_backups(commands: "Commands") -> list[argparse.ArgumentParser]:
+    """Add the commands; returns their parsers."""
+    exported = commands.add_parser("export", help="write a ledger, whole, into a new file")
+    exported.set_defaults(action=_export)
+    imported = commands.add_parser("import", help="fill an empty ledger from such a file")
+    imported.set_defaults(action=_import)
+    imported.add_argument(
+        "--accept-written",
+        action="append",
+        default=[],
+        metavar="SCOPE/STREAM",
+        help="no write to this stream since the export will be run again; for each stream that has grown",
+    )
+    imported.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
+    for each in (exported, imported):
+        each.add_argument("file", type=Path)
+    return [exported, imported]
+
+
+async def _export(client: PravegaClient, options: argparse.Namespace) -> int:
+    scope, table = _named(client, options)
+    made = await client.describe_table(scope, table)
+    identity = (await _found(client, scope, table) or {}).get(IDENTITY_KEY)
+    # The ends of the streams first: what is written meanwhile makes the file older than it is, and not newer.
+    streams = [] if identity is None else await _marked(client, identity, f"{scope}/{table}")
+    if identity is not None or table == DEFAULT_TABLE:
+        # An account that may not change a stream leaves it without the mark of its ledger.
+        sinks = {stored.record.sink async for stored in client.commit_ledger(scope, table).records()}
+        streams += [sink for sink in sinks - set(streams) if await client.stream_exists(sink.scope, sink.stream)]
+    tails = {str(stream): (await client.tail(stream.scope, stream.stream)).to_text() for stream in streams}
+    entries = await _found(client, scope, table) or {}
+    content = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "ledger": f"{scope}/{table}",
+        "exported_at": datetime.now(UTC).isoformat(),
+        "partitions": made.partitions,
+        "key_length": made.key_length,
+        "secondary_key_length": made.secondary_key_length,
+        "streams": tails,
+        "entries": [[_text(key), _text(value)] for key, value in entries.items()],
+    }
+    try:
+        with options.file.open("x", encoding="utf-8") as file:
+            json.dump(content | {"sha256": _digest(content)}, file, indent=1)
+    except FileExistsError:
+        raise ConfigurationError(f"{options.file} exists: give the name of a new file") from None
+    print(f"{scope}/{table}: {len(entries)} entries, and the ends of {len(tails)} streams, are in {options.file}")
+    return 0
+
+
+async def _import(client: PravegaClient, options: argparse.Namespace) -> int:
+    scope, table = _named(client, options)
+    content = _read(options.file)
+    if content["ledger"] != f"{scope}/{table}":
+        raise ConfigurationError(
+            f"{options.file} is of the ledger {content['ledger']}, not of {scope}/{table}: streams know their ledger "
+            "by its name. Name that one, by --scope and --table"
+        )
+    wanted = {base64.b64decode(key): base64.b64decode(value) for key, value in content["entries"]}
+    found = await _found(client, scope, table)
+    strange = [key for key, value in (found or {}).items() if key != IDENTITY_KEY and wanted.get(key) != value]
+    if strange:
+        raise LedgerError(
+            f"{scope}/{table} is not empty: {len(strange)} of its entries are not in {options.file}, so jobs have used "
+            "it since. Keep it; or stop the jobs and remove it, with what it knows: "
+            f"`pravega tables delete {scope}/{table}`"
+        )
+    grown = await _grown(client, content, wanted)
+    if refused := sorted(grown.keys() - set(options.accept_written)):
+        raise LedgerError(
+            f"the file is of {content['exported_at']}, and these streams are newer: "
+            + "; ".join(f"{stream} {grown[stream]}" for stream in refused)
+            + ". The file does not know the writes since then: they would be done twice if their jobs run again. Put "
+            "Pravega's storage back as a whole; or make sure that no write since then is run again, and name each of "
+            "these streams by --accept-written"
+        )
+    print(f"{scope}/{table}: {len(wanted)} entries, as of {content['exported_at']}")
+    if IDENTITY_KEY not in wanted:
+        print("Ranges that were taken after that time are not in it: they will be taken again.")
+    if not options.yes:
+        print("Stop the jobs that use it. To put the entries there, say --yes.", file=sys.stderr)
+        return 1
+    await _fill(client, content, wanted, found)
+    print("the ledger is there again")
+    return 0
+
+
+async def _fill(
+    client: PravegaClient, content: dict[str, Any], wanted: dict[bytes, bytes], found: dict[bytes, bytes] | None
+) -> None:
+    scope, table = content["ledger"].split("/")
+    if found is None:
+        await client.create_table(
+            scope,
+            table,
+            key_length=content["key_length"],
+            secondary_key_length=content["secondary_key_length"],
+            partitions=content["partitions"],
+        )
+    ledger = client.table(scope, table)
+    for key, value in wanted.items():
+        if key != IDENTITY_KEY and key not in (found or {}):
+            await ledger.put_if_absent(key, value)
+    if IDENTITY_KEY in wanted:
+        await ledger.put(IDENTITY_KEY, wanted[IDENTITY_KEY])
+
+
+async def _grown(client: PravegaClient, content: dict[str, Any], wanted: dict[bytes, bytes]) -> dict[str, str]:
+    """The streams whose writes the file does not know all of, each with what happened to it."""
+    grown = {}
+    for name, tail in content["streams"].items():
+        stream = StreamName.parse(name)
+        try:
+            if (
+                await client.compare(StreamCut.from_text(tail), await client.tail(stream.scope, stream.stream))
+                is not Order.SAME
+            ):
+                grown[name] = "was written to"
+        except (StreamNotFoundError, StreamMadeAgainError):
+            continue  # what the file says of it is about a stream that is gone: no write will ask for it
+    if IDENTITY_KEY in wanted:
+        for stream in await _marked(client, wanted[IDENTITY_KEY], content["ledger"]):
+            if str(stream) not in content["streams"]:
+                grown[str(stream)] = "came to the ledger"
+    return grown
+
+
+async def _marked(client: PravegaClient, identity: bytes, ledger: str) -> list[StreamName]:
+    """The streams that know a ledger as theirs, in all scopes that the account may see."""
+    marked = []
+    for scope in await client.list_scopes():
+        try:
+            marked += await client.list_streams(scope, tag_of(UUID(bytes=identity), ledger))
+        except PermissionDeniedError:
+            print(f"scope {scope} is left out: this account may not list its streams", file=sys.stderr)
+    return marked
+
+
+async def _found(client: PravegaClient, scope: str, table: str) -> dict[bytes, bytes] | None:
+    try:
+        return {entry.key: entry.value async for entry in client.table(scope, table).entries()}
+    except TableNotFoundError:
+        return None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{file} cannot be read: {error}") from None
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise ConfigurationError(f"{file} is not a file of `pravega ledger export`")
+    if content.get("version") != _VERSION:
+        raise ConfigurationError(
+            f"{file} has version {content.get('version')!r:.40}, and this release reads {_VERSION}: use the release "
+            "that made it"
+        )
+    if content.pop("sha256", None) != _digest(content):
+        raise ConfigurationError(f"{file} was changed or cut off: its SHA-256 differs. Use another backup")
+    return content
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _digest(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _named(client: PravegaClient, options: argparse.Namespace) -> tuple[str, str]:
+    scope = options.scope or client.config.scope
+    if scope is None:
+        raise ConfigurationError("which ledger? Give --scope, or set PRAVEGA_SCOPE")
+    return scope, options.table
