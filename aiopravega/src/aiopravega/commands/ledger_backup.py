@@ -116,7 +116,7 @@ async def _import(client: PravegaClient, options: argparse.Namespace) -> int:
             "these streams by --accept-written"
         )
     print(f"{scope}/{table}: {len(wanted)} entries, as of {content['exported_at']}")
-    if IDENTITY_KEY not in wanted:
+    if IDENTITY_KEY not in wanted and table != DEFAULT_TABLE:
         print("Ranges that were taken after that time are not in it: they will be taken again.")
     if not options.yes:
         print("Stop the jobs that use it. To put the entries there, say --yes.", file=sys.stderr)

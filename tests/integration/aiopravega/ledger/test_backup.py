@@ -80,6 +80,19 @@ async def test_a_file_that_is_older_than_a_stream_is_refused(driver, make_driver
     assert isinstance(await restored.begin("later"), WriteJob)
 
 
+async def test_a_stream_that_could_not_be_marked_counts_too(driver, client, command, scope):
+    for write_id in ("first", "later"):
+        await driver.protocol.commit(await driver.start(write_id), await driver.write(b"a"))
+        code, _, error = await command("export") if write_id == "first" else (0, "", "")
+        assert code == 0, error
+    await client.delete_table(scope, "commit-ledger")
+
+    code, _, error = await command("import", "--yes")
+
+    assert code == 2
+    assert f"{driver.sink} was written to" in error
+
+
 @pytest.mark.usefixtures("written")
 async def test_a_stream_that_the_file_does_not_know_is_a_reason_to_refuse(make_driver, client, command, scope):
     await command("export")
