@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.integration.counted_requests import Requests, counted_requests
 from tests.system.airflow.postgres import Postgres
 from tests.system.servers import free_ports
 
@@ -32,6 +33,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> Requests:
+    """Counts the requests to controllers and segment stores of this process."""
+    return counted_requests(monkeypatch)
 
 
 @pytest.fixture(scope="session")

@@ -42,6 +42,11 @@ class Child:
         self._process.wait()
         self._errors.close()
 
+    @property
+    def pid(self) -> int:
+        """Of its process."""
+        return self._process.pid
+
     def answer_to(self, line: str) -> dict[str, Any]:
         """What it answers to a line.
 

@@ -9,6 +9,10 @@ import aiopravega
 from aiopravega import schema
 
 CODECS = {"registry", "registry.codecs"}
+# What the processes of Spark have loaded before they load this source.
+RUNNER = "pyspark.sql.streaming.python_streaming_source_runner"
+PLANNER = "pyspark.sql.worker.plan_data_source_read"
+WORKER = f"pyspark.worker, {PLANNER}"
 HEAVY = {"asyncio", "grpc", "google.protobuf", "httpx", "numpy", "pyarrow", "pydantic"}
 
 
@@ -44,3 +48,27 @@ def test_spark_does_not_load_the_formats_of_schemas_for_raw_events(module):
     rooms = {name for name in loaded_by(f"import pyspark_pravega.{module}") if name.startswith("aiopravega.schema")}
     frames = {"arrow", "arrow.arrays", "arrow.frames"}
     assert rooms <= {"aiopravega.schema"} | {f"aiopravega.schema.{each}" for each in (*frames, *CODECS)}
+
+
+# The numbers are those of today with some room: who adds to a process sees it here, and may load it when it is used.
+@pytest.mark.parametrize(
+    ("before", "statement", "most"),
+    [
+        (RUNNER, "import pyspark_pravega.read.stream, pyspark_pravega.read.decoded", 375),
+        (PLANNER, "import pyspark_pravega.read.batch, pyspark_pravega.read.decoded", 375),
+        (WORKER, "import pyspark_pravega.read.batch, pyspark_pravega.read.task", 380),
+        (WORKER, "import pyspark_pravega.write.batch", 375),
+        ("sys", "import aiopravega", 45),
+        ("sys", "import aiopravega.blocking", 465),
+    ],
+    ids=["process of a query", "planner", "task that reads", "task that writes", "client", "blocking client"],
+)
+def test_a_process_loads_so_many_modules_at_most(before, statement, most):
+    already = loaded_by(f"import {before}")
+    assert len(loaded_by(f"import {before}; {statement}") - already) <= most
+
+
+@pytest.mark.parametrize("module", ["read.batch", "read.stream", "read.decoded"])
+def test_who_plans_a_read_of_raw_events_loads_nothing_that_makes_rows(module):
+    loaded = loaded_by(f"import pyspark_pravega.{module}")
+    assert not loaded & {"pyarrow.compute", "pyspark_pravega.read.task", "aiopravega.schema.arrow.frames", "pandas"}

@@ -17,7 +17,6 @@ from pyspark_pravega.read.packing import PiecesPartition, pack
 from pyspark_pravega.read.plan import SplitPolicy, plan
 from pyspark_pravega.read.ranges import range_of
 from pyspark_pravega.read.read_options import ReadOptions
-from pyspark_pravega.read.task import read_partition
 from pyspark_pravega.read.time_columns import with_times
 
 
@@ -55,5 +54,7 @@ class PravegaBatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The events of one partition; called in a task."""
+        from pyspark_pravega.read.task import read_partition  # the process that plans needs nothing of it
+
         if isinstance(partition, PiecesPartition):  # Spark makes another one when there are none: nothing to read
             yield from read_partition(self._options, self._columns, partition)

@@ -20,13 +20,13 @@ from aiopravega.positions import NamedCut, Position
 from aiopravega.read.positions import find_cut
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
+from pyspark_pravega.read.idle_pace import IdlePace
 from pyspark_pravega.read.offsets import Cuts, Offset
 from pyspark_pravega.read.packing import PiecesPartition, pack
 from pyspark_pravega.read.plan import SplitPolicy, plan
 from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.sources import Source
 from pyspark_pravega.read.subscription import subscription
-from pyspark_pravega.read.task import read_partition
 from pyspark_pravega.read.time_columns import with_times
 
 _GO_ON: Final = (
@@ -83,6 +83,7 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._targets: Cuts | None = None
         self._began_at: Offset | None = None
         self._latest: Offset | None = None
+        self._pace = IdlePace()
         self._subscription = subscription(self._options.streaming, self._streams[0].scope)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
@@ -130,6 +131,8 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             PravegaError: what else stops the query.
         """
         offset = Offset.from_json(start, self._streams)
+        if self._targets is None:  # else it is asked a few times only
+            self._pace.wait()
         client = self._client
         if self._subscription is not None:
             # Spark asks what follows a batch only when it has written that batch into its log of commits: in the
@@ -142,7 +145,9 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         cuts = self._step(client, offset.cuts, targets, limit)
         began_at = self._began_at
         is_first = began_at is not None and offset == began_at
-        if cuts == offset.cuts and not is_first:
+        anything = cuts != offset.cuts or is_first
+        self._pace.answered(anything=anything)
+        if not anything:
             return start
         return Offset(cuts, began_at.cuts if began_at is not None and is_first else None).to_json()
 
@@ -169,6 +174,8 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The events of one partition; called in a task."""
+        from pyspark_pravega.read.task import read_partition  # the process that plans needs nothing of it
+
         if isinstance(partition, PiecesPartition):  # Spark makes another one when there are none: nothing to read
             yield from read_partition(self._options, self._columns, partition)
 
