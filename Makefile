@@ -12,6 +12,7 @@ PROJECTS := aiopravega pravega_emulator pyspark_pravega providers/pravega dagste
 DISTRIBUTIONS := aiopravega pravega-emulator pyspark-pravega airflow-provider-pravega dagster-pravega
 INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
+STORED := $(VENV)/.spark-classes
 # Parallel test processes. Each runs at most one Spark, and all share one server.
 WORKERS ?= 2
 
@@ -160,7 +161,7 @@ release: setup ## Check all, and build what would be released into dist: twice, 
 	@$(BIN)/python -m tools.release $(ARGS)
 
 .PHONY: setup
-setup: prerequisites $(INSTALLED) $(JARS) ## Make .venv, install everything, fetch the servers' jars
+setup: prerequisites $(INSTALLED) $(JARS) $(STORED) ## Make .venv, install everything, fetch the servers' jars
 
 .PHONY: lock
 lock: $(BIN)/uv ## Resolve requirements.lock (newer versions: make lock ARGS=--upgrade)
@@ -227,6 +228,11 @@ build/dagster-%/.installed: requirements.lock tests/dagsters/%.lock dagster_prav
 		--requirement tests/dagsters/$*.lock $(SPARK_TOOLS) $(DAGSTER_TOOLS) \
 		--editable './aiopravega[schema,arrow,avro,json,protobuf]' \
 		$(addprefix --editable ./,pravega_emulator pyspark_pravega dagster_pravega)
+	@touch $@
+
+$(STORED): $(INSTALLED) $(wildcard example_dags/small_spark/*.*)
+	@echo "Storing Spark's classes, so that it starts faster"
+	@$(BIN)/python -m example_dags.small_spark.store
 	@touch $@
 
 $(JARS): pravega_emulator/src/pravega_emulator/jars.lock tests/java/serializers.lock $(INSTALLED)
