@@ -53,6 +53,11 @@ def replay(client: PravegaClient, stream: StreamName, first: date, last: date) -
         yield Day(date.fromisoformat(day), len(flights), noted.to_pydatetime())
 
 
+def load() -> None:
+    """Read the flights already, which `replay` does otherwise with the first day."""
+    _year()
+
+
 @cache
 def _year() -> "pd.DataFrame":
     """All flights, each with its day in New York, and its departure there and in UTC, in the order of departures."""

@@ -246,11 +246,13 @@ def main() -> None:
 
 
 def _replay(steps: Steps, stack: ExitStack) -> tuple[PravegaEmulator, Source]:
-    """Start the servers, and the source as soon as they are there."""
+    """Start the servers and the source, which begins as soon as they are there."""
+    source = Source(steps.log, steps.console.print)
     server = stack.enter_context(PravegaEmulator(schema_registry=True))
     steps.console.print(f"      controller at {server.controller_uri}")
     steps.console.print(f"      Schema Registry at {server.schema_registry_uri}")
-    source = stack.enter_context(Source(server.controller_uri, steps.log, steps.console.print))
+    stack.enter_context(source)  # ends before the server
+    source.connect(server.controller_uri)
     source.replay(*FIRST_DAYS)
     return server, source
 

@@ -1,8 +1,7 @@
 """The source of the demo: a process of its own that knows nothing of the job, and replays flights on command.
 
-python -m example_dags.demo.replay CONTROLLER_URI
-
-It reads pairs of days in January from its input, and prints a line for each day: the day, and how many flights it had.
+It reads a controller's address from its input, then pairs of days in January, and prints a line for each day: the day,
+and how many flights it had. It has read all flights by the time that the server is ready.
 """
 
 import subprocess
@@ -23,12 +22,12 @@ _END = "end"
 class Source:
     """The running process, as a context; `say` gets a line about every few days."""
 
-    def __init__(self, uri: str, log: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, log: Path, say: Callable[[str], None]) -> None:
         self._say = say
         self._log = log
         self._counts: Queue[int | None] = Queue()  # flights of each order; None when the process has ended
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "example_dags.demo.replay", uri],
+            [sys.executable, "-m", "example_dags.demo.replay"],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -38,10 +37,17 @@ class Source:
         )
         threading.Thread(target=self._listen, daemon=True).start()
 
+    def connect(self, uri: str) -> None:
+        """Tell it where the controller is; before all else."""
+        self._tell(uri)
+
     def replay(self, first: int, last: int) -> None:
         """Let it replay these days of January; returns at once."""
+        self._tell(f"{first} {last}")
+
+    def _tell(self, line: str) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.write(f"{first} {last}\n")
+        self._process.stdin.write(f"{line}\n")
 
     def wait(self) -> int:
         """Wait for the oldest days that were not waited for yet; returns the number of flights.
@@ -89,8 +95,12 @@ def main() -> None:
     from aiopravega import PravegaConfig, ScalingPolicy, StreamName
     from aiopravega.blocking import PravegaClient
 
+    source.load()
+    uri = sys.stdin.readline().strip()
+    if not uri:
+        return  # there is no server
     flights = StreamName("examples", "flights")
-    with PravegaClient(PravegaConfig(controller_uri=sys.argv[1])) as client:
+    with PravegaClient(PravegaConfig(controller_uri=uri)) as client:
         client.create_scope(flights.scope)
         client.create_stream(
             flights.scope,
