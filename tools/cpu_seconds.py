@@ -3,7 +3,7 @@
 python tools/cpu_seconds.py [--steps REGEX] -- COMMAND …
 
 This process adopts what its descendants leave behind (servers of their own session among them). Processes whose parents
-do not wait for them, such as Spark's Python workers, count if they were seen: they are read several times a second.
+do not wait for them, such as Spark's Python workers, count if they were seen: they are read twice a second.
 With `--steps`, every line of the output that matches gets the seconds since the last such line.
 """
 
@@ -21,16 +21,20 @@ import psutil
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 ROOT_VARIABLE = "CPU_SECONDS_ROOT"  # the process whose tree is measured, for a plugin inside of it
-_SAMPLE_SECONDS = 0.2
+_SAMPLE_SECONDS = 0.5
 
 
 class Meter:
-    """Seconds of CPU of a process and of all that was ever seen below it, for as long as this object lives."""
+    """Seconds of CPU of a process and of all that was ever seen below it, for as long as this object lives.
+
+    What the meter itself takes is not counted; meters of other processes are.
+    """
 
     def __init__(self, root: int) -> None:
         self._root = psutil.Process(root)
         self._known: dict[tuple[int, float], psutil.Process] = {}
         self._spent: dict[tuple[int, float], float] = {}
+        self._own = 0.0
         self._lock = threading.Lock()
         threading.Thread(target=self._sample, daemon=True).start()
 
@@ -38,7 +42,7 @@ class Meter:
         """Seconds until now."""
         with self._lock:
             self._look()
-            return sum(self._spent.values())
+            return sum(self._spent.values()) - self._own
 
     def _sample(self) -> None:
         while True:
@@ -47,6 +51,7 @@ class Meter:
             time.sleep(_SAMPLE_SECONDS)
 
     def _look(self) -> None:
+        start = time.thread_time()
         for process in (self._root, *self._root.children(recursive=True)):
             with contextlib.suppress(psutil.NoSuchProcess):
                 self._known[process.pid, process.create_time()] = process
@@ -56,6 +61,7 @@ class Meter:
                 self._spent[key] = max(times.user + times.system, self._spent.get(key, 0.0))
             except psutil.NoSuchProcess:
                 del self._known[key]
+        self._own += time.thread_time() - start
 
 
 def _reap(child: int) -> int:
