@@ -1,8 +1,8 @@
 """`python -m example_dags.small_spark.store`: a faster start of Spark's Java processes on this machine.
 
-Most of what a short Spark job takes of the processor is Java loading, checking and preparing some twenty thousand
-classes. Java can do that once, and store the result in a file, an archive of class data sharing. The file holds for one
-class path that has no folder in it, so Spark's jars come before the folder of settings. Where anything else is found,
+Most of what a short Spark job takes of the processor is Java loading, checking and preparing classes. Java can do that
+once, and store the result in a file, an archive of class data sharing. The file holds for one class path that has no
+folder in it, so Spark's jars come before the folder of settings. Where anything else is found,
 another Java or other jars, Java takes no notice of the file.
 """
 

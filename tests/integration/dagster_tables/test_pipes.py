@@ -102,6 +102,7 @@ def test_a_job_that_is_killed_twice_reads_the_same_range_and_writes_it_once(clie
     assert metadata["pravega/interval"] == record.interval
 
 
+@pytest.mark.xdist_group("spark_connect")  # with all others that need its server
 def test_a_job_on_spark_connect_copies_its_range(client, stream, sink, run, contents, spark_connect_url):
     write(client, stream, *EVENTS)
 
