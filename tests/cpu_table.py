@@ -1,6 +1,6 @@
 """Seconds of CPU for each file of tests, with its JVMs and Python workers: `make cpu-tests`.
 
-A plugin for pytest under `tools/cpu_seconds.py`. What the fixtures of a session take stands in lines of its own: the
+A plugin for pytest under `tools/cpu_seconds.py`. What the fixtures of a session take is in lines of its own: the
 first test that asks for a Spark is not the one that costs it. With pytest-xdist every worker counts its own tree of
 processes, and the servers that all workers share, with collection, are what is left of the whole.
 """

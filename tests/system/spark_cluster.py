@@ -1,7 +1,7 @@
 """A standalone cluster of Spark: master and workers from the jars of PySpark, each a process that tests can kill.
 
 A secret of Spark's, such as `spark.authenticate.secret`, goes to each process in a file that its owner alone can read:
-what is given as `--conf` or `-D` stands in the command lines that all users of a machine see.
+what is given as `--conf` or `-D` is in the command lines that all users of a machine see.
 """
 
 import os

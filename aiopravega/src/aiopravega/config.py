@@ -73,7 +73,7 @@ class PravegaConfig(ServerConfig):
         if split.scheme not in _SCHEMES:
             raise ValueError(f"{uri!r} has the scheme {split.scheme!r}: {hint}")
         if split.username or split.password:
-            raise ValueError("credentials do not belong into the URI: give username and password")
+            raise ValueError("credentials must not be in the URI: give username and password")
         try:
             port = split.port
         except ValueError:

@@ -39,7 +39,7 @@ def landed_interval(found: InputRange, consumer: str) -> LandedInterval:
     """
     if not found.taken:
         raise ConfigurationError(
-            f"the range of {found.stream} is no interval of the cut ledger, so that no table can hold it once. {_WAYS}"
+            f"the range of {found.stream} is not an interval of the cut ledger, so no table can hold it once. {_WAYS}"
         )
     record = found.record
     if record is None:

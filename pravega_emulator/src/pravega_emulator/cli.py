@@ -214,7 +214,7 @@ def _run(options: argparse.Namespace, _: list[str]) -> int:
     given = [f"--{name.replace('_', '-')}" for name in _SERVER_OPTIONS if getattr(options, name)]
     if given:
         raise ConfigurationError(
-            f"the emulator {named.name!r} runs already, without regard to {', '.join(given)}: leave the options out to "
+            f"the emulator {named.name!r} runs already, and cannot change {', '.join(given)}: leave the options out to "
             "use it as it is, or give another --name to start one for this command"
         )
     return _run_with(running, command)

@@ -23,7 +23,7 @@ _FALSE: Final = frozenset({"false", "0", "no", "off"})
 
 
 class Options:
-    """The options of one read or write. Names are looked up without regard to case, as in Spark.
+    """The options of one read or write. Upper and lower case are the same in names, as in Spark.
 
     Raises:
         ConfigurationError: an option that is not in `known`; the message has the names that are close to it.

@@ -81,7 +81,7 @@ def test_a_group_is_waited_for_until_it_has_passed_a_cut(run_task, client, strea
     [
         ({"past": "{{ 'no' }}"}, "is not the text of a StreamCut"),
         ({"group": "missing/group", "max_lag_bytes": 0}, "reader group missing/group does not exist"),
-        ({}, "nothing is waited for"),
+        ({}, "there is nothing to wait for"),
     ],
 )
 def test_what_cannot_be_waited_for_fails_for_good(run_task, group, capsys, arguments, message):

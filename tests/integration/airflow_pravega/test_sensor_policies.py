@@ -226,7 +226,7 @@ def test_a_connection_that_is_not_there_fails_at_once(run_task, stream, shown):
         ({"on_open": "{{ 'ignore' }}"}, "on_open is 'ignore', but must be one of 'wait', 'take_over', 'skip'"),
         ({"on_truncated": "{{ 'ignore' }}"}, "on_truncated is 'ignore', but must be one of 'fail', 'skip'"),
         ({"if_empty": "{{ 'ignore' }}"}, "if_empty is 'ignore', but must be one of 'wait', 'skip'"),
-        ({"consumer": "{{ none }}"}, "consumer is 'None', which is no name"),
+        ({"consumer": "{{ none }}"}, "consumer is 'None', which is not a name"),
         ({"since": "latest", "record": False}, "needs the records of earlier runs"),
     ],
 )

@@ -31,8 +31,8 @@ def test_the_parts_are_the_range(run_task, client, stream, whole, size):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "one of both"),
-        ({"parts": 2, "max_bytes": 2}, "one of both"),
+        ({}, "one of the two"),
+        ({"parts": 2, "max_bytes": 2}, "one of the two"),
         ({"parts": 0}, "at least 1"),
         ({"parts": "many"}, "whole number"),
         ({"parts": 2, "stream_cuts": "text"}, "must be a range"),

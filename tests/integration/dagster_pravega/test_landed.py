@@ -147,7 +147,7 @@ def test_what_is_no_interval_is_refused(run, stream, tmp_path):
     colours = dg.StaticPartitionsDefinition(["red", "blue"])
     everything = {"pravega/cuts": {"start": "earliest", "end": "latest"}}
     asset = build_landed_asset(spec, key=LAKE, table=table, partitions_def=colours, input_metadata=everything)
-    assert "is no interval of the cut ledger" in run(spec, asset, partition_key="red")
+    assert "is not an interval of the cut ledger" in run(spec, asset, partition_key="red")
 
 
 def test_the_example_lands_orders_once(stream, append, instance, pravega_config, tmp_path, monkeypatch):

@@ -16,8 +16,8 @@ from aiopravega.intervals.conditions import Combine, MoveCondition
         ({"min_events": 10, "max_events": 9}, r"max_events is 9, but must be at least min_events \(10\)"),
         ({"max_events": 0}, "and at least 1"),
         ({"reach": StreamCut.unbounded()}, "an unbounded StreamCut is not a position"),
-        ({"combine": Combine.ANY}, "any of no conditions"),
-        ({"combine": Combine.ANY, "max_bytes": 5}, "any of no conditions"),
+        ({"combine": Combine.ANY}, "combine=any has no condition"),
+        ({"combine": Combine.ANY, "max_bytes": 5}, "combine=any has no condition"),
         ({"transactions": "a stream"}, "a stream"),
     ],
 )

@@ -64,7 +64,7 @@ def test_a_deployment_s_name_that_could_be_mistaken_is_refused(monkeypatch, wron
 
 @pytest.mark.parametrize("wrong", ["", " ", "None"])
 def test_a_template_that_gives_no_consumer_is_refused(wrong):
-    with pytest.raises(ConfigurationError, match="consumer is .* which is no name"):
+    with pytest.raises(ConfigurationError, match="consumer is .* which is not a name"):
         chain_name(context(), wrong)
 
 

@@ -168,7 +168,7 @@ def mirrors(
 def derived(call: Callable[..., T], method: Callable[..., Any], returns: Any = None) -> Callable[..., T]:
     """Give a blocking form the name, the docstring and the signature of an asyncio method.
 
-    `returns` stands in the signature instead of the method's own result.
+    `returns` is in the signature instead of the method's own result.
     """
     update_wrapper(call, method)
     call.__doc__ = without_await(method.__doc__)

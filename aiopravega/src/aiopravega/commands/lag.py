@@ -21,7 +21,7 @@ _TRUNCATED: Final = "retention has removed events that it has not read"
 
 @dataclass(slots=True)
 class _Line:
-    """What is known about one reader of one stream; `stream` is empty where it cannot be said."""
+    """What is known about one reader of one stream; `stream` is empty where it is not known."""
 
     stream: str
     kind: str
@@ -49,7 +49,7 @@ class _Line:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns the exit code: 1 if something was lost or cannot be said, 2 after an error."""
+    """Run the command; returns the exit code: 1 if something was lost or is not known, 2 after an error."""
     parser = argparse.ArgumentParser(
         prog="pravega lag",
         description="What consumers of the cut ledger, reader groups and subscribers have not read yet.",

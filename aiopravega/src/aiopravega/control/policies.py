@@ -107,7 +107,7 @@ class RetentionPolicy:
     def _between(cls, kind: RetentionType, minimum: int, maximum: int) -> Self:
         _positive("the least retention", minimum, NO_LIMIT)
         if maximum < minimum:
-            raise ConfigurationError(f"the longest retention, {maximum}, is below the least one, {minimum}")
+            raise ConfigurationError(f"the longest retention, {maximum}, is below the shortest one, {minimum}")
         return cls(kind, minimum, maximum)
 
 

@@ -152,7 +152,7 @@ class GroupCalls:
         given = {}
         for cut in cuts:
             if cut.stream is None:
-                raise ConfigurationError("an unbounded StreamCut is no position: give the head or the tail")
+                raise ConfigurationError("an unbounded StreamCut is not a position: give the head or the tail")
             given[cut.stream] = cut
         await self._subscribers.publish(scope, group, given, between_events=between_events)
 

@@ -58,7 +58,7 @@ def checked_cut(stream: StreamName, positions: Mapping[SegmentId, int]) -> Strea
     try:
         return StreamCut(stream, positions)
     except InvalidStreamCutError as error:
-        raise ReaderGroupStateError(f"the positions in {stream} are no StreamCut: {error}") from error
+        raise ReaderGroupStateError(f"the positions in {stream} are not a StreamCut: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,8 +79,8 @@ class ReaderGroupDescription:
         """
         if not self.has_state:
             raise ReaderGroupError(
-                f"how far reader group {self.scope}/{self.name} is cannot be said: it is a subscriber that reports its "
-                "position to Pravega by itself, and has no readers"
+                f"the position of reader group {self.scope}/{self.name} is not known: it is a subscriber that reports "
+                "its position to Pravega by itself, and has no readers"
             )
         return self.streams
 

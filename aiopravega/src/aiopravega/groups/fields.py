@@ -34,7 +34,7 @@ class Fields:
     """The fields of one revision, or the records of an event, read one after another.
 
     Raises, from every method:
-        ReaderGroupStateError: the bytes end too early, or are no such field.
+        ReaderGroupStateError: the bytes end too early, or are not such a field.
     """
 
     def __init__(self, data: bytes | memoryview) -> None:

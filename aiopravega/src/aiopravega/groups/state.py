@@ -16,7 +16,7 @@ from aiopravega.groups.cut_bytes import checked_cut
 from aiopravega.names import SegmentId, StreamName
 
 Offsets = dict[SegmentId, int]
-# A checkpoint with this in its name only asks where the readers are: it is no position to start again from.
+# A checkpoint with this in its name only asks where the readers are: it is not a position to start again from.
 _SILENT: Final = "_SILENT_"
 
 

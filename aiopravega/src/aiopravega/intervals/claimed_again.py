@@ -1,7 +1,7 @@
 """Intervals that are claimed again, because somebody wants it: with what came late, or with another range.
 
 A claim has a number: 1 is the interval's own, which stays what it is. Each later one has a record of its own, so that
-a call that is repeated gets the same range. It has a consumer of its own, too: it is no part of the consumer's chain.
+a call that is repeated gets the same range. It has a consumer of its own, too: it is not in the consumer's chain.
 """
 
 from datetime import datetime

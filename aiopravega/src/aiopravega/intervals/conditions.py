@@ -70,7 +70,8 @@ class MoveCondition:
             StreamName.parse(self.transactions, "scope")
         if self.combine is Combine.ANY and not self._parts():
             raise ConfigurationError(
-                "any of no conditions never holds: give min_bytes, min_events, quiet_for, sealed, reach or watermark"
+                "combine=any has no condition, so it would wait forever: give min_bytes, min_events, quiet_for, "
+                "sealed, reach or watermark"
             )
 
     @property

@@ -44,7 +44,7 @@ async def freshness_of(client: PravegaClient, stream: StreamName, *, unit: TimeU
     Raises:
         NoWatermarksError: no writer has noted a time.
         StreamNotFoundError: there is no such stream.
-        ConfigurationError: the times are no dates in this unit.
+        ConfigurationError: the times are not dates in this unit.
     """
     found = await client.cut_at(stream.scope, stream.stream, _LATEST, unit=unit)
     lower, upper = (None if time is None else unit.moment(time) for time in (found.lower, found.upper))
@@ -75,7 +75,7 @@ async def group_freshness_of(
         BeforeHistoryError: the group has not passed the first watermark.
         NoWatermarksError: no writer has noted a time.
         ReaderGroupError: there is no such group, it has no state, or does not read the stream.
-        ConfigurationError: the times are no dates in this unit.
+        ConfigurationError: the times are not dates in this unit.
     """
     whole = await freshness_of(client, stream, unit=unit)
     progress = (await client.describe_reader_group(group.scope, group.stream)).progress(stream)

@@ -44,7 +44,7 @@ class GroupCondition:
     def __post_init__(self) -> None:
         if self.past is None and self.max_lag_bytes is None and self.newer_than is None:
             raise ConfigurationError(
-                "nothing is waited for: give a cut, the most bytes that may be left, or a checkpoint"
+                "there is nothing to wait for: give a cut, the most bytes that may be left, or a checkpoint"
             )
         if self.past is not None and self.past.stream is None:
             raise ConfigurationError("a group cannot be past an unbounded StreamCut: give the tail, or the lag")

@@ -123,8 +123,8 @@ class TransactionCounts:
         counts = {self._names[name]: count for name, count in end.counts.items() if name in self._names}
         if seen.counts not in (None, counts):
             raise MalformedEventError(
-                f"transaction {end.transaction} has two ends, with {seen.counts} and {counts} changes: which of them "
-                "holds cannot be said. Begin after it"
+                f"transaction {end.transaction} has two ends, with {seen.counts} and {counts} changes, and it is "
+                "not known which one is right. Begin after it"
             )
         for table, numbers in seen.numbers.items():
             if numbers.largest > counts.get(table, 0):

@@ -69,7 +69,7 @@ StoredStream = Annotated[StreamName, BeforeValidator(_check_names)]
 
 
 def has_version(found: dict[str, Any], *versions: int) -> bool:
-    """Whether it says to be of one of these versions: `true` and `1.0` are no versions."""
+    """Whether it says to be of one of these versions: `true` and `1.0` are not versions."""
     version = found.get("version")
     return type(version) is int and version in versions
 

@@ -59,7 +59,7 @@ class EventPointer:
         stream = StreamName.parse(f"{matched['scope']}/{matched['stream']}")
         length = int(matched["length"])
         if not wire.EVENT_HEADER <= length <= wire.EVENT_HEADER + wire.LARGEST_EVENT:
-            raise ConfigurationError(f"event pointer {shown!r} has the length {length}, which no event's frame has")
+            raise ConfigurationError(f"event pointer {shown!r} has the length {length}, which no event can have")
         return cls(SegmentId(stream, int(matched["number"]), int(matched["epoch"])), int(matched["offset"]), length)
 
     def to_text(self) -> str:

@@ -1,6 +1,6 @@
 """What a command is: a frozen dataclass with a number, and a codec for each of its attributes.
 
-An attribute's codec stands in its annotation, so that a command's declaration is its layout. Trailing attributes
+An attribute's codec is in its annotation, so that a command's declaration is its layout. Trailing attributes
 with defaults may be missing in a frame: older servers leave them out.
 """
 

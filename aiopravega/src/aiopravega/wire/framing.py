@@ -96,7 +96,7 @@ class FrameDecoder:
         """The commands that are whole with the next `count` bytes; they must all be taken before more is received.
 
         Raises:
-            ProtocolError: the bytes are no frames.
+            ProtocolError: the bytes are not frames.
         """
         if self._large is None:
             self._filled += count

@@ -96,7 +96,7 @@ def schema_of(value: Any) -> pa.Schema | None:
 def _of_pandas(frame: Any) -> pa.Table:
     if frame.index.names != [None] or type(frame.index).__name__ != "RangeIndex":
         raise ConfigurationError(
-            "the pandas.DataFrame has an index of its own, which is no part of events: make it a column by "
+            "the pandas.DataFrame has an index of its own, which is not a part of events: make it a column by "
             "reset_index(), or leave it out by reset_index(drop=True)"
         )
     return pa.Table.from_pandas(frame, preserve_index=False)

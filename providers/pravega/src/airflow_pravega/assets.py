@@ -18,7 +18,7 @@ def sanitize_uri(uri: SplitResult) -> SplitResult:
     shown = uri.geturl()
     if uri.query or uri.fragment or "@" in uri.netloc or ":" in uri.netloc:
         raise ConfigurationError(
-            f"asset URI {shown!r} has more than a scope and a stream: {_SHAPE}; servers and users belong into the "
+            f"asset URI {shown!r} has more than a scope and a stream: {_SHAPE}; servers and users belong in the "
             "connection"
         )
     try:

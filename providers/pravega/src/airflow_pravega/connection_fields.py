@@ -23,7 +23,7 @@ class ConnectionLike(Protocol):
 
 @contextmanager
 def errors_named(connection: ConnectionLike) -> Iterator[None]:
-    """Run a block whose errors say of which connection they are.
+    """Run a block whose errors name the connection.
 
     Raises:
         ConfigurationError: that of the block, with the connection's id.

@@ -31,7 +31,7 @@ def chain_name(context: Context, given: str | None) -> str:
     """The name of the task's chain of ranges in the cut ledger: `given`, or that of the task.
 
     Raises:
-        ConfigurationError: there is no name, or the deployment's cannot be one.
+        ConfigurationError: the name is missing, or the deployment's cannot be one.
     """
     return deployed_name(given) if given is not None else f"{_deployment_prefix()}{consumer_name(context)}"
 
@@ -43,7 +43,7 @@ def deployed_name(given: str) -> str:
     deployments with the same DAGs have chains of their own. A given name that begins with it already stays as it is.
 
     Raises:
-        ConfigurationError: it is no name, or the deployment's cannot be one.
+        ConfigurationError: it is not a name, or the deployment's cannot be one.
     """
     check_consumer(given)
     prefix = _deployment_prefix()
@@ -54,10 +54,10 @@ def check_consumer(given: str) -> None:
     """Check the name of a chain of ranges, as it is given.
 
     Raises:
-        ConfigurationError: it is no name.
+        ConfigurationError: it is not a name.
     """
     if given.strip() in _NO_NAMES:
-        raise ConfigurationError(f"consumer is {given!r}, which is no name: leave it out, or give one")
+        raise ConfigurationError(f"consumer is {given!r}, which is not a name: leave it out, or give one")
 
 
 def _deployment_prefix() -> str:

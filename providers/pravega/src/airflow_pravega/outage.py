@@ -1,4 +1,4 @@
-"""Outages of a cluster: what waits for a stream waits on, and reports the begin and the end, not each failure."""
+"""Outages of a cluster: what waits for a stream continues to wait, and reports begin and end, not each failure."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

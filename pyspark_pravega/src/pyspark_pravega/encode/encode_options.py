@@ -77,8 +77,8 @@ class EncodeOptions:
         codec = _CODECS.get(name.lower(), name)
         if codec != NONE and schema.registry is None:
             raise ConfigurationError(
-                f"option {_CODEC!r} is {name!r}, but nobody could read the events: that they are compressed stands in "
-                "the header of a Schema Registry; give option 'schema_registry_uri'"
+                f"option {_CODEC!r} is {name!r}, but only the header of a Schema Registry says that events are "
+                "compressed, and without it nobody could read them: give option 'schema_registry_uri'"
             )
         register, declared_only = given.flag(_REGISTER, True), given.flag(_DECLARED_ONLY, False)
         return cls(form, schema, register, codec, given.text(_NEW_POLICY), declared_only)

@@ -1,7 +1,7 @@
 """Which streams a read is of, and the cuts between which each is read, from Spark's options.
 
-Spark writes the keys of options in small letters, while names of streams may have capitals: keys are matched without
-regard to case, and refused when that is ambiguous. This module asks no server.
+Spark writes the keys of options in small letters, while names of streams may have capitals: keys are matched whatever
+their case is, and refused when that is ambiguous. This module asks no server.
 """
 
 from collections.abc import Collection

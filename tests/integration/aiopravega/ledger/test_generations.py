@@ -186,5 +186,5 @@ async def test_a_record_whose_earlier_generations_are_not_of_this_write_is_refus
     value["earlier"][0]["write_id"] = "weekly"
     await table.put(key, with_checksum(json.dumps(value)))
 
-    with pytest.raises(LedgerError, match="no earlier generation of"):
+    with pytest.raises(LedgerError, match="not an earlier generation of"):
         await driver.begin(generation=2)

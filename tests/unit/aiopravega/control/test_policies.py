@@ -64,9 +64,9 @@ def test_tags_are_a_set():
         (lambda: ScalingPolicy.by_data_rate(1, 0, 1), "scale factor is 0"),
         (lambda: ScalingPolicy.by_data_rate(1, 1, -1), "minimal number of segments is -1"),
         (lambda: RetentionPolicy.bytes(0), "least retention is 0"),
-        (lambda: RetentionPolicy.bytes(10, 9), "longest retention, 9, is below the least one, 10"),
+        (lambda: RetentionPolicy.bytes(10, 9), "longest retention, 9, is below the shortest one, 10"),
         (lambda: RetentionPolicy.time(timedelta()), "least retention is 0"),
-        (lambda: RetentionPolicy.time(timedelta(days=2), timedelta(days=1)), "below the least"),
+        (lambda: RetentionPolicy.time(timedelta(days=2), timedelta(days=1)), "below the shortest"),
         (lambda: StreamConfiguration(ScalingPolicy.fixed(1), tags=("x" * 256,)), "longest of 256"),
         (
             lambda: StreamConfiguration(ScalingPolicy.fixed(1), tags=tuple(map(str, range(MOST_TAGS + 1)))),

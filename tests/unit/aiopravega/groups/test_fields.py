@@ -70,7 +70,7 @@ def test_cuts_of_early_releases():
     [
         (output.record(b"", version=2), "has version 2"),
         (output.record(output.text("no-scope") + b"\0"), "is not the name of a stream"),
-        (output.record(output.stream(STREAM) + b"\0"), "are no StreamCut"),
+        (output.record(output.stream(STREAM) + b"\0"), "are not a StreamCut"),
         (b"\x07", "serialization format 7"),
         (bytes.fromhex(VECTOR["checkpoint"])[:30], "bytes are promised"),
     ],

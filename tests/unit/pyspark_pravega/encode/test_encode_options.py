@@ -28,7 +28,7 @@ def test_a_codec_has_a_short_word_or_its_name(word, name):
 
 
 def test_a_codec_without_a_registry_is_refused():
-    with pytest.raises(ConfigurationError, match="stands in the header of a Schema Registry"):
+    with pytest.raises(ConfigurationError, match="only the header of a Schema Registry says"):
         parse(encode="json", codec="gzip")
     with pytest.raises(ConfigurationError, match="option 'codec' is for events that are encoded"):
         parse(codec="gzip")

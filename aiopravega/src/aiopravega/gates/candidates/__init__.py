@@ -76,7 +76,8 @@ async def resolve(
         name = type_name or await _type_in(registry, group) or stream.stream
         return from_columns(source, name, kind or of_group or SchemaFormat.AVRO)
     raise ConfigurationError(
-        f"{type(source).__name__} is no source of a schema: give a file, a class, a schema of Spark or Arrow, a stream"
+        f"{type(source).__name__} is not a source of a schema: give a file, a class, a schema of Spark or Arrow, or a "
+        "stream"
     )
 
 

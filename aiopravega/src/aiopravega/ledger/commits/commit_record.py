@@ -95,7 +95,9 @@ class CommitRecord(BaseModel):
         for record in self.earlier:
             same = (record.sink, record.incarnation, record.write_id) == (self.sink, self.incarnation, self.write_id)
             if not same or record.earlier or record.state is not CommitState.DONE:
-                raise ValueError(f"{record.name} of attempt {record.attempt} is no earlier generation of {self.name}")
+                raise ValueError(
+                    f"{record.name} of attempt {record.attempt} is not an earlier generation of {self.name}"
+                )
         return self
 
     @property
@@ -219,7 +221,7 @@ class CommitRecord(BaseModel):
         if (record.state is CommitState.DONE) != (record.done_at is not None):
             raise LedgerError(f"a damaged ledger record: it is {record.state.value}, and ended at {record.done_at}")
         if len({part.partition for part in record.partitions}) != len(record.partitions):
-            raise LedgerError("a damaged ledger record: a partition stands in it twice")
+            raise LedgerError("a damaged ledger record: a partition is in it twice")
         return record
 
 

@@ -271,7 +271,7 @@ class CommitProtocol:
         if waiting:
             raise PravegaTimeoutError(
                 f"{record.name}: {waiting} of {len(record.partitions)} commits are decided, but not visible "
-                f"after {limit:g} s. Run it again with the same write id: that only waits on."
+                f"after {limit:g} s. Run it again with the same write id: that only waits."
             )
 
     async def _lost(self, record: CommitRecord, transactions: TransactionSet) -> frozenset[int]:

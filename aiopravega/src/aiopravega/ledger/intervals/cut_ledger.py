@@ -82,7 +82,7 @@ class CutLedger(CutEntries):
         start = taken.start if skipped is None else skipped.start
         if chained and expected is not None and start != expected:
             raise LedgerError(
-                f"{interval} would start at {start}, but the last range of this consumer leads to {expected}: "
+                f"{interval} would start at {start}, but the last range of this consumer ends at {expected}: "
                 "that leaves a gap, or overlaps"
             )
         follows = after is not None and taken.start == expected and (after.record.follows or not again)

@@ -12,7 +12,7 @@ def parse(schema: SchemaInfo) -> AvroType:
     """The type that a schema's text describes.
 
     Raises:
-        InvalidSchemaError: it is no JSON, or no Avro schema.
+        InvalidSchemaError: it is not JSON, or not an Avro schema.
     """
     return parsing.parse(schema.schema_data, f"the Avro schema of {schema.type}", schema.type)
 

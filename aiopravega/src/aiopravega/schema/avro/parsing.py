@@ -28,7 +28,7 @@ def parse(text: str | bytes, what: str = "the Avro schema", root: str = "") -> a
         root: what the path to a part begins with in complaints.
 
     Raises:
-        InvalidSchemaError: it is no JSON, or no Avro schema.
+        InvalidSchemaError: it is not JSON, or not an Avro schema.
     """
     try:
         value = json.loads(text, parse_constant=_no_number)

@@ -22,7 +22,7 @@ _WITH_SCHEMA: Final = 2
 
 
 class TableFilter:
-    """Takes the events of one table, and all that are no changes of rows.
+    """Takes the events of one table, and all that are not changes of rows.
 
     Args:
         table: its name, or with the schema, or the database, or both in front.

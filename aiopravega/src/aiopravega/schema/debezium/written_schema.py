@@ -53,7 +53,7 @@ def meaning_for(kind: pa.DataType, column: str, options: WrittenChanges) -> Mean
 
 
 def schema_text(columns: Meanings, table: str) -> bytes:
-    """What stands in front of the payload of each event that carries its schema; a `}` closes the event.
+    """What is in front of the payload of each event that carries its schema; a `}` closes the event.
 
     Args:
         columns: of the table.

@@ -92,7 +92,7 @@ def read(schema: SchemaInfo) -> Node:
     """The schema that a text describes.
 
     Raises:
-        InvalidSchemaError: it is no JSON, or breaks the rules of its dialect.
+        InvalidSchemaError: it is not JSON, or breaks the rules of its dialect.
     """
     try:
         value = json.loads(schema.schema_data, parse_constant=_no_number)

@@ -26,7 +26,7 @@ class JsonFormat:
             itself. It needs jsonschema: the extra `json`.
 
     Raises:
-        ConfigurationError: it is no JSON Schema.
+        ConfigurationError: it is not a JSON Schema.
     """
 
     def __init__(self, schema: str | dict[str, Any], type_name: str, *, validate: bool = False) -> None:

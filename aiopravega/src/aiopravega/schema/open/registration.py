@@ -67,7 +67,7 @@ def _check_terms(schema: SchemaInfo, terms: Terms) -> None:
     if not terms.header and schema.format is SchemaFormat.AVRO:
         raise ConfigurationError("Avro needs a header: without its writer's schema a datum cannot be read")
     if not terms.header and terms.codec != NONE:
-        raise ConfigurationError(f"the codec {terms.codec!r} needs a header, without which no reader knows of it")
+        raise ConfigurationError(f"the codec {terms.codec!r} needs a header: only the header says which codec was used")
     codec_named(terms.codec)
 
 

@@ -98,7 +98,7 @@ def parsed(model: type[M], values: Any) -> M:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise ServerError(f"the Schema Registry answered with no {model.__name__}: {error}") from None
+        raise ServerError(f"the Schema Registry gave an answer that is not a {model.__name__}: {error}") from None
 
 
 def each(model: type[M], values: Any, name: str) -> list[M]:
@@ -109,5 +109,5 @@ def each(model: type[M], values: Any, name: str) -> list[M]:
     """
     found = values.get(name) if isinstance(values, dict) else None
     if not isinstance(found, list):
-        raise ServerError(f"the Schema Registry answered with no list of {name}")
+        raise ServerError(f"the Schema Registry gave an answer without a list of {name}")
     return [parsed(model, value) for value in found]

@@ -60,7 +60,7 @@ class RegistryConfig(ServerConfig):
         if split.scheme not in _SCHEMES or not split.hostname:
             raise ValueError(f"{uri!r} is not an address: write http://host:port, or https://host:port")
         if split.username or split.password:
-            raise ValueError("credentials do not belong into the address: give username and password")
+            raise ValueError("credentials must not be in the address: give username and password")
         return uri.rstrip("/")
 
     @property

@@ -65,7 +65,7 @@ class Answer:
         try:
             return json.loads(self.text)
         except ValueError:
-            raise ServerError(f"the Schema Registry answered with no JSON: {self.text[:_SHOWN]!r}") from None
+            raise ServerError(f"the Schema Registry gave an answer that is not JSON: {self.text[:_SHOWN]!r}") from None
 
 
 class RegistryHttp:

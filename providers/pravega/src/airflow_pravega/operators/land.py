@@ -29,7 +29,7 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
     """Lands the rows of a range in a table exactly once: Parquet files, Delta, Iceberg or PostgreSQL.
 
     The range names a consumer and an interval, as those of sensors and of a planned backfill do. The table holds each
-    interval once: a task that was killed amid its work and is tried again, or one that was cleared, adds nothing to
+    interval once: a task that was killed during its work and is tried again, or one that was cleared, adds nothing to
     rows that are there. Every row gets the columns `_consumer` and `_interval`. Then the interval is recorded as done.
 
     Returns `{"table", "action", "rows", "generation", "bytes", "seconds", "cuts"}`: the text of the table, what was

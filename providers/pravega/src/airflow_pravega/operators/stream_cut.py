@@ -110,5 +110,7 @@ class PravegaSplitRangeOperator(PravegaStreamOperator):
         given = {"parts": self.parts, "max_bytes": self.max_bytes}
         found = {name: whole_number(name, value) for name, value in given.items() if value is not None}
         if len(found) != 1 or 0 in found.values():
-            raise ConfigurationError(f"a range is split by parts or by max_bytes, one of both, at least 1: {given}")
+            raise ConfigurationError(
+                f"a range is split by parts or by max_bytes: give one of the two, at least 1: {given}"
+            )
         return found.get("parts"), found.get("max_bytes")

@@ -37,7 +37,8 @@ class PravegaTagStreamOperator(PravegaStreamChangeOperator):
         both = sorted(set(self.add) & set(self.remove))
         if both or not (self.add or self.remove):
             raise ConfigurationError(
-                f"tags of {stream} to add are {self.add}, to remove {self.remove}: give some, each in one of both"
+                f"tags of {stream} to add are {self.add}, to remove {self.remove}: give at least one, and each tag in "
+                "one of the two lists"
             )
 
     def change(self, client: PravegaClient, stream: StreamName) -> bool:

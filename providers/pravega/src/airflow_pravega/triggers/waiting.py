@@ -25,7 +25,7 @@ class PravegaWaitingTrigger(BaseTrigger):
     """Fires once: when there is what it waits for, or with `{"status": "error", "error": class, "message": text}`.
 
     An error event is for what waiting cannot heal, such as a stream that was deleted. While the cluster is away it
-    waits on: how long is for the sensor's timeout to say. Nothing that it keeps is secret: credentials are looked up
+    continues to wait: the sensor's timeout says how long. Nothing that it keeps is secret: credentials are looked up
     where it runs.
 
     Args:

@@ -180,7 +180,7 @@ def test_a_record_is_kept_for_as_long_as_the_longest_of_its_generations_asks_for
 def test_what_is_no_earlier_generation_of_the_write_is_refused(changes: dict[str, object]) -> None:
     value = with_checksum(done(2, earlier=(done(1, **changes),)).model_dump_json())
 
-    with pytest.raises(LedgerError, match="(?s)damaged ledger record.*no earlier generation"):
+    with pytest.raises(LedgerError, match="(?s)damaged ledger record.*not an earlier generation"):
         CommitRecord.from_json(value)
 
 

@@ -12,7 +12,7 @@ YES, NO, NO_SCHEMA = "yes", "no", "no schema"
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A kind of pairs on which the two differ; `why` stands in docs/explanation/schema-compatibility.md, too.
+    """A kind of pairs on which the two differ; `why` is in docs/explanation/schema-compatibility.md, too.
 
     `rule` decides by the rules of our violations and by what Java says.
     """

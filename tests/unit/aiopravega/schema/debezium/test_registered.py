@@ -177,7 +177,7 @@ def test_protobuf_gives_the_rows(decode, message):
 @pytest.mark.parametrize(
     ("column", "said"),
     [
-        (["null", "int", "string"], "one of 2 types in Avro"),
+        (["null", "int", "string"], "a union of 2 types in Avro"),
         ({"type": "map", "values": "int"}, "is mapping in Avro"),
         ({"type": "fixed", "name": "F", "size": 3}, "is fixed in Avro"),
         ({"type": "int", "connect.name": "io.debezium.time.Strange"}, "io.debezium.time.Strange"),

@@ -19,7 +19,7 @@ def no_environment(monkeypatch):
     [
         ({}, "set PRAVEGA_SCHEMA_REGISTRY_URI"),
         ({"uri": "localhost:9092"}, "write http://host:port"),
-        ({"uri": "http://u:p@localhost:9092"}, "credentials do not belong into the address"),
+        ({"uri": "http://u:p@localhost:9092"}, "credentials must not be in the address"),
         ({"uri": "http://localhost:9092", "username": "u"}, "username and password go together"),
         ({"uri": "http://localhost:9092", "ca_file": "ca.crt"}, "ca_file is for https://"),
         ({"uri": "https://localhost:9092", "ca_file": "no-such.crt"}, "does not exist"),

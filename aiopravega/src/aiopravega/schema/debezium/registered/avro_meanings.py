@@ -64,8 +64,8 @@ def _present(schema: avro.AvroType, path: str) -> avro.AvroType:
     branches = [branch for branch in schema.branches if branch != avro.NULL]
     if len(branches) != 1:
         raise ConfigurationError(
-            f"column {path!r} is one of {len(branches)} types in Avro, and no column of a database is: read the "
-            "events with decode=avro"
+            f"column {path!r} is a union of {len(branches)} types in Avro, but a column of a database has one type: "
+            "read the events with decode=avro"
         )
     return branches[0]
 

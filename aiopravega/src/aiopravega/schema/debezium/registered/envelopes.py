@@ -16,7 +16,7 @@ from aiopravega.schema.registry.model import Encoding, SchemaFormat
 
 
 class RegisteredEnvelopes:
-    """Opens events of one group of a registry; stands in for `Envelopes`.
+    """Opens events of one group of a registry; is used instead of `Envelopes`.
 
     Args:
         texts: the JSON of each event of a block, as by a `BlockDeserializer` with `ChangeTexts`.

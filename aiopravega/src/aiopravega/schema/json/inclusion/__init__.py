@@ -17,7 +17,7 @@ def parse(schema: SchemaInfo) -> Node:
     """The schema that a text describes.
 
     Raises:
-        InvalidSchemaError: it is no JSON, breaks the rules of its dialect, or refers to itself without end.
+        InvalidSchemaError: it is not JSON, breaks the rules of its dialect, or refers to itself without end.
     """
     root = read(schema)
     loop = endless(root) if isinstance(root.schema, dict) else None

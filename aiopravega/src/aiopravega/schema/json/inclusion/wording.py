@@ -13,7 +13,7 @@ _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def said(keyword: str, value: Any) -> str:
-    """A keyword as it stands in a schema."""
+    """A keyword as it is in a schema."""
     return f"{keyword}: {json.dumps(value, ensure_ascii=False)}"
 
 
