@@ -1,7 +1,7 @@
 """How often a streaming query asks for new events while there are none.
 
 Spark asks again 10 ms after each "nothing new", which keeps a sixth of a core busy for nothing. Here the answer waits
-a tenth of the time for which nothing has come, and at most a second. So a stream that is read every few milliseconds is
+a tenth of the time for which nothing arrived, and at most a second. So a stream that is read every few milliseconds is
 asked as often as ever, and the first event after a silence is found after a tenth of that silence, at most.
 
 Only a question that follows an answer at once waits. If a query has other sources that are busy, or a trigger of its
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-# Of the time for which nothing has come.
+# Of the time for which nothing arrived.
 _SHARE: Final = 0.1
 _LONGEST: Final = 1.0
 # Spark asks after 10 ms; a trigger with events takes longer than this.
