@@ -32,8 +32,7 @@ AIRFLOW_LACKS_3.1.8 := --deselect tests/unit/airflow_pravega/test_provider_info.
 DAGSTERS ?= 1.12.22
 DAGSTER_BIN = build/dagster-$*/bin
 DAGSTER_TOOLS := pandas polars 'pyspark[connect]' deltalake 'pyiceberg[sql-sqlite]' httpx psycopg2-binary
-DAGSTER_TESTS ?= tests/unit/dagster_pravega tests/integration/dagster_pravega tests/integration/dagster_tables \
-	tests/system/dagster/test_sensor.py
+DAGSTER_TESTS ?= tests/unit/dagster_pravega tests/system/dagster/test_sensor.py
 SPARK_TESTS ?= tests/unit/pyspark_pravega/decode tests/unit/pyspark_pravega/encode tests/unit/pyspark_pravega/write \
 	tests/unit/pyspark_pravega/test_registration.py $(addprefix tests/integration/pyspark_pravega/test_,batch_read.py \
 	batch_write.py debezium.py encoded_writes.py typed_reads.py written_changes.py)
@@ -143,6 +142,7 @@ profile: setup ## Measure where the time of a read goes, and draw it
 .PHONY: pictures
 pictures: setup ## Take the pictures of Dagster's pages that the docs show, with headless Chromium
 	@$(BIN)/python -m tests.system.pictures $(ARGS)
+	@$(BIN)/python -m tests.system.pictures.component_page
 
 .PHONY: docs
 docs: $(INSTALLED) ## Write the tables of docs/reference that come from the code

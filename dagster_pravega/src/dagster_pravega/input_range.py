@@ -107,9 +107,11 @@ class InputRange:
             each.finish()
 
     def metadata(self) -> dict[str, Any]:
-        """What a materialization says about it: ranges, interval, event times, watermarks."""
-        found = range_measures([piece.cuts for piece in self.pieces], several=len(self.taken) > 1)
-        found |= taken_measures(self.record)
+        """What a materialization says about it: interval, event times, segments, watermarks, cuts.
+
+        Pages keep this order, and are as wide as the texts of the cuts: what people read comes first.
+        """
+        found = taken_measures(self.record)
         found |= segments_table([part for piece in self.pieces for part in piece.parts])
         if self.whole:
             found[WHOLE_KEY] = True
@@ -119,7 +121,7 @@ class InputRange:
             found[FROM_HEAD_KEY] = self.from_head
         if self.claim > 1:
             found[CLAIM_KEY] = self.claim
-        return found
+        return found | range_measures([piece.cuts for piece in self.pieces], several=len(self.taken) > 1)
 
 
 def joined(client: PravegaClient, ranges: Sequence[WantedRange]) -> list[WantedRange]:

@@ -57,16 +57,16 @@ class WrittenOutput:
         """Its numbers, where it is, its name and generation; `of_partition`: the rows are those of a partition."""
         record = self.done.record
         seconds = self.done.seconds if self.done.by_this_try else None
-        found = measures(str(self.stream), record.total_events, record.total_bytes, seconds)
-        if self.cuts is not None:
-            found |= range_measures([self.cuts]) | segments_table(client.plan(self.cuts, self.stream))
-        return {
-            **found,
+        found: dict[str, Any] = {
+            **measures(str(self.stream), record.total_events, record.total_bytes, seconds),
             **table_metadata(self.stream),
             ROWS_OF_PARTITION_KEY if of_partition else ROWS_KEY: record.total_events,
             WRITE_ID_KEY: record.write_id,
             GENERATION_KEY: generation,
         }
+        if self.cuts is not None:
+            found |= segments_table(client.plan(self.cuts, self.stream)) | range_measures([self.cuts])
+        return found
 
 
 def measures_of_inputs(inputs: Mapping[str, InputRange]) -> dict[str, Any]:
