@@ -33,6 +33,8 @@ DAGSTERS ?= 1.12.22
 DAGSTER_BIN = build/dagster-$*/bin
 DAGSTER_TOOLS := pandas polars 'pyspark[connect]' deltalake 'pyiceberg[sql-sqlite]' httpx psycopg2-binary
 DAGSTER_TESTS ?= tests/unit/dagster_pravega tests/system/dagster/test_sensor.py
+# Other Pythons on which the unit tests of dagster-pravega run: their programs, such as PYTHONS='python3.12 python3.13'.
+PYTHONS ?=
 SPARK_TESTS ?= tests/unit/pyspark_pravega/decode tests/unit/pyspark_pravega/encode tests/unit/pyspark_pravega/write \
 	tests/unit/pyspark_pravega/test_registration.py $(addprefix tests/integration/pyspark_pravega/test_,batch_read.py \
 	batch_write.py debezium.py encoded_writes.py typed_reads.py written_changes.py)
@@ -71,7 +73,7 @@ cpu-demo: setup ## Measure the seconds of CPU of each step of the demo
 # Else make removes them, as what only other targets need.
 .PRECIOUS: build/spark-%/.installed build/airflow-%/.installed build/dagster-%/.installed
 .PHONY: matrix
-matrix: $(SPARKS:%=matrix-%) $(AIRFLOWS:%=matrix-airflow-%) $(DAGSTERS:%=matrix-dagster-%) ## Run tests on older Sparks, Airflows and Dagsters (SPARKS= AIRFLOWS=3.1.8)
+matrix: $(SPARKS:%=matrix-%) $(AIRFLOWS:%=matrix-airflow-%) $(DAGSTERS:%=matrix-dagster-%) matrix-python ## Run tests on older Sparks, Airflows and Dagsters (SPARKS= AIRFLOWS=3.1.8)
 
 # The conversions between Spark's and Arrow's types differ between Sparks: what needs them shows what a version lacks.
 SHORT := matrix-4.1.4
@@ -91,6 +93,18 @@ matrix-airflow-%: setup build/airflow-%/.installed
 matrix-dagster-%: setup build/dagster-%/.installed
 	@echo "Running tests of dagster-pravega on Dagster $*"
 	@$(DAGSTER_BIN)/python -m pytest $(or $(ARGS),$(DAGSTER_TESTS))
+
+.PHONY: matrix-python
+matrix-python: setup ## Run the unit tests of dagster-pravega on other Pythons (PYTHONS='python3.12 python3.13')
+	@for python in $(PYTHONS); do \
+		folder=build/$$(basename $$python) && echo "Running unit tests of dagster-pravega in $$folder" && \
+		$(BIN)/uv venv --quiet --clear --python "$$(command -v $$python)" $$folder && \
+		$(BIN)/uv pip install --quiet --python $$folder/bin/python --constraint requirements.lock \
+			--build-constraint requirements.lock $(SPARK_TOOLS) pandas polars pyspark httpx \
+			--editable './aiopravega[schema,arrow,avro,json,protobuf]' \
+			$(addprefix --editable ./,pravega_emulator pyspark_pravega dagster_pravega) && \
+		$$folder/bin/python -m pytest tests/unit/dagster_pravega $(ARGS) || exit 1; \
+	done
 
 .PHONY: proofs
 proofs: setup ## Run the tests that wait for minutes, which make test leaves out
