@@ -59,8 +59,8 @@ def main() -> None:
         (folder / "home").mkdir()
         environment = os.environ | {"DAGSTER_HOME": str(folder / "home"), "DAGSTER_DISABLE_TELEMETRY": "1"}
         environment["PYTHONPATH"] = str(folder / "src")
-        words = ["-m", "rides.definitions", "-h", "127.0.0.1", "-p", str(port)]
-        command = [Path(sys.executable).with_name("dagster-webserver"), *words]
+        program = str(Path(sys.executable).with_name("dagster-webserver"))
+        command = [program, "-m", "rides.definitions", "-h", "127.0.0.1", "-p", str(port)]
         server = start_server(command, folder / "webserver.log", environment)
         graphql = GraphQL(port, str(folder))
         try:
