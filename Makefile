@@ -154,7 +154,7 @@ profile: setup ## Measure where the time of a read goes, and draw it
 	@$(BIN)/python -m benchmarks.profile $(ARGS)
 
 .PHONY: pictures
-pictures: setup ## Take the pictures of Dagster's pages that the docs show, with headless Chromium
+pictures: setup ## Take the pictures of Airflow's and Dagster's pages that the docs show, with headless Chromium
 	@$(BIN)/python -m tests.system.pictures $(ARGS)
 	@$(BIN)/python -m tests.system.pictures.component_page
 
@@ -227,7 +227,8 @@ build/airflow-%/.installed: requirements.lock tests/airflows/%.lock providers/pr
 		tests/airflows/$*.lock requirements.lock > build/airflow-$*/others.txt
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(AIRFLOW_BIN)/python \
 		--constraint build/airflow-$*/others.txt --build-constraint requirements.lock \
-		--requirement tests/airflows/$*.lock $(SPARK_TOOLS) jsonschema \
+		--requirement tests/airflows/$*.lock $(SPARK_TOOLS) jsonschema asyncpg psycopg2-binary \
+		apache-airflow-providers-apache-spark \
 		--editable './aiopravega[schema,arrow,avro,json,protobuf]' \
 		$(addprefix --editable ./,pravega_emulator pyspark_pravega providers/pravega)
 	@touch $@

@@ -1,97 +1,24 @@
-"""Take the pictures of Dagster's pages that the documentation shows, from real processes, with headless Chromium.
+"""Take the pictures of Airflow's and Dagster's pages that the documentation shows, from real processes.
 
-python -m tests.system.pictures
+python -m tests.system.pictures [--only airflow]
+
+It needs Chromium and ChromeDriver (Debian's packages `chromium` and `chromium-driver`), and, for Airflow, PostgreSQL.
 """
 
-import json
-import random
-import shutil
-import subprocess
-import tempfile
-from pathlib import Path
-from typing import Final
+import argparse
 
-from tests.faults.process import ROOT
-from tests.system.dagster.components import Components
-from tests.system.pictures.readings import CONSUMER, STREAM, TOTALS
+from tests.system.pictures import airflow_pages, dagster_pages
 
-from aiopravega import PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
-from aiopravega.blocking import PravegaClient
-from aiopravega.ledger import Interval
-from pravega_emulator import PravegaEmulator
-
-LOCATION: Final = "readings"
-RANGES: Final = 12
-OF: Final = ROOT / "docs" / "how-to"
-# A page draws its plots when its data have come; Chromium counts this time while nothing is under way.
-PATIENCE_MS: Final = 30_000
-LIMIT: Final = 300  # seconds for a picture
-PAGES: Final = {
-    "dagster-graph": "/locations/{location}/asset-groups/default/lineage",
-    "dagster-partitions": "/assets/plant/totals?view=partitions&partition={partition}",
-    "dagster-asset": "/assets/plant/totals?view=overview",
-    "dagster-checks": "/assets/plant/totals?view=checks",
-    "dagster-backfill": "/runs/b/{backfill}",
-}
-
-
-def picture(browser: str, url: str, file: Path) -> None:
-    """A picture of a page."""
-    with tempfile.TemporaryDirectory() as profile:
-        subprocess.run(
-            [
-                *(browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
-                *(f"--user-data-dir={profile}", "--window-size=1400,900", f"--virtual-time-budget={PATIENCE_MS}"),
-                *(f"--screenshot={file}", url),
-            ],
-            check=True,
-            capture_output=True,
-            timeout=LIMIT,
-        )
-
-
-def fill(config: PravegaConfig) -> list[str]:
-    """Write readings, and record ranges of them; their names."""
-    stream = StreamName.parse(STREAM)
-    chance = random.Random(1)
-    with PravegaClient(config) as client:
-        client.create_scope(stream.scope)
-        for name in (STREAM, TOTALS):
-            client.create_stream(stream.scope, StreamName.parse(name).stream, ScalingPolicy.fixed(2))
-        ledger = client.cut_ledger(stream.scope)
-        ledger.create()
-        tail, names = client.tail(stream.scope, stream.stream), []
-        for number in range(RANGES):
-            with client.writer(stream.scope, stream.stream) as writer:
-                for _ in range(chance.randrange(400, 1200)):
-                    sensor = f"sensor-{chance.randrange(8)}"
-                    writer.write(json.dumps({"sensor": sensor, "value": chance.random()}).encode(), routing_key=sensor)
-            start, tail = tail, client.tail(stream.scope, stream.stream)
-            interval = Interval(CONSUMER, stream, f"2026-01-{number + 1:02}")
-            ledger.claim(interval, StreamCutRange(start, tail), number=number)
-            names.append(interval.name)
-    return names
+PAGES = {"airflow": airflow_pages.take, "dagster": dagster_pages.take}
 
 
 def main() -> None:
-    """Fill a stream, run a backfill, and take the pictures."""
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser is None:
-        raise SystemExit("there is no Chromium on the path: install the package chromium")
-    with PravegaEmulator() as emulator, tempfile.TemporaryDirectory() as folder:
-        names = fill(PravegaConfig(controller_uri=emulator.controller_uri))
-        files = {LOCATION: Path(__file__).with_name("readings.py")}
-        with Components(Path(folder), files, {"PRAVEGA_CONTROLLER_URI": emulator.controller_uri}) as dagster:
-            for name in names:
-                dagster.graphql.add_partition(LOCATION, f"pravega {STREAM} {CONSUMER}", name)
-            backfill = dagster.graphql.backfill(names, *TOTALS.split("/"))
-            dagster.graphql.wait_for_backfill(backfill)
-            dagster.graphql.ask("mutation { setNuxSeen }")  # else an invitation covers each page
-            for name, page in PAGES.items():
-                filled = page.format(location=LOCATION, backfill=backfill, partition=names[-1])
-                url = dagster.graphql.url + filled
-                picture(browser, url, OF / f"{name}.png")
-                print(OF / f"{name}.png", flush=True)
+    """Take the pictures of some hosts, or of all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=list(PAGES), help="the pages of one host")
+    only = parser.parse_args().only
+    for host in PAGES if only is None else (only,):
+        PAGES[host]()
 
 
 if __name__ == "__main__":
