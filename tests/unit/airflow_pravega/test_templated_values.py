@@ -1,6 +1,7 @@
 """Intervals on their way between tasks, and what templates give: positions, times, numbers."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pendulum
 import pytest
@@ -86,7 +87,7 @@ def test_another_number_is_refused(wrong):
 
 def test_a_run_without_a_data_interval_is_told_that_it_has_none():
     sensor = PravegaEventTimeSensor(task_id="wait", stream=str(STREAM))
-    interval = {"data_interval_start": NEW_YEAR, "data_interval_end": NEW_YEAR.replace(day=2)}
+    interval: Any = {"data_interval_start": NEW_YEAR, "data_interval_end": NEW_YEAR.replace(day=2)}
     assert time_of("since", sensor.render_template(sensor.since, interval)) == NEW_YEAR
     for name in ("since", "until"):
         rendered = sensor.render_template(getattr(sensor, name), {})
