@@ -46,6 +46,8 @@ WORKS: Final = (*_LOADS, _FOLLOW, _IDLE)
 # Small batches: so many events, so often, for so long.
 _EVENTS, _EVERY, _TIMES = 100, 0.05, 400
 _IDLE_SECONDS: Final = 20.0
+# What starts with a query is done, and it asks as seldom as it ever does.
+_SETTLED_SECONDS: Final = 10.0
 NOW, BEFORE, CONNECTOR = "now", "before", "JVM connector"
 _NOT_GIVEN: Final = "not given"
 
@@ -56,7 +58,9 @@ Run = Callable[[Child, int], Answer]
 def _peer(root: Path, python: Path, log: Path, *arguments: str) -> Child:
     script = Path(__file__).parent / "peers" / "spark_jobs.py"
     python = python.absolute()
-    environment = [f"PYTHONPATH={root.resolve()}", f"PYSPARK_PYTHON={python}", "PYTHONDONTWRITEBYTECODE="]
+    # Its own code, whatever is installed there.
+    path = ":".join(map(str, [root.resolve(), *root.resolve().glob("*/src")]))
+    environment = [f"PYTHONPATH={path}", f"PYSPARK_PYTHON={python}", "PYTHONDONTWRITEBYTECODE="]
     return Child(["env", "-u", "SPARK_HOME", *environment, str(python), str(script), *arguments], log)
 
 
@@ -115,7 +119,7 @@ class Queries:
     def _idle(self, peer: Child) -> Answer:
         stream = self._new_stream()
         peer.answer_to(f"start {stream.scope} {stream.stream}")
-        time.sleep(_IDLE_SECONDS / 4)  # what starts with it is done
+        time.sleep(_SETTLED_SECONDS)
         before = cpu_seconds(peer.pid)
         time.sleep(_IDLE_SECONDS)
         used = cpu_seconds(peer.pid) - before
@@ -129,9 +133,8 @@ def _timed(peer: Child, line: str) -> Answer:
     return {**answer, "cpu": cpu_seconds(peer.pid) - before}
 
 
-def _rounds(run: Run, peers: Mapping[str, Child], work: str, rounds: int) -> list[dict[str, Answer]]:
+def _rounds(run: Run, peers: Mapping[str, Child], work: str, rounds: int, warm_up: int) -> list[dict[str, Answer]]:
     found = []
-    warm_up = 1 if work == _IDLE else _WARM_UP
     for number in range(rounds + warm_up):
         names = list(peers)
         names = names[number % len(names) :] + names[: number % len(names)]
@@ -146,7 +149,7 @@ def _shown(work: str) -> tuple[str, str]:
     if work == _FOLLOW:
         return f"{_EVENTS} events every {_EVERY * 1000:.0f} ms followed: the median trigger, s", "trigger"
     if work == _IDLE:
-        return f"a query that waits for {_IDLE_SECONDS:.0f} s: CPU, s", "cpu"
+        return f"a query that has nothing to read for {_IDLE_SECONDS:.0f} s: its CPU, s", "cpu"
     return f"{_LOADS[work][0]}, s", "seconds"
 
 
@@ -162,7 +165,8 @@ def _line(work: str, rounds: list[dict[str, Answer]]) -> str:
     for name in (BEFORE, CONNECTOR):
         ratios = sorted(each[name][field] / each[NOW][field] for each in rounds) if name in rounds[0] else []
         cells.append(f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})" if ratios else "")
-    cpu = [f"{median(each[name]['cpu'] for each in rounds):.2f}" for name in rounds[0]]
+    peers = [name for name in (NOW, BEFORE, CONNECTOR) if name in rounds[0]]
+    cpu = [f"{median(each[name]['cpu'] for each in rounds):.2f}" for name in peers]
     return f"| {' | '.join([*cells, ', '.join(cpu)])} |"
 
 
@@ -173,6 +177,7 @@ def main() -> None:
     parser.add_argument("--connector", type=Path, help="folder with the jars of the JVM connector")
     parser.add_argument("--connector-python", type=Path, help="Python with the PySpark that it is for")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--warm-up", type=int, default=_WARM_UP, help="rounds that do not count")
     parser.add_argument("--only", choices=WORKS, action="append")
     given = parser.parse_args()
     if (given.connector is None) != (given.connector_python is None):
@@ -197,7 +202,7 @@ def main() -> None:
         print(f"| work | {' | '.join(names)} |")
         print("|---|---:|---:|---:|---:|---:|---:|")
         for work in given.only or WORKS:
-            print(_line(work, _rounds(queries.run_of(work), peers, work, given.rounds)), flush=True)
+            print(_line(work, _rounds(queries.run_of(work), peers, work, given.rounds, given.warm_up)), flush=True)
 
 
 if __name__ == "__main__":

@@ -246,5 +246,22 @@ def test_rows_have_the_columns_of_a_batch(spark, follow, read, fill, make_stream
     assert sorted(spark.table("columns").collect()) == sorted(expected.collect())
 
 
+@pytest.mark.parametrize("columns", ["event binary", "offset long, event binary"])
+def test_a_query_makes_only_the_columns_of_its_schema(
+    spark, pravega_config, read, fill, make_stream, tmp_path, columns
+):
+    stream = make_stream(2)
+    fill(stream, 100)
+    source = spark.readStream.format("pravega").schema(columns).option("controller", pravega_config.controller_uri)
+    frame = source.options(scope=stream.scope, stream=stream.stream, start_stream_cut="earliest").load()
+    query = frame.writeStream.format("memory").queryName(f"columns_{len(columns)}").trigger(availableNow=True)
+    assert query.option("checkpointLocation", str(tmp_path)).start().awaitTermination(SECONDS)
+
+    expected = read(stream).select(*frame.columns)
+
+    assert frame.schema.simpleString() == expected.schema.simpleString()
+    assert sorted(spark.table(f"columns_{len(columns)}").collect()) == sorted(expected.collect())
+
+
 def names(stream: StreamName) -> tuple[str, str]:
     return stream.scope, stream.stream
