@@ -8,8 +8,8 @@ follow     SCOPE STREAM EVENTS   a query that follows the stream until it has re
 start      SCOPE STREAM          a query that follows the stream, until `stop`
 stop
 
-It runs with the PySpark of the process that starts it, so it needs nothing else. Arguments: the controller, and the
-jars that Spark is to have before its own, if any.
+It runs with the PySpark of the Python that starts it, and needs nothing else. Arguments: the controller, and the jars
+that Spark is to have before its own, if any.
 """
 
 import json

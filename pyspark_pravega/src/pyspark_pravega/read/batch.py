@@ -54,7 +54,7 @@ class PravegaBatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The events of one partition; called in a task."""
-        from pyspark_pravega.read.task import read_partition  # the process that plans needs none of it
+        from pyspark_pravega.read.task import read_partition  # the process that plans needs no part of it
 
         if isinstance(partition, PiecesPartition):  # Spark makes another one when there are none: nothing to read
             yield from read_partition(self._options, self._columns, partition)
