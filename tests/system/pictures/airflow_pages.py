@@ -55,20 +55,20 @@ def take() -> None:
         uri = urlsplit(emulator.controller_uri)
         connection = json.dumps({"conn_type": "pravega", "host": uri.hostname, "port": uri.port})
         with (
+            Browser() as browser,
             PravegaClient(PravegaConfig(controller_uri=emulator.controller_uri)) as client,
             Postgres(free_ports(1)[0], Path(folder, "postgres.log")) as database,
-            Components(home, database, DAGS, {"pravega_default": connection}) as airflow,
-            Browser() as browser,
         ):
             fill(client)
-            work(airflow, client)
-            pictures(airflow, browser)
+            with Components(home, database, DAGS, {"pravega_default": connection}) as airflow:
+                work(airflow, client)
+                pictures(airflow, browser)
 
 
 def work(airflow: Components, client: PravegaClient) -> None:
     """One run that the stream has started is done, the next one waits; and so does a part of a backfill."""
     api = airflow.api
-    api.unpause("totals_reported", "readings_totals")
+    api.unpause("totals_reported")
     api.wait_for_run("readings_totals", api.only_run("readings_totals"))
     write(client, random.Random(2), 5)
     api.wait(lambda: len(api.runs("readings_totals")) > 1, "the stream has started a second run")
@@ -97,8 +97,6 @@ def pictures(airflow: Components, browser: Browser) -> None:
     """Take them all."""
     api = airflow.api
     browser.open(f"{api.address}/auth/token/login")
-    browser.see("//nav")
-
     browser.open(f"{api.address}/connections")
     browser.click(
         "//tr[contains(., 'pravega_production')]//button[@aria-label='Edit Connection' or @title='Edit Connection']"

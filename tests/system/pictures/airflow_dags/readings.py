@@ -17,7 +17,8 @@ moved = PravegaStreamCutEventTrigger(STREAM, consumer="totals")
 readings = Asset("readings", uri=f"pravega://{STREAM}", watchers=[AssetWatcher(name="moved", trigger=moved)])
 totals = Asset("totals", uri=f"pravega://{TOTALS}")
 
-with DAG("readings_totals", schedule=[readings], max_active_runs=1, tags=["pravega"]):
+# Airflow starts the watchers of a DAG when it parses the file of one that is not paused.
+with DAG("readings_totals", schedule=[readings], max_active_runs=1, tags=["pravega"], is_paused_upon_creation=False):
     wait = PravegaStreamCutSensor(task_id="wait", stream=STREAM, consumer="totals", min_events=20, **AGAIN)
     read = PravegaReadEventsOperator(task_id="read", stream=STREAM, stream_cuts=wait.output, form="json")
 
