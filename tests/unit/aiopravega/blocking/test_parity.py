@@ -56,7 +56,7 @@ def test_every_class_is_compared(faces):
         return {face}.union(*(below(other) for other in face.__subclasses__()))
 
     found = {face.__name__ for face in below(Face) if face.__module__.startswith("aiopravega.")}
-    assert found - {"Face", "OpenFace", "OpeningTransaction"} == set(CLASSES) == set(faces)
+    assert found - {"Face", "LedgerFace", "OpenFace", "OpeningTransaction"} == set(CLASSES) == set(faces)
 
 
 @pytest.mark.parametrize("name", CLASSES)
