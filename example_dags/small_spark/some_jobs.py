@@ -76,10 +76,14 @@ def run(spark: SparkSession, folder: Path) -> None:
     frame.selectExpr("event", "cast(text as string) as routing_key").write.format("numbers").mode("append").save()
     stream = spark.readStream.format("numbers").load().writeStream
     options = {"checkpointLocation": str(folder / "checkpoint")}
-    query = stream.foreachBatch(lambda batch, _: batch.collect()).options(**options).start()
+    query = stream.foreachBatch(_collect).options(**options).start()
     while query.isActive and (query.lastProgress is None or query.lastProgress["batchId"] < 1):
         time.sleep(0.1)
     query.stop()
+
+
+def _collect(batch: DataFrame, _: int) -> None:
+    batch.collect()
 
 
 def _keep(frame: DataFrame, folder: Path) -> None:
