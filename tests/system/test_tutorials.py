@@ -1,7 +1,7 @@
 """The tutorials do what they say: their commands and their Python run, from the first block to the last.
 
-Only what runs until somebody stops it is left out: the server, which is that of the tests, and the pages of Airflow and
-Dagster, whose real processes `tests/system/airflow` and `tests/system/dagster` run.
+What is installed is left out, and what runs until somebody stops it: the server, which is that of the tests, and the
+pages of Airflow and Dagster, whose real processes `tests/system/airflow` and `tests/system/dagster` run.
 """
 
 import os
@@ -23,7 +23,8 @@ LIMIT = 800  # seconds, on a machine five times slower
 BLOCK = re.compile(
     r"(?:Save this as `(?P<file>\S+)`[^\n]*\n\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL
 )
-LEFT_OUT = ("pravega-emulator", "airflow standalone", "dagster dev")
+# The environment is that of the tests; that on a reader's own Pravega is an example.
+LEFT_OUT = ("-m venv", "pip install", "pravega-emulator", "airflow standalone", "dagster dev", "export PRAVEGA_")
 INTERPRETER = ".venv/bin/python"
 
 

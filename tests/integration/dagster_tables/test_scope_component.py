@@ -5,9 +5,11 @@ from contextlib import contextmanager
 
 import dagster as dg
 import pytest
+import yaml  # type: ignore[import-untyped]  # it comes with Dagster, without types
 from dagster.components.core.component_tree import ComponentTreeException
 from dagster.components.testing import create_defs_folder_sandbox
 from tests.integration.dagster_tables.test_typed_tables import schema_of
+from tests.pages.blocks import blocks_of
 
 from aiopravega import ScalingPolicy
 from aiopravega.blocking.registry import SchemaRegistry
@@ -78,6 +80,24 @@ def test_streams_are_kept_with_their_schemas_and_loaded_without_the_cluster(
 
         refresh()
         assert len(list(load().resolve_all_asset_specs())) == 3
+
+
+def test_the_file_of_the_how_to_page_can_be_loaded(stream, pravega_config, pravega_emulator, monkeypatch):
+    [code] = [
+        block.code
+        for block in blocks_of("dagster")
+        if "PravegaScopeComponent" in block.code and block.language == "yml"
+    ]
+    monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
+    monkeypatch.setenv("PRAVEGA_SCHEMA_REGISTRY_URI", pravega_emulator.schema_registry_uri)
+    attributes = yaml.safe_load(code)["attributes"]
+    assert attributes["scope"] == "shop"
+
+    with project(attributes | {"scope": stream.scope}) as (refresh, load):
+        refresh()
+        graph = load().resolve_asset_graph()
+
+    assert [key.path[-1] for key in graph.get_all_asset_keys()] == ["rides"]
 
 
 def test_what_is_kept_of_another_scope_is_refused(stream, pravega_config):

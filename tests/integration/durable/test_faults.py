@@ -1,9 +1,11 @@
 """A segment store is killed and restarts, tokens expire, during reads and writes: nothing is lost or duplicated."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from tests.integration.durable import TOKEN_SECONDS
+from tests.pages.blocks import blocks_of
 
 from aiopravega import UNBOUNDED, PravegaClient, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient as BlockingClient
@@ -145,3 +147,15 @@ async def test_tokens_are_renewed_while_a_writer_and_a_reader_stay_open(client):
 
     assert found == written
     assert await content(client, stream) == [event(number) for number in range(written)]
+
+
+@pytest.mark.slow
+async def test_the_test_on_the_how_to_page_passes(cluster):
+    [code] = [block.code for block in blocks_of("try-failures") if block.language == "python"]
+    names: dict[str, Any] = {"PravegaClient": PravegaClient}
+    exec(code, names)
+
+    await names["test_an_event_that_was_acknowledged_survives"](lambda: cluster)
+
+    async with PravegaClient(cluster.config) as client:
+        assert await content(client, StreamName("examples", "orders")) == [b"order 1"]

@@ -1,0 +1,228 @@
+"""The code on the pages about the client runs, and does what the pages say; so do the commands that stand beside it."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import dagster as dg
+import pyarrow as pa
+import pydantic
+import pytest
+from tests.pages.blocks import ROOT
+
+import dagster_pravega
+from aiopravega import StreamCutRange, StreamName, groups
+from aiopravega.blocking import PravegaClient
+from aiopravega.blocking.registry import SchemaRegistry as BlockingRegistry
+from aiopravega.groups import JavaCheckpoint, cut_to_bytes
+from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry
+from aiopravega.schema.serializers import AvroFormat
+
+# In the process of the other pages.
+pytestmark = pytest.mark.xdist_group("pyspark_pravega")
+
+EVENTS = [b"event %d" % number for number in range(10)]
+
+
+class NoCodec:
+    """Leaves payloads as they are."""
+
+    def compress(self, payload):
+        return payload
+
+    def decompress(self, payload, limit):
+        return payload[:limit]
+
+
+class Order(pydantic.BaseModel):
+    id: int
+    note: str = ""
+
+
+@pytest.fixture
+def cuts(client, scope, fill):
+    """Three cuts of the stream `orders`, with ten events between neighbours."""
+    fill("orders")
+    found = [client.tail(scope, "orders")]
+    for _ in range(2):
+        fill("orders", *EVENTS)
+        found.append(client.tail(scope, "orders"))
+    return found
+
+
+def test_compare_ranges(open_page, cuts):
+    first, second, third = cuts
+
+    open_page("compare-ranges").give(first=first, second=second, third=third).run()
+
+
+def test_cut_ledger(open_page, client, scope, fill):
+    fill("flights", *EVENTS)
+    taken: list[StreamCutRange] = []
+    page = open_page("cut-ledger", **{"flights_delays/wait": "my-job"}).give(process=taken.append).run()
+
+    assert [event.data for event in client.read(taken[0])] != []
+    assert client.cut_ledger(scope).find(page.names["monday"]).state.value == "done"
+    _, code = page.command("pravega cuts list examples/flights --consumer")
+    assert code == 0
+
+
+def test_tables(open_page, client, scope, capsys):
+    page = open_page("tables").run()
+
+    assert client.table(scope, "customers").get(b"00000042").value == b"closed"
+    assert page.command("pravega tables describe examples/customers")[1] == 0
+    assert "customers" in capsys.readouterr().out
+
+
+def test_catalog(open_page, capsys, tmp_path):
+    (tmp_path / "delays.json").write_text((ROOT / "example_dags" / "schemas" / "delays.json").read_text())
+    page = open_page("catalog").give(Order=Order).run()
+    assert "orders 4" in capsys.readouterr().out
+    for start in ("create", "ls examples", "describe", "drop"):
+        assert page.command(f"pravega catalog {start}")[1] == 0, start
+    printed = capsys.readouterr().out
+    assert re.search(r"delays +2 +0 +Json delays v0 +BackwardTransitive +flights", printed)
+    assert "sum of those that departed" in printed
+
+
+def test_event_time(open_page, spark, client, scope):
+    schema = {"type": "object", "properties": {"ordered_at": {"type": "integer"}}}
+    page = open_page("event-time", **{'b"..."': """b'{"ordered_at":1768003200000}'"""})
+    asynchronous = page.connect()
+    page.give(spark=spark, schema=json.dumps(schema), datetime=datetime, timedelta=timedelta, UTC=UTC).run(1)
+
+    async def until_marked(time):
+        async for mark in asynchronous.watermarks(scope, "orders", follow=True):
+            if mark.lower >= time.timestamp() * 1000:
+                return
+
+    # What the page asks of writers: each has noted a time before its first event.
+    before = datetime(2025, 12, 31, tzinfo=UTC)
+    for writer in ("shop-7", "nightly", "loader"):
+        client.note_time(scope, "orders", writer, before)
+    page.wait(until_marked(before))
+    page.run(2)
+    page.wait(until_marked(datetime(2026, 2, 1, tzinfo=UTC)))
+    page.run(3, 4, 5)
+    assert page.names["january"].count() == 2
+    assert len(list(client.read(page.names["wanted"]))) == 2
+    client.seal_stream(scope, "orders")
+    page.run()
+    assert page.names["found"].required() == page.names["found"].cut
+
+
+def test_reach_a_secured_cluster(open_page, pravega_emulator_secure, scope, monkeypatch, capsys):
+    server = pravega_emulator_secure
+    with PravegaClient(server.config) as owner:
+        owner.create_scope(scope)
+        owner.create_stream(scope, "orders")
+    page = open_page("reach-a-secured-cluster")
+    account = next(each for each in server.accounts if each.name == "reader")
+    for name, value in {
+        "CONTROLLER_URI": server.controller_uri,
+        "CA_FILE": str(server.ca_file),
+        "USERNAME": account.name,
+        "PASSWORD": account.password,
+    }.items():
+        monkeypatch.setenv(f"PRAVEGA_{name}", value)
+
+    page.run()
+
+    assert capsys.readouterr().out.strip()
+
+
+def test_check_schemas(open_page, scope, pravega_emulator, tmp_path, capsys):
+    fields = [
+        {"name": "id", "type": "long"},
+        {"name": "plan", "type": {"type": "enum", "name": "Plan", "symbols": ["FREE", "PAID", "TRIAL"]}},
+    ]
+    old = {"type": "record", "name": "User", "namespace": "demo", "fields": fields}
+    shorter = {"name": "plan", "type": {"type": "enum", "name": "Plan", "symbols": ["FREE", "PAID"]}}
+    new = old | {"fields": [fields[0], shorter, {"name": "email", "type": "string"}]}
+    (tmp_path / "user-1.avsc").write_text(json.dumps(old))
+    (tmp_path / "user-2.avsc").write_text(json.dumps(new))
+    page = open_page("check-schemas", **{'"users"': f'"{scope}users"'})
+    assert page.command("pravega schema check --old user-1.avsc")[1] == 1
+    printed = capsys.readouterr().out
+    assert "keep TRIAL, or give the enum a default" in printed
+    assert "not compatible: 2 violations (Avro, Backward, compared with versions: 0)" in printed
+
+    config = RegistryConfig(uri=pravega_emulator.schema_registry_uri)
+    with BlockingRegistry(config) as registry:
+        made = GroupProperties.of(SchemaFormat.AVRO, "AllowAny")
+        registry.create_group(f"{scope}users", made)
+        registry.add_schema(f"{scope}users", SchemaInfo.of(SchemaFormat.AVRO, "demo.User", json.dumps(old)))
+    page.give(config=config, Path=Path).run()
+    assert not page.names["report"].compatible
+    assert "User.email" in capsys.readouterr().out
+
+
+def test_serializers(open_page, client, scope, pravega_emulator):
+    page = open_page("serializers", **{'"orders"': f'"{scope}orders"', '"events"': f'"{scope}events"'})
+    client.create_stream(scope, f"{scope}orders")
+    cancellation = AvroFormat(
+        {"type": "record", "name": f"{scope}.Cancellation", "fields": [{"name": "reason", "type": "string"}]}
+    )
+    batch = pa.RecordBatch.from_pydict({"id": [7, 8], "customer": ["alice", "bob"]})
+    page.run(1, 2, 3)
+    assert page.names["order"] == {"id": 7, "customer": "alice"}
+
+    async def connect():
+        return await SchemaRegistry(RegistryConfig(uri=pravega_emulator.schema_registry_uri)).__aenter__()
+
+    page.give(registry=page.wait(connect()), MyCodec=NoCodec, CANCELLATION=cancellation, batch=batch).run()
+    assert page.names["rows"].to_pylist() == batch.to_pylist()
+
+
+def test_reader_groups(open_page, client, scope, cuts):
+    start, end = cuts[0], cuts[1]
+    client.create_reader_group(scope, "billing", [start])
+    checkpoint = JavaCheckpoint("cp", {StreamName(scope, "orders"): start}).to_bytes()
+    orders = dagster_pravega.pravega_stream_spec(f"{scope}/orders")
+
+    @dg.asset
+    def report() -> None: ...
+
+    page = open_page("reader-groups").give(
+        start=start,
+        end=end,
+        cut=end,
+        data=checkpoint,
+        bytes_of_a_cut=cut_to_bytes(start),
+        StreamCutRange=StreamCutRange,
+        timedelta=timedelta,
+        orders=orders,
+        report=report,
+        **{name: getattr(dagster_pravega, name) for name in dagster_pravega.__all__ if name.startswith("build")},
+        **{name: getattr(groups, name) for name in ("JavaCheckpoint", "cut_from_bytes", "flink_sql_options")},
+    )
+    page.connect()
+    page.run(1, 2)
+    assert page.names["found"].lag_bytes > 0
+    assert client.describe_reader_group(scope, "billing").streams[0].position == end
+    page.run(5, 6)
+    assert page.names["enriched"].name == "enriched"
+    assert page.names["checkpoint"].cuts == {StreamName(scope, "orders"): start}
+
+
+def test_when_a_write_stops_half_way(open_page, client, scope, leave_decided, fill, capsys):
+    fill("delays")
+    sink = StreamName(scope, "delays")
+    leave_decided(sink, b"a", b"b", write_id="delays/2013-01-01", committed=[0], lost=1)
+    page = open_page("when-a-write-stops-half-way")
+
+    page.run(1)
+    assert "partial" in capsys.readouterr().out
+    page.run(2)
+
+    assert client.commit_ledger(scope).lookup(sink, "delays/2013-01-01").record.state.value == "done"
+
+
+def test_readme_of_the_client(open_page, fill, capsys):
+    fill("orders")
+
+    open_page("README of aiopravega").run()
+
+    assert "b'payload'" in capsys.readouterr().out

@@ -1,0 +1,45 @@
+"""Blocks of code that other tests run than those of `tests/integration/pages`, and blocks that no test runs.
+
+A block that is on neither list has to run there: `tests/unit/house/test_code_blocks.py` holds these lists complete, and
+the fixture `open_page` fails a test that leaves a block out.
+"""
+
+from typing import Final
+
+# Pages that a test of their own runs as a whole, Python and all.
+PAGES_ELSEWHERE: Final = {
+    "dagster": "tests/system/test_dagster_howto.py",
+    "change-data": "tests/system/test_change_data_howto.py",
+    "land-tables": "tests/system/test_landing_howto.py",
+    "rebuild-an-interval": "tests/system/test_rebuild_howto.py",
+    "first-range": "tests/system/test_tutorials.py",
+    "first-spark-job": "tests/system/test_tutorials.py",
+    "first-dag": "tests/system/test_tutorials.py",
+    "first-asset": "tests/system/test_tutorials.py",
+    "first-table": "tests/system/cdc/test_tutorial.py",
+}
+# Of these pages, and of others, single blocks.
+BLOCKS_ELSEWHERE: Final = {
+    "dagster 13": "tests/unit/dagster_pravega/test_component.py",
+    "dagster 14": "tests/integration/dagster_tables/test_scope_component.py",
+    "dagster 20": "tests/unit/dagster_pravega/test_cdc_component.py",
+    "first-asset 3": "tests/unit/house/test_code_blocks.py",
+    "reader-groups 3": "tests/system/airflow/test_enriched.py",
+    "reader-groups 4": "tests/system/airflow/test_enriched.py",
+    "spark-connect 3": "tests/integration/pyspark_pravega/test_connect.py",
+    "try-failures 3": "tests/integration/durable/test_faults.py",
+}
+NOT_RUN: Final = {
+    "dagster 12": "asks an index for packages; a test loads what `dg scaffold` makes",
+    "change-data 9": "no Delta or Iceberg is built for Spark 4.3 yet; a test of `merge_into` merges the same changes",
+    "rebuild-an-interval 4": "needs Airflow's processes; test_rebuild of Airflow gives the same `conf` to a run",
+    "rebuild-an-interval 5": "is typed into Dagster's pages; test_rebuild of Dagster gives the same to a run",
+    "README of pravega_emulator 1": "starts servers of its own; test_command does the same",
+    "README of pravega_emulator 2": "starts a server of its own; test_standalone does the same",
+    "spark-connect 1": "asks an index for packages, and starts a server; the tests start the same class",
+    "spark-connect 2": "asks an index for packages; test_wheels installs wheels",
+    "stream-with-spark 4": "writes into PySpark's own folder; `make setup` runs it, and test_compile_pyspark a copy",
+    "try-failures 1": "starts a cluster of its own; test_durable and test_command start the same",
+    "try-failures 2": "starts and kills a cluster by a name that others may have; test_durable kills by process id",
+    "write-changes 2": "no Delta is built for Spark 4.3 yet; the next block runs with a feed of another source",
+}
