@@ -72,8 +72,7 @@ def test_each_scheduler_processes_and_continues_what_the_other_has_taken(
     after = taken_by_airflow(*third)
     run = "rides_by_name", api.trigger("rides_by_name", conf={"interval": by_dagster})
     api.wait_for_run(*run)
-    [[*found]] = api.result(*run, "read")
-    assert sorted(found) == second
+    assert sorted(api.result(*run, "collected")) == second
 
     dagster.start(DAEMON)
     graphql.wait(lambda: graphql.partitions("copies") == [by_airflow, by_dagster, after], "the third one, too")

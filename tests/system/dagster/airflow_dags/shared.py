@@ -1,6 +1,8 @@
 """Two DAGs of a consumer that Dagster has, too: one takes the next range, one processes ranges by their names."""
 
-from airflow.sdk import DAG
+from typing import Any
+
+from airflow.sdk import DAG, task
 from tests.system.airflow.reading import read
 
 from airflow_pravega.operators.recorded import PravegaRecordedRangesOperator
@@ -8,6 +10,13 @@ from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
 RIDES = "system-shared/rides"
 CONSUMER = "shared"
+
+
+@task
+def collected(of_ranges: Any) -> list[str]:
+    """All events of some ranges."""
+    return [event for events in of_ranges for event in events]
+
 
 with DAG("next_rides", schedule=None) as next_rides:
     wait = PravegaStreamCutSensor(
@@ -19,4 +28,4 @@ with DAG("rides_by_name", schedule=None) as rides_by_name:
     ranges = PravegaRecordedRangesOperator(
         task_id="ranges", stream=RIDES, consumer=CONSUMER, intervals="{{ dag_run.conf['interval'] }}"
     )
-    read.expand(cuts=ranges.output)
+    collected(read.expand(cuts=ranges.output))
