@@ -1,6 +1,5 @@
 """Assets from and to streams without Spark: as tables of Arrow, pandas and Polars, or as record batches."""
 
-from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +13,7 @@ from aiopravega.jobs.spark_options import LEDGER_OPTION
 from dagster_pravega.columns import arrow_schema, wanted_columns
 from dagster_pravega.input_range import InputRange
 from dagster_pravega.schema_registry import SchemaRegistryResource
-from dagster_pravega.spec import OPTIONS_KEY, plain
+from dagster_pravega.spec import options_of
 from dagster_pravega.stream_batches import StreamBatches
 from dagster_pravega.stream_io import StreamIOManager
 from dagster_pravega.windows import unit_of
@@ -92,7 +91,7 @@ class PravegaArrowIOManager(StreamIOManager):
         from dagster_pravega.tables.types import batches_of
 
         rows = batches_of(obj)
-        options = {**self.options, **_options_of(context)}
+        options = {**self.options, **options_of(context.definition_metadata)}
         maker = event_maker(rows.schema, ArrowOptions.parse(options), stream, self._registry)
         client, ledger = self.pravega.client, self.options.get(LEDGER_OPTION)
         write_event_batches(client, stream, write_id, maker.batches(rows), ledger, generation)
@@ -115,10 +114,3 @@ def _check_arrow() -> None:
         raise ConfigurationError(
             f"tables need {', '.join(missing)}, which this environment lacks: pip install 'dagster-pravega[arrow]'"
         )
-
-
-def _options_of(context: OutputContext) -> Mapping[str, str]:
-    given: Any = plain(context.definition_metadata.get(OPTIONS_KEY, {}))
-    if not isinstance(given, Mapping):
-        raise ConfigurationError(f"the metadata {OPTIONS_KEY!r} is {given!r}, but must be options with their values")
-    return {str(name).lower(): str(value) for name, value in given.items()}

@@ -6,13 +6,14 @@ from dagster import InitResourceContext, InputContext, OutputContext
 from pydantic import Field
 
 from aiopravega import StreamName
-from aiopravega.jobs.event_frames import as_events
+from aiopravega.jobs.event_frames import ENCODE_OPTION, as_events
 from aiopravega.jobs.spark_frames import save_events
 from aiopravega.jobs.spark_pieces import load_pieces, load_pieces_counted
 from aiopravega.jobs.spark_session import LOCAL
 from dagster_pravega.columns import decoded_columns, spark_schema, wanted_columns
 from dagster_pravega.input_range import InputRange
 from dagster_pravega.sessions import release, spark_session, use
+from dagster_pravega.spec import options_of
 from dagster_pravega.stream_io import StreamIOManager
 from dagster_pravega.stream_read import StreamRead
 
@@ -45,7 +46,9 @@ class PravegaSparkIOManager(StreamIOManager):
     times come. It is done when the asset is written by this IO manager, or when the asset says `StreamRead.done`.
 
     **Outputs.** A DataFrame with the columns `event` (string or binary) and, if wanted, `routing_key` (string); without
-    a column `event`, each row becomes a JSON object of all columns but `routing_key`. It is written in transactions
+    a column `event`, each row becomes a JSON object of all columns but `routing_key`. With the option `encode`, of the
+    manager or in the metadata `pravega/options` of the asset, Spark's data source makes the events of all columns by a
+    schema of the registry. It is written in transactions
     under the name of the partition, or of the run: retries and re-executions add nothing to the first success. A
     partition is written once, because a stream cannot be overwritten; to write it again after the code was mended, name
     the next generation in the run config of the output (`rebuild: 2`). The materialization has the cuts between which
@@ -86,8 +89,10 @@ class PravegaSparkIOManager(StreamIOManager):
         self, context: OutputContext, obj: "DataFrame", stream: StreamName, write_id: str, generation: int
     ) -> None:
         """Write a DataFrame by Spark, in transactions."""
-        del context
-        save_events(as_events(obj), self.pravega.get_config(), stream, write_id, self.options, generation)
+        given = options_of(context.definition_metadata)
+        # Without it, they say how the stream is read.
+        options = {**self.options, **(given if ENCODE_OPTION in given else {})}
+        save_events(as_events(obj, options), self.pravega.get_config(), stream, write_id, options, generation)
 
     def schema_metadata(self, obj: "DataFrame") -> dict[str, Any]:
         """The columns of the DataFrame."""

@@ -93,6 +93,18 @@ def stream_of(key: AssetKey, metadata: Mapping[str, Any]) -> str:
     return "/".join(key.path)
 
 
+def options_of(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Options of Spark's data source in the metadata `pravega/options` of a stream, an input or an output.
+
+    Raises:
+        ConfigurationError: they are not names and values.
+    """
+    given: Any = plain(metadata.get(OPTIONS_KEY, {}))
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"the metadata {OPTIONS_KEY!r} is {given!r}, but must be options with their values")
+    return {str(name).lower(): str(value) for name, value in given.items()}
+
+
 def plain(value: Any) -> Any:
     """The value of a metadata entry, whether Dagster has wrapped it or not."""
     return getattr(value, "value", value)

@@ -19,7 +19,7 @@ from aiopravega.intervals.claimed_again import claim_times_again
 from aiopravega.jobs.spark_options import INTERVAL_OPTIONS, TIME_UNIT_OPTION
 from aiopravega.ledger import CutRecord
 from dagster_pravega.measures import CONSUMER_KEY
-from dagster_pravega.spec import OPTIONS_KEY, plain
+from dagster_pravega.spec import options_of, plain
 from dagster_pravega.time_partitions import is_of_time, time_partitions
 
 _, _, _AHEAD, _CLIP = INTERVAL_OPTIONS
@@ -96,12 +96,7 @@ def read_options(context: InputContext) -> dict[str, str]:
     upstream = context.upstream_output
     found: dict[str, str] = {}
     for metadata in (upstream.definition_metadata if upstream else {}, context.definition_metadata):
-        given: Any = plain(metadata.get(OPTIONS_KEY, {}))
-        if not isinstance(given, Mapping):
-            raise ConfigurationError(
-                f"the metadata {OPTIONS_KEY!r} is {given!r}, but must be options with their values"
-            )
-        found |= {str(name).lower(): str(value) for name, value in given.items()}
+        found |= options_of(metadata)
     return found
 
 

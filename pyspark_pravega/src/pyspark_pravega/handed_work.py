@@ -103,7 +103,12 @@ class HandedWork(ABC):
                 output.write_id,
                 lambda: client.run(find()),
                 lambda: save_events(
-                    as_events(frame), self.config, output.stream, output.write_id, output.options, output.generation
+                    as_events(frame, output.options),
+                    self.config,
+                    output.stream,
+                    output.write_id,
+                    output.options,
+                    output.generation,
                 ),
                 retried=output.retried,
             )
