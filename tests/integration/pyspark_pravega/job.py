@@ -9,21 +9,18 @@ KEYS = 10
 
 
 def main() -> None:
+    """Write `ROWS` rows `key-k:number` in four partitions."""
     parser = argparse.ArgumentParser()
     for name in ("master", "controller", "scope", "stream", "write-id"):
         parser.add_argument(f"--{name}", required=True)
     given = parser.parse_args()
     spark = SparkSession.builder.master(given.master).getOrCreate()
-    named = {name: getattr(given, name) for name in ("controller", "scope", "stream", "write_id")}
-    write_rows(spark, named)
-    spark.stop()
-
-
-def write_rows(spark: SparkSession, options: dict[str, str]) -> None:
-    """Write `ROWS` rows `key-k:number` in four partitions."""
     key = f"concat('key-', id % {KEYS})"
     rows = spark.range(0, ROWS, numPartitions=4).selectExpr(f"concat({key}, ':', id) as event", f"{key} as routing_key")
-    rows.write.format("pravega").mode("append").options(**options).save()
+    writer = rows.write.format("pravega").mode("append")
+    writer.options(controller=given.controller, scope=given.scope, stream=given.stream)
+    writer.option("write_id", given.write_id).save()
+    spark.stop()
 
 
 if __name__ == "__main__":

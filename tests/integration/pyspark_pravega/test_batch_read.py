@@ -1,9 +1,13 @@
 """Streams read by a real Spark: every event once with its offset, whatever happened to the stream, or a clear error."""
 
 import hashlib
+import json
+import subprocess
+import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame
@@ -191,3 +195,23 @@ def test_a_truncated_stream_is_read_from_its_head(read, fill, client, make_strea
 
     assert contents(read(stream)) == Counter(kept)
     assert contents(read(stream, start_stream_cut="unbounded")) == Counter(kept)
+
+
+@pytest.mark.timeout(1500)  # three JVMs start on a machine that may be busy with other tests
+def test_executors_of_a_cluster_share_the_work(fill, make_stream, pravega_config):
+    stream = make_stream(4)
+    fill(stream, 4000)
+    job = Path(__file__).with_name("read_job.py")
+    arguments = ["--master", "local-cluster[2,1,1024]", "--controller", pravega_config.controller_uri]
+    arguments += ["--scope", stream.scope, "--stream", stream.stream]
+
+    done = subprocess.run(
+        [sys.executable, str(job), *arguments], capture_output=True, text=True, timeout=300, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert said["executors"] == 2
+    assert len(said["segments"]) == 4
+    assert sum(segment["events"] for segment in said["segments"]) == 4000
+    assert all(segment["events"] == segment["distinct"] for segment in said["segments"])

@@ -25,8 +25,8 @@ pytestmark = pytest.mark.timeout(2 * JOB_SECONDS + 60)
 def start(launch, pravega_config):
     """Starts a job."""
 
-    def start(sink: StreamName, write_id: str):
-        command = [sys.executable, str(JOB), "--master", "local[2]", "--controller", pravega_config.controller_uri]
+    def start(sink: StreamName, write_id: str, master: str = "local[2]"):
+        command = [sys.executable, str(JOB), "--master", master, "--controller", pravega_config.controller_uri]
         return launch([*command, "--scope", sink.scope, "--stream", sink.stream, "--write-id", write_id])
 
     return start
@@ -46,6 +46,14 @@ def record_of(client: PravegaClient, sink: StreamName, write_id: str) -> CommitR
     except TableNotFoundError:
         return None
     return None if found is None else found.record
+
+
+def test_executors_of_a_cluster_write_every_row_once(start, contents, make_stream):
+    sink = make_stream(4)
+
+    start(sink, "daily", master="local-cluster[2,1,1024]").succeed()
+
+    assert contents(sink) == EXPECTED
 
 
 @pytest.mark.slow  # the fault matrix, of which make test runs a part, kills jobs here, too

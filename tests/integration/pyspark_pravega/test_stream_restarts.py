@@ -103,3 +103,13 @@ def pieces(reader: PravegaStreamReader, start: dict[str, Any], end: dict[str, An
     """What the tasks of a batch read."""
     tasks = reader.partitions(start, end)
     return sorted(piece.part for task in tasks if isinstance(task, PiecesPartition) for piece in task.pieces)
+
+
+@pytest.mark.timeout(2 * JOB_SECONDS)
+def test_executors_of_a_cluster_follow_a_stream(spark, start, files, fill, make_stream):
+    stream = make_stream(4)
+    events = fill(stream, 1000)
+
+    start(stream, "earliest", "--to-the-end", "--master", "local-cluster[2,1,1024]").succeed()
+
+    assert files.contents(spark) == Counter(events)
