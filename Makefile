@@ -168,7 +168,19 @@ site: $(INSTALLED) ## Make the documentation's pages in build/site; a dead link 
 
 .PHONY: audit
 audit: $(INSTALLED) ## Ask the package index which packages of requirements.lock have known vulnerabilities
-	@$(BIN)/pip-audit --requirement requirements.lock --require-hashes --disable-pip $(ARGS)
+	@# Strict: an index that knows nothing about a package is no good news of it.
+	@$(BIN)/pip-audit --strict --requirement requirements.lock --require-hashes --disable-pip $(ARGS)
+
+# What is known of a package is known by its name and version; the tool is not a part of the lock, which is its subject.
+.PHONY: sbom
+sbom: $(INSTALLED) ## List the packages of requirements.lock as CycloneDX: build/sbom.json
+	@mkdir -p build
+	@$(BIN)/uv tool run --quiet --from cyclonedx-bom==7.5.0 cyclonedx-py requirements requirements.lock \
+		--output-reproducible --output-format JSON --output-file build/sbom.json
+
+.PHONY: pythons
+pythons: setup ## Install the wheels into empty environments and run the smallest programs (PYTHONS='python3.11 python3.13')
+	@$(BIN)/python -m tools.try_pythons $(or $(PYTHONS),$(BIN)/python)
 
 .PHONY: release
 release: setup ## Check all, and build what would be released into dist: twice, with the same bytes

@@ -19,9 +19,11 @@ FOLDERS = ("aiopravega", "pravega_emulator", "pyspark_pravega", "providers/prave
 DIST = ROOT / "dist"
 LEFT = """
 Left to a person:
-  1. .ci/run has passed on this commit, and make proofs, make faults and make audit.
+  1. .ci/run has passed on this commit, and make proofs, make faults, make matrix, make pythons (with all Pythons)
+     and make audit; make sbom has made build/sbom.json.
   2. CHANGELOG.md: the lines under Unreleased get the version and the date.
-  3. git tag v{version}; upload dist/* with twine; make a release of the tag with the lines of the CHANGELOG.
+  3. git tag v{version}; upload dist/*.whl and dist/*.tar.gz with twine; make a release of the tag with the lines of
+     the CHANGELOG.
 """
 
 
@@ -68,7 +70,7 @@ def main() -> int:
         second = build(Path(folder))
     if different := sorted(name for name in first if first[name] != second.get(name)):
         sys.exit(f"two builds have different bytes: {', '.join(different)}")
-    print(run(sys.executable, "-m", "twine", "check", "--strict", *map(str, sorted(DIST.glob("*")))))
+    print(run(sys.executable, "-m", "twine", "check", "--strict", *(DIST / name for name in first)))
     for name, digest in first.items():
         print(f"{digest}  dist/{name}")
     print(LEFT.format(version=versions().pop()))

@@ -26,7 +26,6 @@ BLOCKS_ELSEWHERE: Final = {
     "first-asset 3": "tests/unit/house/test_code_blocks.py",
     "reader-groups 3": "tests/system/airflow/test_enriched.py",
     "reader-groups 4": "tests/system/airflow/test_enriched.py",
-    "spark-connect 3": "tests/integration/pyspark_pravega/test_connect.py",
     "try-failures 3": "tests/integration/durable/test_faults.py",
 }
 NOT_RUN: Final = {
@@ -38,6 +37,7 @@ NOT_RUN: Final = {
     "README of pravega_emulator 2": "starts a server of its own; test_standalone does the same",
     "spark-connect 1": "asks an index for packages, and starts a server; the tests start the same class",
     "spark-connect 2": "asks an index for packages; test_wheels installs wheels",
+    "spark-connect 3": "needs a Connect server with the address in its environment; test_connect makes the same calls",
     "stream-with-spark 4": "writes into PySpark's own folder; `make setup` runs it, and test_compile_pyspark a copy",
     "try-failures 1": "starts a cluster of its own; test_durable and test_command start the same",
     "try-failures 2": "starts and kills a cluster by a name that others may have; test_durable kills by process id",

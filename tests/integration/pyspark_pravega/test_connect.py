@@ -1,12 +1,10 @@
 """Spark Connect: the source finds itself on the server; reads, writes, streams and tables work from a thin client."""
 
 from collections import Counter
-from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession as ConnectSession
-from tests.pages.blocks import blocks_of
 
 from pyspark_pravega import PravegaDataSource, register_scope
 
@@ -91,22 +89,6 @@ def test_a_scope_is_registered(remote, pravega_config, fill, make_stream, scope)
     assert register_scope(remote, scope, controller=pravega_config.controller_uri) == [made]
     (view,) = register_scope(remote, scope, controller=pravega_config.controller_uri, views=True)
     assert remote.table(view.table).count() == 10
-
-
-def test_the_code_of_the_how_to_page_runs(spark_connect_url, pravega_config, fill, make_stream):
-    stream = make_stream(1)
-    fill(stream, 7)
-    code = blocks_of("spark-connect")[2].code.replace("sc://spark:15002", spark_connect_url)
-    # The tests' Connect server was started before there was a Pravega: its environment has no address.
-    address = f'.option("controller", "{pravega_config.controller_uri}")'
-    code = code.replace('"examples/orders")', f'"{stream}"){address}')
-    code = code.replace('"examples")', f'"{stream.scope}", controller="{pravega_config.controller_uri}")')
-    names: dict[str, Any] = {"SparkSession": ConnectSession, "register_scope": register_scope}
-
-    exec(code, names)
-
-    assert names["orders"].count() == 7
-    assert [made.stream for made in names["tables"]] == [stream]
 
 
 def test_an_error_says_what_was_wrong(remote, named, make_stream):
