@@ -156,7 +156,6 @@ profile: setup ## Measure where the time of a read goes, and draw it
 .PHONY: pictures
 pictures: setup ## Take the pictures of Airflow's and Dagster's pages that the docs show, with headless Chromium
 	@$(BIN)/python -m tests.system.pictures $(ARGS)
-	@$(BIN)/python -m tests.system.pictures.component_page
 
 .PHONY: docs
 docs: $(INSTALLED) ## Write the tables of docs/reference that come from the code

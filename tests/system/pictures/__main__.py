@@ -7,15 +7,15 @@ It needs Chromium and ChromeDriver (Debian's packages `chromium` and `chromium-d
 
 import argparse
 
-from tests.system.pictures import airflow_pages, dagster_pages
+from tests.system.pictures import airflow_pages, component_page, dagster_pages
 
-PAGES = {"airflow": airflow_pages.take, "dagster": dagster_pages.take}
+PAGES = {"airflow": airflow_pages.take, "component": component_page.take, "dagster": dagster_pages.take}
 
 
 def main() -> None:
-    """Take the pictures of some hosts, or of all."""
+    """Take the pictures of some pages, or of all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=list(PAGES), help="the pages of one host")
+    parser.add_argument("--only", choices=list(PAGES), help="of these alone")
     only = parser.parse_args().only
     for host in PAGES if only is None else (only,):
         PAGES[host]()

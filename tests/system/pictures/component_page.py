@@ -1,11 +1,6 @@
-"""The picture of a component's page: a project of one YAML file, as Dagster's webserver shows it. It asks no cluster.
-
-python -m tests.system.pictures.component_page
-"""
+"""The picture of a component's page: a project of one YAML file, in Dagster's webserver. It asks no cluster."""
 
 import os
-import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -13,13 +8,12 @@ from typing import Final
 
 from tests.faults.process import ROOT
 from tests.system.dagster.graphql import GraphQL
+from tests.system.pictures.browser import Browser
 from tests.system.servers import free_ports, start_server
 
 PICTURE: Final = ROOT / "docs" / "how-to" / "dagster-component.png"
 COMPONENT: Final = "dagster_pravega.PravegaStreamComponent"
 PAGE: Final = f"/locations/rides.definitions/docs/packages/dagster_pravega/{COMPONENT}"
-PATIENCE_MS: Final = 30_000
-LIMIT: Final = 300  # seconds for the picture
 FILES: Final = {
     "pyproject.toml": '[project]\nname = "rides"\nversion = "0.1.0"\n'
     '[tool.dg]\ndirectory_type = "project"\n[tool.dg.project]\nroot_module = "rides"\n',
@@ -45,11 +39,8 @@ attributes:
 }
 
 
-def main() -> None:
+def take() -> None:
     """Start the webserver, and take the picture."""
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser is None:
-        raise SystemExit("there is no Chromium on the path: install the package chromium")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for path, text in FILES.items():
@@ -67,17 +58,10 @@ def main() -> None:
             graphql.wait(graphql.answers, "the webserver answers")
             graphql.wait(lambda: graphql.location_is_loaded("rides.definitions"), "the project is loaded")
             graphql.ask("mutation { setNuxSeen }")  # else an invitation covers the page
-            flags = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars")
-            window = ("--window-size=1400,900", f"--virtual-time-budget={PATIENCE_MS}", f"--screenshot={PICTURE}")
-            profile = f"--user-data-dir={folder / 'profile'}"
-            subprocess.run(
-                [browser, *flags, profile, *window, graphql.url + PAGE], check=True, capture_output=True, timeout=LIMIT
-            )
+            with Browser() as browser:
+                browser.open(graphql.url + PAGE)
+                browser.see("//*[text()='Scaffolding']")
+                browser.picture(PICTURE)
         finally:
             graphql.close()
             server.kill()
-    print(PICTURE)
-
-
-if __name__ == "__main__":
-    main()
