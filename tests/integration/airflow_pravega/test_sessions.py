@@ -24,10 +24,11 @@ def test_a_session_of_another_thread_is_used_and_continues(spark: SparkSession):
 
 ALONE = """
 import json
+import sys
 import psutil
 from aiopravega.jobs.spark_session import session_for_block
 
-for conf in ({"spark.ui.enabled": "true"}, {}):
+for conf in map(json.loads, sys.argv[1:]):
     with session_for_block("task", "local[1]", conf, package="airflow-provider-pravega") as spark:
         assert spark.range(3).count() == 3
         url = spark.sparkContext.uiWebUrl
@@ -38,13 +39,28 @@ for conf in ({"spark.ui.enabled": "true"}, {}):
 """
 
 
-def test_the_pages_of_spark_are_on_loopback_or_off_and_no_bar_is_drawn():
-    environment = {name: value for name, value in os.environ.items() if name != "SPARK_CONF_DIR"}
-    ended = subprocess.run(
-        [sys.executable, "-c", ALONE], capture_output=True, text=True, env=environment, timeout=600, check=False
-    )
+def run_alone(*settings: dict[str, str]) -> tuple[list[list[str]], str]:
+    """Sessions one after the other in a process of their own: where the pages of each are, and the error output."""
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("SPARK_CONF_DIR", "SPARK_LOCAL_IP")
+    }
+    command = [sys.executable, "-c", ALONE, *map(json.dumps, settings)]
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=False)
     assert ended.returncode == 0, ended.stderr[-2000:]
-    asked, by_default = map(json.loads, ended.stdout.splitlines()[-2:])
+    return [json.loads(line) for line in ended.stdout.splitlines()[-len(settings) :]], ended.stderr
+
+
+PAGES = {"spark.ui.enabled": "true"}
+
+
+def test_the_pages_of_spark_are_on_loopback_or_off_and_no_bar_is_drawn():
+    (asked, by_default), errors = run_alone(PAGES, {})
     assert [address.removeprefix("::ffff:") for address in asked] == ["127.0.0.1"]
     assert by_default == []
-    assert "[Stage" not in ended.stderr
+    assert "[Stage" not in errors
+
+
+def test_the_pages_of_spark_stay_off_where_they_would_be_on_all_addresses():
+    addresses, errors = run_alone({}, PAGES)
+    assert addresses == [[], []]
+    assert "Spark's pages stay off" in errors

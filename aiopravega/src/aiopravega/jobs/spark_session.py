@@ -25,6 +25,7 @@ _UI: Final = "spark.ui.enabled"
 # Its pages ask nobody who they are, and its bar is drawn on the error output, where schedulers take it for errors.
 _QUIET: Final = {_UI: "false", "spark.ui.showConsoleProgress": "false"}
 _LOCALHOST: Final = "127.0.0.1"
+_LOCAL_IP: Final = "SPARK_LOCAL_IP"
 _CONNECT: Final = "sc://"
 _MASTER: Final = "spark.master"
 # Set by PySpark while it talks Spark Connect, and left behind: all of this process would continue to talk it.
@@ -147,7 +148,23 @@ def _new(name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":
         conf = {**_QUIET, **conf}
     if master.startswith("local") and conf.get(_UI) == "true":
         # What Spark serves pages on; a driver of a cluster has to be reached by others, too.
-        os.environ.setdefault("SPARK_LOCAL_IP", _LOCALHOST)
+        os.environ.setdefault(_LOCAL_IP, _LOCALHOST)
+        if _started_without_address():
+            logger.warning(
+                "Spark's pages stay off: this process has started Spark's JVM before, without %s, so the pages would "
+                "be on all addresses, without a login. Ask for them in the first job of a process, or set %s for it",
+                _LOCAL_IP,
+                _LOCAL_IP,
+            )
+            conf = {**conf, _UI: "false"}
     for key, value in conf.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _started_without_address() -> bool:
+    """Whether Spark's JVM runs already and was not told which address to use: it reads its environment only once."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no public name for it
+    return gateway is not None and gateway.jvm.System.getenv(_LOCAL_IP) is None
