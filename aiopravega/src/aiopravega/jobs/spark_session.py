@@ -163,7 +163,7 @@ def _new(name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":
 
 
 def _started_without_address() -> bool:
-    """Whether Spark's JVM runs already and was not told which address to use: it reads its environment only once."""
+    """Whether Spark's JVM runs already, started without an address to use: it reads its environment only once."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no public name for it
