@@ -20,6 +20,7 @@ PAGES_ELSEWHERE: Final = {
 }
 # Of these pages, and of others, single blocks.
 BLOCKS_ELSEWHERE: Final = {
+    "airflow 8": "tests/integration/airflow_pravega/test_spark_submit.py",
     "dagster 13": "tests/unit/dagster_pravega/test_component.py",
     "dagster 14": "tests/integration/dagster_tables/test_scope_component.py",
     "dagster 20": "tests/unit/dagster_pravega/test_cdc_component.py",
