@@ -20,7 +20,6 @@ PAGES_ELSEWHERE: Final = {
 }
 # Of these pages, and of others, single blocks.
 BLOCKS_ELSEWHERE: Final = {
-    "airflow 8": "tests/integration/airflow_pravega/test_spark_submit.py",
     "dagster 13": "tests/unit/dagster_pravega/test_component.py",
     "dagster 14": "tests/integration/dagster_tables/test_scope_component.py",
     "dagster 20": "tests/unit/dagster_pravega/test_cdc_component.py",
@@ -30,6 +29,7 @@ BLOCKS_ELSEWHERE: Final = {
     "try-failures 3": "tests/integration/durable/test_faults.py",
 }
 NOT_RUN: Final = {
+    "airflow 8": "needs what an operator hands over; test_dagster_elsewhere runs its like, example_dags/spark",
     "dagster 12": "asks an index for packages; a test loads what `dg scaffold` makes",
     "change-data 9": "no Delta or Iceberg is built for Spark 4.3 yet; a test of `merge_into` merges the same changes",
     "rebuild-an-interval 4": "needs Airflow's processes; test_rebuild of Airflow gives the same `conf` to a run",

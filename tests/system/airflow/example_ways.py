@@ -21,6 +21,7 @@ class Way(StrEnum):
 NOT_STARTED: Final = {
     ("flights_backfill", Way.SCHEDULE): "its parameters start and end have no default: Airflow takes no schedule then",
     ("flights_backfill", Way.ASSET): "its parameters start and end have no default: Airflow takes no schedule then",
+    ("flights_month", Way.COMMAND_LINE): "airflow dags trigger gives each run the last month that has ended",
     ("flights_month", Way.ASSET): "it reads the data interval of its run, which runs that assets start do not have",
 }
 # All ways of these take the same streams, one after the other.

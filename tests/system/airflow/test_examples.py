@@ -239,10 +239,7 @@ def start(airflow: Any, example: Example, copy: Copy, way: Way, conf: dict[str, 
             date_ = example.logical_date and example.logical_date.isoformat()
             return str(api.trigger(copy.dag_id, conf=conf, logical_date=date_))
         case Way.COMMAND_LINE:
-            words = ["--conf", json.dumps(conf)]
-            if example.logical_date is not None:
-                words += ["--logical-date", example.logical_date.isoformat()]
-            airflow.run("dags", "trigger", copy.dag_id, "--run-id", "typed", *words)
+            airflow.run("dags", "trigger", copy.dag_id, "--run-id", "typed", "--conf", json.dumps(conf))
             return "typed"
         case Way.SCHEDULE if example.logical_date is not None:
             # Its dates have passed: the scheduler makes runs of them by a backfill only.

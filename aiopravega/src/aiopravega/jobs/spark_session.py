@@ -147,8 +147,6 @@ def _new(name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":
         builder = builder.master(master)
         conf = {**_QUIET, **conf}
     if master.startswith("local") and conf.get(_UI) == "true":
-        # What Spark serves pages on; a driver of a cluster has to be reached by others, too.
-        os.environ.setdefault(_LOCAL_IP, _LOCALHOST)
         if _started_without_address():
             logger.warning(
                 "Spark's pages stay off: this process has started Spark's JVM before, without %s, so the pages would "
@@ -157,6 +155,9 @@ def _new(name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":
                 _LOCAL_IP,
             )
             conf = {**conf, _UI: "false"}
+        else:
+            # What Spark serves pages on; a driver of a cluster has to be reached by others, too.
+            os.environ.setdefault(_LOCAL_IP, _LOCALHOST)
     for key, value in conf.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

@@ -59,10 +59,17 @@ class SubmittedWork:
         """The work that the variable has.
 
         Raises:
-            ConfigurationError: another release has handed it over, or the environment lacks a secret.
+            ConfigurationError: it is not work, another release has handed it over, or the environment lacks a secret.
         """
-        given = json.loads(text)
-        return cls(Handover.from_json(given["work"]), ReportAddress(**given["address"]))
+        try:
+            given = json.loads(text)
+            work, address = given["work"], ReportAddress(**given["address"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise ConfigurationError(
+                f"the variable {WORK_VARIABLE} is not what PravegaSparkSubmitOperator sets ({error!r:.100}): pass it "
+                "on to the driver as it is, and install the same release of aiopravega here and where Airflow is"
+            ) from None
+        return cls(Handover.from_json(work), address)
 
 
 class JobReports:

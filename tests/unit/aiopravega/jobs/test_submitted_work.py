@@ -1,5 +1,6 @@
 """Work for a program that is submitted: it arrives by one variable, which has no secret."""
 
+import json
 import os
 
 import pytest
@@ -34,6 +35,29 @@ def test_a_secret_that_the_environment_lacks_is_named():
     assert "PRAVEGA_OPTION_TOKEN" not in os.environ
     with pytest.raises(ConfigurationError, match="lacks PRAVEGA_OPTION_TOKEN"):
         SubmittedWork.from_text(submitted().to_environment()[WORK_VARIABLE])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda _: "",
+        lambda text: text[:-1],
+        lambda _: "[]",
+        lambda _: "{}",
+        lambda text: text.replace('"job"', '"name"'),
+    ],
+    ids=["empty", "cut off", "a list", "nothing in it", "another address"],
+)
+def test_what_is_not_work_is_refused_with_the_name_of_the_variable(change):
+    with pytest.raises(ConfigurationError, match=WORK_VARIABLE):
+        SubmittedWork.from_text(change(submitted().to_environment()[WORK_VARIABLE]))
+
+
+def test_work_of_another_layout_is_refused():
+    given = json.loads(submitted().to_environment()[WORK_VARIABLE])
+    given["work"]["layout"] = 99
+    with pytest.raises(ConfigurationError, match="layout 99"):
+        SubmittedWork.from_text(json.dumps(given))
 
 
 def test_all_submissions_of_a_job_have_one_entry():

@@ -7,7 +7,7 @@ Pravega, so that what it has done is known wherever its driver has run, and whic
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, cast
@@ -19,7 +19,7 @@ from airflow.sdk import Context, XComArg
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.config import ENVIRONMENT_PREFIX
-from aiopravega.errors import ConfigurationError
+from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.jobs.handover import (
     HandedInput,
     HandedPiece,
@@ -185,7 +185,8 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOp
                 if once is not None and output is not None:
                     self.lineage = replace(self.lineage, outputs=(written_once(config, output, once.columns),))
                 finish(client, stream, given, found.cuts, write_name(context))
-                client.run(reports.forget())
+                with suppress(PravegaError):  # all is recorded; the next submission of the job replaces what is left
+                    client.run(reports.forget())
         result = {
             "stream": str(stream),
             "events": events,
