@@ -24,7 +24,7 @@ from dagster_pravega.since_last import range_since_last
 from dagster_pravega.spec import stream_of
 from dagster_pravega.unsplit import split_options
 from dagster_pravega.wills import claim_of
-from dagster_pravega.windows import Window, read_options, run_keys, unit_of, wanted_windows
+from dagster_pravega.windows import EventTimeWindow, read_options, run_keys, unit_of, wanted_windows
 
 _SEVERAL: Final = 2
 
@@ -170,7 +170,7 @@ class _Finder:
         found = {"lower": first.lower, "upper": last.upper}
         return {name: unit.moment(time).isoformat() for name, time in found.items() if time is not None}
 
-    def _from_head(self, windows: list[Window]) -> str | None:
+    def _from_head(self, windows: list[EventTimeWindow]) -> str | None:
         """Why the range of a window starts at the head, if it begins before the first watermark."""
         for window in windows[:1]:
             first = window.first_mark_after_start(self._pravega.client)

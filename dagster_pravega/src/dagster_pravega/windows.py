@@ -27,7 +27,7 @@ _ON_TRUNCATED_KEY: Final = "pravega/on_truncated"
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class EventTimeWindow:
     """The event times `since <= time < until` of a stream, as one consumer takes them."""
 
     stream: StreamName
@@ -100,7 +100,7 @@ def read_options(context: InputContext) -> dict[str, str]:
     return found
 
 
-def wanted_windows(context: InputContext, stream: StreamName, options: Mapping[str, str]) -> list[Window]:
+def wanted_windows(context: InputContext, stream: StreamName, options: Mapping[str, str]) -> list[EventTimeWindow]:
     """The event times of the run's partitions, in their order; none: they are not partitions of time.
 
     Raises:
@@ -115,7 +115,7 @@ def wanted_windows(context: InputContext, stream: StreamName, options: Mapping[s
     if ahead and not ahead.isdecimal():
         raise ConfigurationError(f"option {_AHEAD!r} is {ahead!r}, but must be a whole number of milliseconds")
     return [
-        Window(
+        EventTimeWindow(
             stream,
             partition.consumer(consumer),
             partition.window.start,

@@ -9,7 +9,7 @@ import pytest
 from aiopravega import PravegaClient, wire
 from aiopravega.control import TransactionState
 from aiopravega.errors import EventTooLargeError, StreamNotFoundError, TransactionAbortedError, TransactionError
-from aiopravega.write.batch import Block
+from aiopravega.write.batch import FramedBlock
 from aiopravega.write.transaction import TransactionHandle
 
 
@@ -114,7 +114,7 @@ async def test_blocks_go_to_their_segments_after_what_was_written_before(client,
     async with client.transaction(stream.scope, stream.stream) as transaction:
         for lane, segment in enumerate(transaction.segments.segments):
             events = [f"{lane}:{number}".encode() for number in range(3)]
-            await transaction.write_block(lane, Block(b"".join(wire.event_header(len(e)) + e for e in events), 3))
+            await transaction.write_block(lane, FramedBlock(b"".join(wire.event_header(len(e)) + e for e in events), 3))
             assert segment.stream == stream
 
     found = await read_all(stream)

@@ -10,7 +10,7 @@ from aiopravega.errors import EventTooLargeError, PravegaError, StreamNotFoundEr
 from aiopravega.names import StreamName
 from aiopravega.read import Event
 from aiopravega.routing import SegmentMap, key_position
-from aiopravega.write.batch import Block
+from aiopravega.write.batch import FramedBlock
 
 
 def by_key(events: list[Event]) -> dict[str, list[int]]:
@@ -132,16 +132,18 @@ async def test_keys_keep_their_order_while_the_stream_scales_up_and_down(client,
     assert by_key(await read_all(stream)) == {str(key): list(range(rounds)) for key in range(10)}
 
 
-def blocks_of(number: int, segments: SegmentMap) -> list[Block]:
+def blocks_of(number: int, segments: SegmentMap) -> list[FramedBlock]:
     """A round of events with ten keys, in a block for each segment, and one event that any segment may have."""
     lanes = defaultdict(list)
     for key in map(str, range(10)):
         lanes[segments.index_for(key_position(key))].append(key)
     blocks = [
-        Block(wire.frame_events([f"{key}:{number}".encode() for key in keys]), len(keys), list(map(key_position, keys)))
+        FramedBlock(
+            wire.frame_events([f"{key}:{number}".encode() for key in keys]), len(keys), list(map(key_position, keys))
+        )
         for keys in lanes.values()
     ]
-    return [*blocks, Block(wire.frame_events([f"any:{number}".encode()]), 1)]
+    return [*blocks, FramedBlock(wire.frame_events([f"any:{number}".encode()]), 1)]
 
 
 async def test_blocks_keep_the_order_of_their_keys_while_the_stream_scales(client, make_stream, read_all):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from aiopravega.blocking.bridge import Face, mirrors, shows, waits
-from aiopravega.schema.arrow.block import Block
+from aiopravega.schema.arrow.block import DecodedBlock
 from aiopravega.schema.open import blocks as aio
 
 __all__ = ["BlockReader", "open_block_reader", "open_block_serializer"]
@@ -15,7 +15,7 @@ class BlockReader(Face[aio.BlockReader]):
     schema = shows(aio.BlockReader.schema)
 
     @mirrors(aio.BlockReader.decode)
-    def decode(self, events: Any) -> Block:
+    def decode(self, events: Any) -> DecodedBlock:
         self._learn(events)
         return self.asynchronous.blocks.decode(events)
 

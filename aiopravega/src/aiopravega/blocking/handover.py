@@ -17,7 +17,7 @@ from aiopravega import wire
 from aiopravega.errors import PravegaError
 from aiopravega.loop import LoopThread
 from aiopravega.routing import SegmentMap, key_position
-from aiopravega.write.batch import BLOCK_BYTES, BLOCK_EVENTS, Block, check_event
+from aiopravega.write.batch import BLOCK_BYTES, BLOCK_EVENTS, FramedBlock, check_event
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class Handover:
         self,
         loop: LoopThread,
         segments: Callable[[], SegmentMap],
-        write: Callable[[list[tuple[int, Block]], SegmentMap], Coroutine[Any, Any, None]],
+        write: Callable[[list[tuple[int, FramedBlock]], SegmentMap], Coroutine[Any, Any, None]],
     ) -> None:
         self._loop, self._segments, self._write = loop, segments, write
         # What follows is changed under the lock, which nobody holds while waiting. The threads' own steps are single
@@ -195,7 +195,7 @@ class Handover:
             await leave(kind, error, trace)
 
 
-def blocks_of(events: Sequence[tuple[bytes, float]], segments: SegmentMap) -> list[tuple[int, Block]]:
+def blocks_of(events: Sequence[tuple[bytes, float]], segments: SegmentMap) -> list[tuple[int, FramedBlock]]:
     """Blocks of events with their positions, by the index of their segment; each segment's keep their order."""
     lanes: dict[int, tuple[list[bytes], list[float]]] = {}
     for data, position in events:
@@ -203,6 +203,6 @@ def blocks_of(events: Sequence[tuple[bytes, float]], segments: SegmentMap) -> li
         payloads.append(data)
         positions.append(position)
     return [
-        (lane, Block(wire.frame_events(payloads), len(payloads), positions))
+        (lane, FramedBlock(wire.frame_events(payloads), len(payloads), positions))
         for lane, (payloads, positions) in lanes.items()
     ]

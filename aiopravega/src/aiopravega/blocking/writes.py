@@ -18,7 +18,7 @@ from aiopravega.names import StreamName
 from aiopravega.routing import SegmentMap
 from aiopravega.sizes import MAX_EVENT
 from aiopravega.write import transaction as aio
-from aiopravega.write.batch import Block
+from aiopravega.write.batch import FramedBlock
 from aiopravega.write.writer import EventWriter as AioWriter
 
 P = ParamSpec("P")
@@ -75,7 +75,7 @@ class EventWriter(OpenFace[AioWriter]):
     def __init__(self, loop: LoopThread, writer: AioWriter) -> None:
         super().__init__(loop, writer)
 
-        async def write(blocks: list[tuple[int, Block]], segments: SegmentMap) -> None:
+        async def write(blocks: list[tuple[int, FramedBlock]], segments: SegmentMap) -> None:
             await writer.write_blocks([block for _, block in blocks], segments)
 
         self.handover = Handover(loop, lambda: writer.segments, write)
@@ -155,7 +155,7 @@ class Transaction(TransactionHandle):
         super().__init__(loop, transaction)
         self._transaction = transaction
 
-        async def write(blocks: list[tuple[int, Block]], _: SegmentMap) -> None:
+        async def write(blocks: list[tuple[int, FramedBlock]], _: SegmentMap) -> None:
             for lane, block in blocks:
                 await transaction.write_block(lane, block)
 

@@ -16,7 +16,7 @@ from aiopravega.commands.decisions import add_decisions
 from aiopravega.commands.whole_cuts import add_whole
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.picture import draw_png, draw_text
-from aiopravega.intervals.verify import Finding, verify
+from aiopravega.intervals.verify import IntervalFinding, verify
 from aiopravega.ledger import CutRecord, IntervalState
 from aiopravega.names import StreamName
 
@@ -145,7 +145,7 @@ async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
 
 def _compared(
     options: argparse.Namespace, scope: str | None, consumers: Mapping[str, Sequence[CutRecord]]
-) -> dict[str, list[Finding]]:
+) -> dict[str, list[IntervalFinding]]:
     """In what a table differs from the records, by consumer."""
     from aiopravega.jobs.landing import compare, table_of
 

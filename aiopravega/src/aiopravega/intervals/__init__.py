@@ -7,12 +7,12 @@ from aiopravega.intervals.planning import plan_parts, plan_times
 from aiopravega.intervals.skips import Skips, find_skips, skip
 from aiopravega.intervals.times import claim_times, interval_name
 from aiopravega.intervals.transaction_cuts import WholeTransactions, whole_transactions
-from aiopravega.intervals.verify import Finding, FindingKind, verify
+from aiopravega.intervals.verify import FindingKind, IntervalFinding, verify
 
 __all__ = [
     "BackfillPlan",
-    "Finding",
     "FindingKind",
+    "IntervalFinding",
     "Left",
     "NextStart",
     "OnOpen",

@@ -34,7 +34,7 @@ class FindingKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class IntervalFinding:
     """One thing that is wrong, between two intervals or with one; `size` is in bytes, None where it is not known."""
 
     kind: FindingKind
@@ -45,7 +45,7 @@ class Finding:
 
 async def verify(
     client: PravegaClient, records: Sequence[CutRecord], *, allow_open: timedelta = timedelta()
-) -> list[Finding]:
+) -> list[IntervalFinding]:
     """Everything that is wrong with the intervals of one consumer of a stream, in their order.
 
     Args:
@@ -56,7 +56,7 @@ async def verify(
     Raises:
         PravegaError: the cluster cannot be asked.
     """
-    findings: list[Finding] = []
+    findings: list[IntervalFinding] = []
     for one, other in pairwise(record for record in records if record.state is not IntervalState.GIVEN_BACK):
         if one.since is not None and other.since is not None:
             findings += _compare_times(one, other)
@@ -71,26 +71,28 @@ async def verify(
     ]
 
 
-def _not_done(record: CutRecord, before: datetime) -> Finding | None:
+def _not_done(record: CutRecord, before: datetime) -> IntervalFinding | None:
     since = record.state_since.isoformat(timespec="seconds")
     if record.state is IntervalState.FAILED:
-        return Finding(FindingKind.FAILED, (record.interval,), f"failed at {since}: {record.reason}")
+        return IntervalFinding(FindingKind.FAILED, (record.interval,), f"failed at {since}: {record.reason}")
     if record.state_since > before:
         return None
-    return Finding(FindingKind.OPEN, (record.interval,), f"handed out at {since}, and not done: {record.recorded_by}")
+    return IntervalFinding(
+        FindingKind.OPEN, (record.interval,), f"handed out at {since}, and not done: {record.recorded_by}"
+    )
 
 
-def _compare_times(one: CutRecord, other: CutRecord) -> list[Finding]:
+def _compare_times(one: CutRecord, other: CutRecord) -> list[IntervalFinding]:
     names = (one.interval, other.interval)
     if one.until is None or other.since is None or one.until == other.since:
         return []
     kind = FindingKind.GAP if one.until < other.since else FindingKind.OVERLAP
     what = "no interval has the event times" if kind is FindingKind.GAP else "both have the event times"
     first, last = sorted((one.until, other.since))
-    return [Finding(kind, names, f"{what} from {first.isoformat()} to {last.isoformat()}")]
+    return [IntervalFinding(kind, names, f"{what} from {first.isoformat()} to {last.isoformat()}")]
 
 
-async def _compare_cuts(client: PravegaClient, one: CutRecord, other: CutRecord) -> list[Finding]:
+async def _compare_cuts(client: PravegaClient, one: CutRecord, other: CutRecord) -> list[IntervalFinding]:
     names = (one.interval, other.interval)
     end, start = one.range.end, other.range.start
     try:
@@ -98,23 +100,27 @@ async def _compare_cuts(client: PravegaClient, one: CutRecord, other: CutRecord)
         order = history.compare(end, start)
     except StreamMadeAgainError as error:
         text = f"{error.fact}; the range of {one.identity} belongs to the deleted one"
-        return [Finding(FindingKind.FOREIGN, names, text)]
+        return [IntervalFinding(FindingKind.FOREIGN, names, text)]
     except InvalidStreamCutError as error:
-        return [Finding(FindingKind.FOREIGN, names, str(error))]
+        return [IntervalFinding(FindingKind.FOREIGN, names, str(error))]
     findings = []
     if order in (Order.BEFORE, Order.INCOMPARABLE):
         skipped = StreamCutRange(history.earliest([end, start]), start)
         size = await bytes_between(client, skipped)
-        findings.append(Finding(FindingKind.GAP, names, f"no interval has the events from {end} to {start}", size))
+        findings.append(
+            IntervalFinding(FindingKind.GAP, names, f"no interval has the events from {end} to {start}", size)
+        )
     if order in (Order.AFTER, Order.INCOMPARABLE):
         shared = await client.intersection(one.range, other.range)
         if shared is not None:
             size = await bytes_between(client, shared)
-            findings.append(Finding(FindingKind.OVERLAP, names, f"both have the events from {start} to {end}", size))
+            findings.append(
+                IntervalFinding(FindingKind.OVERLAP, names, f"both have the events from {start} to {end}", size)
+            )
     return findings
 
 
-async def _unreadable(client: PravegaClient, waiting: Sequence[CutRecord]) -> list[Finding]:
+async def _unreadable(client: PravegaClient, waiting: Sequence[CutRecord]) -> list[IntervalFinding]:
     """Intervals that are not done and cannot be read: a part is gone, or the stream was deleted and made again."""
     stream = waiting[0].stream
     tail = await client.tail(stream.scope, stream.stream)
@@ -125,12 +131,14 @@ async def _unreadable(client: PravegaClient, waiting: Sequence[CutRecord]) -> li
             left = await what_is_left(client, wanted.start, wanted.end)
             if left.made_again is not None:
                 text = f"{left.made_again}; the range of {record.identity} belongs to the deleted one"
-                findings.append(Finding(FindingKind.FOREIGN, name, text))
+                findings.append(IntervalFinding(FindingKind.FOREIGN, name, text))
             elif left.gone is not None:
                 text = f"{left.text} of it are gone: {left.gone.reason}"
-                findings.append(Finding(FindingKind.LOST, name, text, left.gone.size))
+                findings.append(IntervalFinding(FindingKind.LOST, name, text, left.gone.size))
             elif await client.compare(wanted.end, tail) not in (Order.BEFORE, Order.SAME):
-                findings.append(Finding(FindingKind.FOREIGN, name, f"it ends after the tail of {stream}, {tail}"))
+                findings.append(
+                    IntervalFinding(FindingKind.FOREIGN, name, f"it ends after the tail of {stream}, {tail}")
+                )
         except InvalidStreamCutError as error:
-            findings.append(Finding(FindingKind.FOREIGN, name, str(error)))
+            findings.append(IntervalFinding(FindingKind.FOREIGN, name, str(error)))
     return findings

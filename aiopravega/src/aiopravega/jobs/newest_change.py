@@ -17,7 +17,7 @@ _MOST_PIECES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class NewestChange:
     """A change event.
 
     `schema` is that of Connect, if the event carries one, and `columns` are those of the table by it.
@@ -39,8 +39,8 @@ class Change:
 
 
 def newest_change(
-    client: PravegaClient, ranges: Sequence[StreamCutRange], table: str | None, wanted: Callable[[Change], bool]
-) -> Change | None:
+    client: PravegaClient, ranges: Sequence[StreamCutRange], table: str | None, wanted: Callable[[NewestChange], bool]
+) -> NewestChange | None:
     """The newest change event of a table; None: none is in the last 4 MiB of a segment.
 
     Args:
@@ -84,8 +84,8 @@ def newest_schema(client: PravegaClient, ranges: Sequence[StreamCutRange], table
 
 
 def _last(
-    client: PravegaClient, part: SegmentRange, table: str | None, wanted: Callable[[Change], bool]
-) -> Change | None:
+    client: PravegaClient, part: SegmentRange, table: str | None, wanted: Callable[[NewestChange], bool]
+) -> NewestChange | None:
     count = max(1, part.size // _PIECE_BYTES)
     pieces = client.split_segments({part: count}) if count > 1 else [part]
     for piece in reversed(pieces[-_MOST_PIECES:]):
@@ -103,7 +103,7 @@ def _events(client: PravegaClient, piece: SegmentRange) -> Iterator[bytes]:
     yield from client.run(read())
 
 
-def _change_of(data: bytes, table: str | None) -> Change | None:
+def _change_of(data: bytes, table: str | None) -> NewestChange | None:
     try:
         event = json.loads(data)
         carries = event.keys() == {"schema", "payload"}
@@ -121,4 +121,4 @@ def _change_of(data: bytes, table: str | None) -> Change | None:
 
         if not TableFilter(table).takes(json.dumps(payload).encode()):
             return None
-    return Change(payload, schema, columns)
+    return NewestChange(payload, schema, columns)

@@ -13,7 +13,7 @@ _EVERY_SECONDS: Final = 10.0
 _CONNECT: Final = "pyspark.sql.connect"
 
 
-class LogLike(Protocol):
+class InfoLog(Protocol):
     """A logger, of Python or of a scheduler."""
 
     def info(self, event: str, /) -> object:
@@ -41,7 +41,7 @@ class SparkProgress:
         every: seconds between two lines.
     """
 
-    def __init__(self, log: LogLike, every: float = _EVERY_SECONDS) -> None:
+    def __init__(self, log: InfoLog, every: float = _EVERY_SECONDS) -> None:
         self._log = log
         self._every = every
         self._ended = threading.Event()

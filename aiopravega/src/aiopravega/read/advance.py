@@ -57,7 +57,7 @@ class Advancer:
         if end is not None and start.positions.keys() != end.positions.keys():
             # The cuts alone do not show which is later; the controller refuses them in the wrong order.
             await self._controller.segments_between(start.stream, start.positions, end.positions)
-        step = Step(
+        step = Advance(
             wanted, lambda segment: self._planner.segment_range(segment, wanted), self._controller.successors, self
         )
         return StreamCut(start.stream, await step.take(max_bytes))
@@ -92,7 +92,7 @@ class EventStarts(Protocol):
         """The start of an event up to `target`, or the end of the first event of `part` if no other start is known."""
 
 
-class Step:
+class Advance:
     """One step from the start of a range towards its end.
 
     Args:

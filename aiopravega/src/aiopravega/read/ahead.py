@@ -81,7 +81,7 @@ class BulkConnections:
 
 
 @dataclass(slots=True)
-class Window:
+class BufferedPiece:
     """A piece of the range in a buffer of its own: bytes from offset `start`, at `buffer[headroom:]`."""
 
     start: int
@@ -135,7 +135,7 @@ class ReadAhead:
         self._request_bytes, self._requests = request_bytes, requests
         # The reader waits for one window; the others have room for all other requests.
         self._most_windows = 1 + -(-requests * request_bytes // window_bytes)
-        self._windows: deque[Window] = deque()
+        self._windows: deque[BufferedPiece] = deque()
         self._next = wanted.start
         # Open requests: from which offset to which. An offset is also the id of its request, because the server answers
         # a refused token with the offset (`PravegaRequestProcessor.readSegment`).
@@ -148,7 +148,7 @@ class ReadAhead:
         self._head = wire.SegmentReadHead(self._segment)
         self._head_buffer = memoryview(bytearray(self._head.size))
 
-    def windows(self) -> Generator[Window, None, None]:
+    def windows(self) -> Generator[BufferedPiece, None, None]:
         """All windows of the range, filled, in order.
 
         Raises:
@@ -203,10 +203,10 @@ class ReadAhead:
         if frames:
             self._connection.send(b"".join(frames))
 
-    def _new_window(self) -> Window:
+    def _new_window(self) -> BufferedPiece:
         size = min(self._window_bytes, self._wanted.end - self._next)
         buffer = memoryview(self._allocate(self._headroom + size)).cast("B")
-        return Window(self._next, buffer, self._headroom, size)
+        return BufferedPiece(self._next, buffer, self._headroom, size)
 
     def _request(self, start: int, end: int) -> bytes:
         return wire.encode(wire.ReadSegment(self._segment, start, end - start, self._token, start))

@@ -14,7 +14,7 @@ from aiopravega.config import PravegaConfig
 from aiopravega.cuts import SegmentRange
 from aiopravega.errors import EventTooLargeError, MalformedEventError
 from aiopravega.names import SegmentId
-from aiopravega.read.ahead import REQUEST_BYTES, REQUESTS, Allocate, BulkConnections, Locate, ReadAhead, Window
+from aiopravega.read.ahead import REQUEST_BYTES, REQUESTS, Allocate, BufferedPiece, BulkConnections, Locate, ReadAhead
 from aiopravega.read.frame_errors import cut_off, no_event, too_large
 
 # A reader has up to three blocks: one in use, one that it waits for, one requested ahead.
@@ -50,7 +50,7 @@ class EventBlocks(Iterator[EventBlock[S]]):
 
     def __init__(
         self,
-        windows: Generator[Window, None, None],
+        windows: Generator[BufferedPiece, None, None],
         wanted: SegmentRange,
         scan: Scan[S],
         allocate: Allocate,
@@ -89,7 +89,7 @@ class EventBlocks(Iterator[EventBlock[S]]):
             return self._long_event(window, len(self._rest) + missing)
         return _joined(self._rest, window, self._allocate)
 
-    def _long_event(self, window: Window, size: int) -> memoryview:
+    def _long_event(self, window: BufferedPiece, size: int) -> memoryview:
         """The frame of `size` bytes that begins with `_rest` and ends in a later window; each byte is copied once."""
         frame = memoryview(self._allocate(size)).cast("B")
         filled = len(self._rest)
@@ -173,7 +173,7 @@ class BulkReader:
         return EventBlocks(ahead.windows(), wanted, scan, allocate, self._max_event_bytes)
 
 
-def _joined(rest: bytes, window: Window, allocate: Allocate) -> memoryview:
+def _joined(rest: bytes, window: BufferedPiece, allocate: Allocate) -> memoryview:
     """The window's bytes with `rest`, the end of the window before, in front of them."""
     start = window.headroom - len(rest)
     if start >= 0:

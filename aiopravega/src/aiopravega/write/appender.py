@@ -23,14 +23,14 @@ from aiopravega.names import SegmentId
 from aiopravega.net import Connection
 from aiopravega.retry import Retries
 from aiopravega.store import SegmentStore
-from aiopravega.write.batch import BLOCK_BYTES, Block
-from aiopravega.write.window import Window
+from aiopravega.write.batch import BLOCK_BYTES, FramedBlock
+from aiopravega.write.window import SendWindow
 
 
 @dataclass(slots=True)
 class _Sent:
     last_event: int
-    block: Block
+    block: FramedBlock
     at: float = 0.0  # when the block was last sent, by the loop's clock
 
 
@@ -46,7 +46,7 @@ class SegmentAppender:
         self.error: PravegaError | None = None
         self._store = store
         self._name = name
-        self._window = Window(min(BLOCK_BYTES, max_in_flight), max_in_flight)
+        self._window = SendWindow(min(BLOCK_BYTES, max_in_flight), max_in_flight)
         self._writer_id = uuid.uuid4()
         self._unacknowledged: deque[_Sent] = deque()
         self._unsent: deque[_Sent] = deque()
@@ -62,11 +62,11 @@ class SegmentAppender:
         self._task = asyncio.create_task(self._run())
 
     @property
-    def leftovers(self) -> list[Block]:
+    def leftovers(self) -> list[FramedBlock]:
         """Blocks without an acknowledgement, in order."""
         return [sent.block for sent in self._unacknowledged]
 
-    def enqueue(self, block: Block) -> None:
+    def enqueue(self, block: FramedBlock) -> None:
         """Take a block; it is sent after all earlier ones.
 
         Raises:

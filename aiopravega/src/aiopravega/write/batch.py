@@ -18,7 +18,7 @@ LARGEST_BLOCK = 16 * 1024 * 1024 - 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FramedBlock:
     """Whole framed events for one segment.
 
     `positions` are the events' positions in the key space, by which they find their segment again after a scaling;
@@ -48,7 +48,7 @@ def check_event(data: bytes | bytearray | memoryview, largest: int = wire.MAX_EV
     )
 
 
-def keyless_blocks(events: Iterable[bytes]) -> Iterator[Block]:
+def keyless_blocks(events: Iterable[bytes]) -> Iterator[FramedBlock]:
     """Events without routing keys in blocks, framed many at a time.
 
     Raises:
@@ -57,22 +57,22 @@ def keyless_blocks(events: Iterable[bytes]) -> Iterator[Block]:
     source = iter(events)
     while group := list(islice(source, BLOCK_EVENTS)):
         if sum(map(len, group)) + wire.EVENT_HEADER * len(group) <= BLOCK_BYTES:
-            yield Block(wire.frame_events(group), len(group))
+            yield FramedBlock(wire.frame_events(group), len(group))
         else:
             yield from _blocks_of_large(group)
 
 
-def _blocks_of_large(events: Sequence[bytes]) -> Iterator[Block]:
+def _blocks_of_large(events: Sequence[bytes]) -> Iterator[FramedBlock]:
     """Events that are too large for one block; each block has as many as fit, at least one."""
     first, size = 0, 0
     for number, data in enumerate(events):
         framed = wire.EVENT_HEADER + len(data)
         if first < number and (size + framed > BLOCK_BYTES or len(data) > wire.MAX_EVENT):
-            yield Block(wire.frame_events(events[first:number]), number - first)
+            yield FramedBlock(wire.frame_events(events[first:number]), number - first)
             first, size = number, 0
         check_event(data)
         size += framed
-    yield Block(wire.frame_events(events[first:]), len(events) - first)
+    yield FramedBlock(wire.frame_events(events[first:]), len(events) - first)
 
 
 class BatchBuilder:
@@ -94,16 +94,16 @@ class BatchBuilder:
         self.size += wire.EVENT_HEADER + len(data)
         return self.size >= BLOCK_BYTES or len(self._positions) >= BLOCK_EVENTS
 
-    def take(self) -> Block | None:
+    def take(self) -> FramedBlock | None:
         """Return the block collected so far, and start a new one; None if there is no event."""
         if not self._positions:
             return None
-        block = Block(b"".join(self._frames), len(self._positions), self._positions)
+        block = FramedBlock(b"".join(self._frames), len(self._positions), self._positions)
         self._frames, self._positions, self.size = [], [], 0
         return block
 
 
-def split_block(block: Block, segments: SegmentMap) -> list[tuple[int, Block]]:
+def split_block(block: FramedBlock, segments: SegmentMap) -> list[tuple[int, FramedBlock]]:
     """Take a block apart for another set of segments: pairs of an index into `segments` and a block for it.
 
     The order of each routing key's events is kept.
@@ -117,5 +117,6 @@ def split_block(block: Block, segments: SegmentMap) -> list[tuple[int, Block]]:
         payloads.append(bytes(block.payload[start:end]))
         positions.append(position)
     return [
-        (lane, Block(b"".join(payloads), len(payloads), positions)) for lane, (payloads, positions) in parts.items()
+        (lane, FramedBlock(b"".join(payloads), len(payloads), positions))
+        for lane, (payloads, positions) in parts.items()
     ]

@@ -13,9 +13,9 @@ from aiopravega.errors import PravegaError
 from aiopravega.routing import SegmentMap
 from aiopravega.store import SegmentStore
 from aiopravega.write.appender import SegmentAppender
-from aiopravega.write.batch import BatchBuilder, Block
+from aiopravega.write.batch import BatchBuilder, FramedBlock
 
-# Bytes in flight for all lanes together, if the server is quick (see `Window`):
+# Bytes in flight for all lanes together, if the server is quick (see `SendWindow`):
 # two blocks of 1 MiB in flight on each of four segments keep it as busy as more do.
 MAX_IN_FLIGHT = 8 * 1024 * 1024
 _LEAST_PER_LANE = 256 * 1024
@@ -45,12 +45,12 @@ class Lanes:
         lane = self.map.index_for(position)
         return lane if self.builders[lane].add(data, position) else None
 
-    def emit(self, lane: int) -> Block | None:
+    def emit(self, lane: int) -> FramedBlock | None:
         """Hand the lane's batch to its appender; returns it if the appender has stopped."""
         block = self.builders[lane].take()
         return None if block is None else self.enqueue(lane, block)
 
-    def enqueue(self, lane: int, block: Block) -> Block | None:
+    def enqueue(self, lane: int, block: FramedBlock) -> FramedBlock | None:
         """Hand a block to a lane's appender; returns it if the appender has stopped."""
         try:
             self.appenders[lane].enqueue(block)

@@ -23,7 +23,7 @@ from aiopravega.names import SegmentId
 from aiopravega.retry import Retries
 from aiopravega.store import SegmentStore
 from aiopravega.write.appender import SegmentAppender
-from aiopravega.write.batch import BLOCK_BYTES, Block
+from aiopravega.write.batch import BLOCK_BYTES, FramedBlock
 
 _IN_FLIGHT: Final = 8 * BLOCK_BYTES
 # The value of the mark: the field normally holds the number of a writer's last event.
@@ -89,9 +89,9 @@ class LargeEvent:
         """Write the event's frame into its own segment, durably."""
         appender = SegmentAppender(self._store, segment, transient, _IN_FLIGHT)
         try:
-            appender.enqueue(Block(wire.event_header(len(self._data)), 1))
+            appender.enqueue(FramedBlock(wire.event_header(len(self._data)), 1))
             for start in range(0, len(self._data), BLOCK_BYTES):
-                appender.enqueue(Block(self._data[start : start + BLOCK_BYTES], 1))
+                appender.enqueue(FramedBlock(self._data[start : start + BLOCK_BYTES], 1))
                 await appender.room()
             await appender.drained()
         finally:

@@ -28,7 +28,7 @@ from aiopravega.names import StreamName
 from aiopravega.routing import SegmentMap, key_position
 from aiopravega.store import SegmentStore
 from aiopravega.times import EventTime, TimeUnit
-from aiopravega.write.batch import Block, check_event, keyless_blocks
+from aiopravega.write.batch import FramedBlock, check_event, keyless_blocks
 from aiopravega.write.lanes import Lanes
 
 logger = logging.getLogger(__name__)
@@ -194,7 +194,7 @@ class Transaction(TransactionHandle):
         for data, key in zip(events, routing_keys, strict=True):
             await self.write(data, key)
 
-    async def write_block(self, lane: int, block: Block) -> None:
+    async def write_block(self, lane: int, block: FramedBlock) -> None:
         """Accept whole framed events for the segment at index `lane` of `segments`."""
         await self._emit(lane)  # events that were accepted before come first
         try:

@@ -13,7 +13,7 @@ SLOW: Final = 0.1
 _STEPS: Final = 16
 
 
-class Window:
+class SendWindow:
     """The bytes that one segment's appender may have in flight: between `least` and `largest`, at first `least`."""
 
     def __init__(self, least: int, largest: int) -> None:

@@ -20,7 +20,7 @@ from aiopravega.names import SegmentId, StreamName
 from aiopravega.routing import SegmentMap, key_position
 from aiopravega.store import SegmentStore
 from aiopravega.times import EventTime, TimeUnit
-from aiopravega.write.batch import Block, check_event, keyless_blocks, split_block
+from aiopravega.write.batch import FramedBlock, check_event, keyless_blocks, split_block
 from aiopravega.write.lanes import Lanes
 from aiopravega.write.large_event import LargeEvent
 
@@ -54,7 +54,7 @@ class EventWriter:
         self._lanes: Lanes | None = None
         self._changing = asyncio.Lock()
         # Blocks for a sealed segment, in order; they are sent before anything that is batched later.
-        self._homeless: list[Block] = []
+        self._homeless: list[FramedBlock] = []
         self._linger: asyncio.TimerHandle | None = None
         self._background: asyncio.Task[None] | None = None
         self._failure: PravegaError | None = None
@@ -131,7 +131,7 @@ class EventWriter:
         """The segments that it writes to now; a scaling of the stream changes them."""
         return self._opened().map
 
-    async def write_blocks(self, blocks: Sequence[Block], grouped_by: SegmentMap) -> None:
+    async def write_blocks(self, blocks: Sequence[FramedBlock], grouped_by: SegmentMap) -> None:
         """Accept whole framed events; waits while too many bytes are in flight.
 
         The order of each routing key's events is kept, also across calls.
@@ -259,7 +259,7 @@ class EventWriter:
         """Send the lane's batch, and wait until there is room for more."""
         await self._send(lane, None)
 
-    async def _send(self, lane: int | None, block: Block | None) -> None:
+    async def _send(self, lane: int | None, block: FramedBlock | None) -> None:
         """Send a block, or by default the lane's batch, and wait until there is room for more.
 
         Without a lane the block goes to any.
@@ -303,7 +303,7 @@ class EventWriter:
             try:
                 fresh = self._lanes = await self._current_lanes()
                 batched = [block for builder in old.builders if (block := builder.take()) is not None]
-                leftovers: list[Block] = []
+                leftovers: list[FramedBlock] = []
                 for appender in old.appenders:
                     try:
                         await appender.drained()
@@ -320,5 +320,5 @@ class EventWriter:
                     fresh.appenders[lane].enqueue(part)
 
 
-def _lane_of(block: Block, lanes: Lanes) -> int:
+def _lane_of(block: FramedBlock, lanes: Lanes) -> int:
     return lanes.next_lane() if block.positions is None else lanes.map.index_for(block.positions[0])

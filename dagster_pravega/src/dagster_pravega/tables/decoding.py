@@ -15,7 +15,7 @@ from aiopravega.blocking.blocks import open_block_reader
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import ConfigurationError, MalformedEventError, SchemaNotFoundError
 from aiopravega.names import SegmentId
-from aiopravega.schema.arrow.block import Block
+from aiopravega.schema.arrow.block import DecodedBlock
 from aiopravega.schema.open import GroupAddress, find_group, need_group
 from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, Target
@@ -34,7 +34,7 @@ RAW_SCHEMA: Final = pa.schema(
 )
 # Of a reason that is shown; a schema's or a library's can be as long as its input.
 _SHOWN: Final = 500
-Decode: TypeAlias = Callable[[pa.BinaryArray], Block]
+Decode: TypeAlias = Callable[[pa.BinaryArray], DecodedBlock]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from aiopravega.names import SegmentId, StreamName
-from aiopravega.schema.arrow.block import Block
+from aiopravega.schema.arrow.block import DecodedBlock
 from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
 from aiopravega.schema.open.blocks.targets import Target
 from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD
@@ -111,7 +111,7 @@ class TypedDecoder:
         """Log at the end of a task how many events were dropped."""
         self._failures.finish(segment)
 
-    def _block(self, events: pa.BinaryArray, stream: StreamName) -> Block:
+    def _block(self, events: pa.BinaryArray, stream: StreamName) -> DecodedBlock:
         if stream not in self._deserializers:
             self._deserializers[stream] = self._make(stream)
         return self._deserializers[stream].decode(events)

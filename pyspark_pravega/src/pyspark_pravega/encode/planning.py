@@ -72,7 +72,7 @@ def _with_type(plan: EncodePlan) -> EncodePlan:
 def _registered(options: EncodeOptions, config: PravegaConfig, stream: StreamName, columns: pa.Schema) -> EncodePlan:
     """A plan for events with headers, whose schema the registry knows when this returns."""
     from aiopravega.schema.open import GroupAddress, NewGroup, Question, find_group
-    from aiopravega.schema.open.registration import Terms, settle
+    from aiopravega.schema.open.registration import RegistrationTerms, settle
     from pyspark_pravega.decode.planning import registry_config
     from pyspark_pravega.decode.registries import registry_of
 
@@ -82,7 +82,9 @@ def _registered(options: EncodeOptions, config: PravegaConfig, stream: StreamNam
     plan = _chosen(options, registry, registry.run(find_group(registry.asynchronous, where)), stream, columns)
     plan.encoder()  # before anything is registered
     question = Question(declared_only=options.declared_only)
-    terms = Terms(options.codec, register=options.register, new=NewGroup(options.new_policy), question=question)
+    terms = RegistrationTerms(
+        options.codec, register=options.register, new=NewGroup(options.new_policy), question=question
+    )
     settled = registry.run(settle(registry.asynchronous, where, _info(plan), terms))
     return replace(plan, header=settled.head)
 

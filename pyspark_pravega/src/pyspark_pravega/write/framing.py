@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from aiopravega import wire
 from aiopravega.errors import ConfigurationError, EventTooLargeError
-from aiopravega.write.batch import BLOCK_BYTES, Block
+from aiopravega.write.batch import BLOCK_BYTES, FramedBlock
 
 # Read as one big-endian int64, the type (zero) and the length of an event are the length.
 _HEADER: Final = np.dtype(">i8")
@@ -43,7 +43,7 @@ class FramedEvents:
 
     def blocks(
         self, start: int, end: int, positions: npt.NDArray[np.float64] | None = None, largest: int = BLOCK_BYTES
-    ) -> Iterator[Block]:
+    ) -> Iterator[FramedBlock]:
         """Cut the events `[start, end)` into blocks of up to `largest` bytes; a longer event has one of its own.
 
         `positions` are the positions of all events in the key space, if the blocks are to have them.
@@ -53,7 +53,7 @@ class FramedEvents:
             fitting = int(np.searchsorted(self.offsets, limit, side="right")) - 1
             following = min(end, max(fitting, start + 1))
             part = None if positions is None else positions[start:following].tolist()
-            yield Block(self.data[self.offsets[start] : self.offsets[following]], following - start, part)
+            yield FramedBlock(self.data[self.offsets[start] : self.offsets[following]], following - start, part)
             start = following
 
 

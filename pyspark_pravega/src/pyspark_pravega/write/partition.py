@@ -19,7 +19,7 @@ from aiopravega.blocking import EventWriter, LeaseKeeper, PravegaClient, Transac
 from aiopravega.errors import PravegaError
 from aiopravega.ledger import Fingerprint, PartitionCommit
 from aiopravega.names import StreamName
-from aiopravega.write.batch import BLOCK_BYTES, Block
+from aiopravega.write.batch import BLOCK_BYTES, FramedBlock
 from pyspark_pravega.write.columns import SinkColumns
 from pyspark_pravega.write.framing import FramedEvents, check_events, frame_events
 from pyspark_pravega.write.lanes import Router, positions_of
@@ -217,7 +217,7 @@ def _positions(
     return None if keys is None else positions_of(keys)
 
 
-def _grouped(frames: FramedEvents, positions: npt.NDArray[np.float64] | None, router: Router) -> Iterator[Block]:
+def _grouped(frames: FramedEvents, positions: npt.NDArray[np.float64] | None, router: Router) -> Iterator[FramedBlock]:
     """Blocks of one segment each; with their events' positions, since the stream may scale before they are written."""
     if positions is None:
         yield from frames.blocks(0, len(frames))

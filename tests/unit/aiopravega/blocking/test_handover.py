@@ -15,7 +15,7 @@ from aiopravega.errors import EventTooLargeError, PravegaError, StreamSealedErro
 from aiopravega.loop import LoopThread
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.routing import SegmentMap, key_position
-from aiopravega.write.batch import BLOCK_BYTES, Block
+from aiopravega.write.batch import BLOCK_BYTES, FramedBlock
 
 STREAM = StreamName("examples", "orders")
 SEGMENTS = SegmentMap([KeyRange(SegmentId(STREAM, 0, 0), 0.0, 0.5), KeyRange(SegmentId(STREAM, 1, 0), 0.5, 1.0)])
@@ -42,7 +42,7 @@ class Sink:
             raise PravegaError("the writer is not open")
         return self.segments
 
-    async def _accept(self, blocks: list[tuple[int, Block]], segments: SegmentMap) -> None:
+    async def _accept(self, blocks: list[tuple[int, FramedBlock]], segments: SegmentMap) -> None:
         await self.gate.wait()
         if self.error is not None:
             raise self.error

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.control import Successor
 from aiopravega.cuts import SegmentRange
-from aiopravega.read.advance import Step
+from aiopravega.read.advance import Advance
 
 STREAM = StreamName("scope", "stream")
 
@@ -69,7 +69,7 @@ class Stream:
         async def successors(segment: SegmentId) -> Sequence[Successor]:
             return self.successors.get(segment, [])
 
-        step = Step(StreamCutRange(start, end), part_of, successors, self)
+        step = Advance(StreamCutRange(start, end), part_of, successors, self)
         return StreamCut(STREAM, await step.take(max_bytes))
 
     async def event_start(self, part: SegmentRange, target: int) -> int:

@@ -10,7 +10,7 @@ import pytest
 from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.schema import CodecType, Encoding, SchemaFormat, SchemaInfo, VersionInfo, header
 from aiopravega.schema.arrow.arrays import values_of
-from aiopravega.schema.arrow.block import Block
+from aiopravega.schema.arrow.block import DecodedBlock
 from aiopravega.schema.arrow.envelope import Unpacking
 from aiopravega.schema.avro.columns.decoder import decoder_of
 from aiopravega.schema.avro.columns.types import columns_of
@@ -38,7 +38,7 @@ def long(value: int) -> bytes:
     return bytes([*out, left])
 
 
-def decoded(schema: object, *events: bytes) -> Block:
+def decoded(schema: object, *events: bytes) -> DecodedBlock:
     kind = parse(json.dumps(schema))
     return decoder_of(kind, kind).decode(values_of(list(events), pa.binary()))
 

@@ -19,7 +19,7 @@ from aiopravega.names import SegmentId, StreamName
 from aiopravega.net import Endpoint
 from aiopravega.store import SegmentStore
 from aiopravega.write.appender import SegmentAppender
-from aiopravega.write.batch import Block
+from aiopravega.write.batch import FramedBlock
 
 SEGMENT = SegmentId(StreamName("examples", "orders"), 0, 0)
 NO_EVENTS = -(2**63)
@@ -29,8 +29,8 @@ TAKE, TAKE_AND_DIE, DIE, IGNORE = "take", "take and die", "die", "ignore"
 SEALED, GONE, INVALID = "sealed", "gone", "invalid"
 
 
-def block(content: bytes, events: int = 1) -> Block:
-    return Block(content, events)
+def block(content: bytes, events: int = 1) -> FramedBlock:
+    return FramedBlock(content, events)
 
 
 @dataclass

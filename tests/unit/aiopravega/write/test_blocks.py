@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from aiopravega import wire
 from aiopravega.errors import EventTooLargeError
-from aiopravega.write.batch import BLOCK_BYTES, BLOCK_EVENTS, Block, keyless_blocks
+from aiopravega.write.batch import BLOCK_BYTES, BLOCK_EVENTS, FramedBlock, keyless_blocks
 
 KIB = 1024
 
 
-def events_of(blocks: list[Block]) -> list[bytes]:
+def events_of(blocks: list[FramedBlock]) -> list[bytes]:
     found = []
     for block in blocks:
         starts, end = wire.scan_frames(block.payload, 0, block.size)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiopravega.write.window import SLOW, Window
+from aiopravega.write.window import SLOW, SendWindow
 
 LEAST, LARGEST = 1_000, 16_000
 QUICK = SLOW / 2
@@ -11,15 +11,15 @@ LATE = SLOW * 2
 
 
 def test_it_starts_small_and_grows_to_the_largest_while_answers_are_quick() -> None:
-    window = Window(LEAST, LARGEST)
+    window = SendWindow(LEAST, LARGEST)
     assert window.size == LEAST
     for _ in range(1_000):
         window.answered(0.0, QUICK, 500)
     assert window.size == LARGEST
 
 
-def grown() -> Window:
-    window = Window(LEAST, LARGEST)
+def grown() -> SendWindow:
+    window = SendWindow(LEAST, LARGEST)
     for _ in range(1_000):
         window.answered(0.0, QUICK, 500)
     return window
@@ -37,7 +37,7 @@ def test_a_late_answer_halves_it_once_for_all_that_was_under_way() -> None:
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(1, 10 * LARGEST))))
 def test_it_never_leaves_its_bounds(answers: list[tuple[float, int]]) -> None:
-    window = Window(LEAST, LARGEST)
+    window = SendWindow(LEAST, LARGEST)
     now = 0.0
     for waited, size in answers:
         now += 1.0

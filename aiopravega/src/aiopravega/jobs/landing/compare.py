@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from aiopravega.intervals.verify import Finding, FindingKind
+from aiopravega.intervals.verify import FindingKind, IntervalFinding
 from aiopravega.jobs.landing.rules import Holding
 from aiopravega.ledger import CutRecord, IntervalState
 
 
 def compare(
     records: Sequence[CutRecord], held: Sequence[Holding], rows: Mapping[tuple[str, str], int] | None = None
-) -> list[Finding]:
+) -> list[IntervalFinding]:
     """Everything in which a table differs from the records of one consumer of a stream.
 
     An interval that is open or has failed may be in the table or not: the next run of it finds out.
@@ -27,27 +27,29 @@ def compare(
         if found is None:
             if record.is_done:
                 since = record.state_since.isoformat(timespec="seconds")
-                findings.append(Finding(FindingKind.NOT_HELD, name, f"done at {since}, but the table does not hold it"))
+                findings.append(
+                    IntervalFinding(FindingKind.NOT_HELD, name, f"done at {since}, but the table does not hold it")
+                )
         elif record.state in (IntervalState.GIVEN_BACK, IntervalState.SKIPPED):
             text = f"it is {record.state.value} ({record.reason}), but the table holds {found.rows} rows of it"
-            findings.append(Finding(FindingKind.HELD, name, text))
+            findings.append(IntervalFinding(FindingKind.HELD, name, text))
         elif record.range != found.range:
             text = (
                 f"the table holds the events from {found.range.start} to {found.range.end}, the ledger has "
                 f"{record.range.start} to {record.range.end}"
             )
-            findings.append(Finding(FindingKind.OTHER_RANGE, name, text))
+            findings.append(IntervalFinding(FindingKind.OTHER_RANGE, name, text))
     for found in by_name.values():
         text = f"the table holds {found.rows} rows of it, and the ledger has no such interval"
-        findings.append(Finding(FindingKind.HELD, (found.interval,), text))
+        findings.append(IntervalFinding(FindingKind.HELD, (found.interval,), text))
     return findings + (_counts(held, rows) if rows is not None else [])
 
 
-def _counts(held: Sequence[Holding], rows: Mapping[tuple[str, str], int]) -> list[Finding]:
+def _counts(held: Sequence[Holding], rows: Mapping[tuple[str, str], int]) -> list[IntervalFinding]:
     """Intervals of which somebody has added or removed rows since they were landed."""
     differ = [(each, rows.get((each.consumer, each.interval), 0)) for each in held]
     return [
-        Finding(FindingKind.ROWS, (each.interval,), f"{each.rows} rows were landed, and {found} are there")
+        IntervalFinding(FindingKind.ROWS, (each.interval,), f"{each.rows} rows were landed, and {found} are there")
         for each, found in differ
         if found != each.rows
     ]

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from aiopravega.jobs.merging.columns import type_text
 from aiopravega.jobs.merging.rules import END_COLUMN, HISTORY_COLUMNS
-from aiopravega.jobs.newest_change import Change
+from aiopravega.jobs.newest_change import NewestChange
 from aiopravega.schema.debezium.meanings import columns_of
 from aiopravega.schema.debezium.metadata import TYPES
 
@@ -31,7 +31,7 @@ class ColumnDrift:
     table: str | None
 
 
-def drift_of(table: pa.Schema, change: Change, ignored: Collection[str]) -> list[ColumnDrift]:
+def drift_of(table: pa.Schema, change: NewestChange, ignored: Collection[str]) -> list[ColumnDrift]:
     """The columns that differ; those of the change come first.
 
     Args:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DecodedBlock:
     """Decoded payloads: columns of those that could be, in order, and for all others their row and why not."""
 
     columns: list[pa.Array]
@@ -22,7 +22,7 @@ class Block:
 class PayloadDecoder(Protocol):
     """Decodes payloads that were all written with one schema."""
 
-    def decode(self, payloads: pa.BinaryArray) -> Block:
+    def decode(self, payloads: pa.BinaryArray) -> DecodedBlock:
         """The columns of some payloads."""
 
     def trim(self, payload: bytes) -> bytes:
@@ -36,9 +36,11 @@ class Undecodable:
     reason: str
     types: tuple[pa.DataType, ...]
 
-    def decode(self, payloads: pa.BinaryArray) -> Block:
+    def decode(self, payloads: pa.BinaryArray) -> DecodedBlock:
         """No rows."""
-        return Block([pa.nulls(0, kind) for kind in self.types], dict.fromkeys(range(len(payloads)), self.reason))
+        return DecodedBlock(
+            [pa.nulls(0, kind) for kind in self.types], dict.fromkeys(range(len(payloads)), self.reason)
+        )
 
     def trim(self, payload: bytes) -> bytes:
         """The same."""
@@ -49,7 +51,7 @@ class BlockError(Exception):
     """Some payload of a block cannot be decoded; the text says why, but not always which."""
 
 
-def decode_or_search(payloads: pa.BinaryArray, decode: Callable[[pa.BinaryArray], list[pa.Array]]) -> Block:
+def decode_or_search(payloads: pa.BinaryArray, decode: Callable[[pa.BinaryArray], list[pa.Array]]) -> DecodedBlock:
     """Decode all at once; if that fails, halve until the bad ones stand alone.
 
     Args:
@@ -57,15 +59,15 @@ def decode_or_search(payloads: pa.BinaryArray, decode: Callable[[pa.BinaryArray]
         decode: raises `BlockError` if any payload is bad.
     """
     try:
-        return Block(decode(payloads))
+        return DecodedBlock(decode(payloads))
     except BlockError as error:
         if len(payloads) == 1:
-            return Block(decode(payloads.slice(0, 0)), {0: str(error)})
+            return DecodedBlock(decode(payloads.slice(0, 0)), {0: str(error)})
     half = len(payloads) // 2
     first = decode_or_search(payloads.slice(0, half), decode)
     second = decode_or_search(payloads.slice(half), decode)
     columns = [pa.concat_arrays(both) for both in zip(first.columns, second.columns, strict=True)]
-    return Block(columns, first.bad | {half + row: why for row, why in second.bad.items()})
+    return DecodedBlock(columns, first.bad | {half + row: why for row, why in second.bad.items()})
 
 
 def good_rows(count: int, bad: dict[int, str]) -> "np.typing.NDArray[np.int64]":

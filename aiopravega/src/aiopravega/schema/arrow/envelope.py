@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from aiopravega.errors import MalformedEventError
 from aiopravega.schema.arrow.arrays import Numbers, borders_of, pick, values_of
-from aiopravega.schema.arrow.block import Block, PayloadDecoder
+from aiopravega.schema.arrow.block import DecodedBlock, PayloadDecoder
 from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD, NONE, Codec, codec_named
 from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL
 
@@ -69,7 +69,7 @@ class Unpacking:
     limit: int = LARGEST_PAYLOAD
     most: int = LARGEST_BLOCK
 
-    def decode(self, payloads: pa.BinaryArray) -> Block:
+    def decode(self, payloads: pa.BinaryArray) -> DecodedBlock:
         """The columns of the payloads inside."""
         bad: dict[int, str] = {}
         parts: list[list[pa.Array]] = []
@@ -91,7 +91,7 @@ class Unpacking:
             unpacked.append(content)
             waiting += len(content)
         parts.append(self._decode(rows, unpacked, bad))
-        return Block([pa.concat_arrays(column) for column in zip(*parts, strict=True)], bad)
+        return DecodedBlock([pa.concat_arrays(column) for column in zip(*parts, strict=True)], bad)
 
     def _unpack(self, payload: bytes, room: int) -> bytes:
         content = self.codec.decompress(payload, self.limit)

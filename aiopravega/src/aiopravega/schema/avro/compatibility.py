@@ -4,7 +4,7 @@ from aiopravega.schema.avro import parsing
 from aiopravega.schema.avro.limits import column_findings
 from aiopravega.schema.avro.model import AvroType
 from aiopravega.schema.avro.resolution import resolve
-from aiopravega.schema.policy.findings import Finding, Terms
+from aiopravega.schema.policy.findings import ComparisonTerms, Finding
 from aiopravega.schema.registry.model import SchemaInfo
 
 
@@ -17,7 +17,7 @@ def parse(schema: SchemaInfo) -> AvroType:
     return parsing.parse(schema.schema_data, f"the Avro schema of {schema.type}", schema.type)
 
 
-def compare(reader: AvroType, writer: AvroType, terms: Terms) -> list[Finding]:
+def compare(reader: AvroType, writer: AvroType, terms: ComparisonTerms) -> list[Finding]:
     """Where data that was written with one type cannot be read with another; nothing if all of it can."""
     resolution = resolve(reader, writer)
     return [*resolution.findings, *(column_findings(reader, resolution.step) if terms.as_columns else ())]

@@ -89,7 +89,7 @@ class Union:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class RecordField:
     """A field of a record; `default` is as in the schema's JSON."""
 
     name: str
@@ -109,7 +109,7 @@ class Record:
     """Fields in order. A record can contain itself: it is named before it is filled, and compared by identity."""
 
     name: str
-    fields: tuple[Field, ...] = ()
+    fields: tuple[RecordField, ...] = ()
     aliases: frozenset[str] = frozenset()
     document: Any = field(default=None, repr=False)
 
@@ -148,7 +148,7 @@ def last_part(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def source_of(part: AvroType | Field) -> str:
+def source_of(part: AvroType | RecordField) -> str:
     """A part of a schema as it was written, on one line."""
     return part.document if isinstance(part.document, str) else json.dumps(part.document, ensure_ascii=False)
 

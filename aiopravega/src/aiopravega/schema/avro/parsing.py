@@ -53,7 +53,7 @@ class _Parser:
         self._what = what
         self._names: dict[str, avro.Named] = {}
         # Checked when all is known: a default can be of a record that is not complete yet.
-        self._defaults: list[tuple[avro.Field, str]] = []
+        self._defaults: list[tuple[avro.RecordField, str]] = []
 
     def complaint(self, at: str, problem: str) -> InvalidSchemaError:
         where = f", at {at.lstrip('.')}" if at else ""
@@ -155,11 +155,11 @@ class _Parser:
             raise self.complaint(at, f"a decimal of {precision} digits does not fit into {size} bytes")
         return avro.Fixed(full, size, logical, precision, scale, aliases, value)
 
-    def _fields(self, value: dict[str, Any], full: str, at: str) -> tuple[avro.Field, ...]:
+    def _fields(self, value: dict[str, Any], full: str, at: str) -> tuple[avro.RecordField, ...]:
         entries = value.get("fields")
         if not isinstance(entries, list):
             raise self.complaint(at, f"the record {full!r} has no list of fields")
-        fields: dict[str, avro.Field] = {}
+        fields: dict[str, avro.RecordField] = {}
         for entry in entries:
             name = entry.get("name") if isinstance(entry, dict) else None
             if not isinstance(name, str) or not _SYMBOL.fullmatch(name) or "type" not in entry:
@@ -169,7 +169,7 @@ class _Parser:
             inside = f"{at}.{name}"
             kind = self.type(entry["type"], full.rpartition(".")[0], inside)
             aliases = tuple(self._list_of_names(entry.get("aliases", []), inside))
-            fields[name] = field = avro.Field(name, kind, entry.get("default", avro.NO_DEFAULT), aliases, entry)
+            fields[name] = field = avro.RecordField(name, kind, entry.get("default", avro.NO_DEFAULT), aliases, entry)
             if field.has_default:
                 self._defaults.append((field, inside))
         return tuple(fields.values())

@@ -181,7 +181,7 @@ class _Resolver:
         self._records[pair] = made, self.findings[before:]
         return made
 
-    def _sources(self, reader: avro.Record, writer: avro.Record, path: str) -> dict[str, avro.Field]:
+    def _sources(self, reader: avro.Record, writer: avro.Record, path: str) -> dict[str, avro.RecordField]:
         """The writer's field for each of the reader's that has one, by the reader's name."""
         written = {field.name: field for field in writer.fields}
         sources = {field.name: written[field.name] for field in reader.fields if field.name in written}

@@ -180,7 +180,7 @@ class _Shapes:
         self._steps[id(step)] = name, adapt
         return _shape_of_record(name, shapes), adapt
 
-    def _default(self, field: avro.Field) -> Callable[[], Any]:
+    def _default(self, field: avro.RecordField) -> Callable[[], Any]:
         value = value_reader(field.type, field.type, self._fastavro)(BytesIO(datum(field.type, field.default)))
         return (lambda: deepcopy(value)) if isinstance(value, list | dict) else lambda: value
 

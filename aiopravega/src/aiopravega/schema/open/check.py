@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, Final, Protocol, cast
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.policy.findings import CANNOT_DECIDE, Finding, Terms
+from aiopravega.schema.policy.findings import CANNOT_DECIDE, ComparisonTerms, Finding
 from aiopravega.schema.policy.policies import DENY_ALL, sides
 from aiopravega.schema.policy.report import CompatibilityReport, Violation
 from aiopravega.schema.registry.model import Compatibility, SchemaFormat, SchemaInfo, SchemaVersion, VersionInfo
@@ -25,7 +25,7 @@ class _Engine(Protocol):
     """What the module of a format has."""
 
     parse: Callable[[SchemaInfo], Any]
-    compare: Callable[[Any, Any, Terms], list[Finding]]
+    compare: Callable[[Any, Any, ComparisonTerms], list[Finding]]
 
 
 def check(
@@ -67,9 +67,11 @@ def check(
     for side in wanted:
         for each in side.of(existing):
             compared[each.version_info.version] = each.version_info
-            violations += _violations(candidate, new, each, Terms(side.direction, declared_only, as_columns), engine)
+            violations += _violations(
+                candidate, new, each, ComparisonTerms(side.direction, declared_only, as_columns), engine
+            )
     if as_columns and engine and not compared:
-        found = engine.compare(new, new, Terms(as_columns=True))
+        found = engine.compare(new, new, ComparisonTerms(as_columns=True))
         violations += [Violation(f.path, f.rule, f.writer, f.reader, f.change_reader, None, "backward") for f in found]
     versions = tuple(compared[version] for version in sorted(compared))
     return CompatibilityReport(_format_name(candidate), policy, versions, tuple(violations))
@@ -88,7 +90,7 @@ def _engine(kind: SchemaFormat) -> _Engine | None:
 
 
 def _violations(
-    candidate: SchemaInfo, new: Any, each: SchemaVersion, terms: Terms, engine: _Engine | None
+    candidate: SchemaInfo, new: Any, each: SchemaVersion, terms: ComparisonTerms, engine: _Engine | None
 ) -> list[Violation]:
     old, version = each.schema_info, each.version_info.version
 

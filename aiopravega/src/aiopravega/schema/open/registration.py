@@ -32,7 +32,7 @@ class Registration:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class RegistrationTerms:
     """What a user may choose: the codec, whether events have a header, what is registered and how it is compared."""
 
     codec: str = NONE
@@ -42,7 +42,9 @@ class Terms:
     question: Question = field(default_factory=Question)
 
 
-async def settle(registry: "RegistryClient", address: GroupAddress, schema: SchemaInfo, terms: Terms) -> Registration:
+async def settle(
+    registry: "RegistryClient", address: GroupAddress, schema: SchemaInfo, terms: RegistrationTerms
+) -> Registration:
     """Make a schema and a codec known to the registry, or find them there.
 
     First come steps without requests, then those that may be refused, then the others: so a refusal leaves nothing.
@@ -63,7 +65,7 @@ async def settle(registry: "RegistryClient", address: GroupAddress, schema: Sche
     return Registration(version, encoding_id, terms.codec)
 
 
-def _check_terms(schema: SchemaInfo, terms: Terms) -> None:
+def _check_terms(schema: SchemaInfo, terms: RegistrationTerms) -> None:
     if not terms.header and schema.format is SchemaFormat.AVRO:
         raise ConfigurationError("Avro needs a header: without its writer's schema a datum cannot be read")
     if not terms.header and terms.codec != NONE:
@@ -72,7 +74,7 @@ def _check_terms(schema: SchemaInfo, terms: Terms) -> None:
 
 
 async def _registered(
-    registry: "RegistryClient", address: GroupAddress, schema: SchemaInfo, terms: Terms
+    registry: "RegistryClient", address: GroupAddress, schema: SchemaInfo, terms: RegistrationTerms
 ) -> tuple[str, VersionInfo]:
     """The group's namespace and the schema's version, after the schema and the codec were added."""
     report = (await offer_schema(registry, address, schema, terms.new, terms.question)).require()
@@ -83,7 +85,7 @@ async def _registered(
 
 
 async def _found(
-    registry: "RegistryClient", address: GroupAddress, schema: SchemaInfo, terms: Terms
+    registry: "RegistryClient", address: GroupAddress, schema: SchemaInfo, terms: RegistrationTerms
 ) -> tuple[str, VersionInfo]:
     """The same where both must be there."""
     group = await need_group(registry, address)

@@ -14,7 +14,7 @@ ABSENT: Final = "(absent)"
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ComparisonTerms:
     """What an engine gets besides the two schemas.
 
     `direction` says which is the new one: with "backward" it is the reader's. `declared_only` is for JSON: whether

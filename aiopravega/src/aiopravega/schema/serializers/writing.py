@@ -8,7 +8,7 @@ from aiopravega.schema.events.format import EventFormat, Write, WriteAll, all_by
 from aiopravega.schema.open.client import SchemaRegistry
 from aiopravega.schema.open.compare import Question
 from aiopravega.schema.open.groups import GroupAddress, NewGroup
-from aiopravega.schema.open.registration import Registration, Terms, settle
+from aiopravega.schema.open.registration import Registration, RegistrationTerms, settle
 from aiopravega.schema.registry.codecs import NONE, codec_named
 from aiopravega.schema.registry.model import SchemaFormat
 
@@ -96,7 +96,7 @@ async def open_serializer(
         CodecNotRegisteredError: the codec is not known here, or the group lacks it, and `register` is false.
         PravegaError: the registry cannot be asked. Nothing is registered of what is refused.
     """
-    terms = Terms(codec, header, register, NewGroup(new_policy), Question(declared_only=declared_only))
+    terms = RegistrationTerms(codec, header, register, NewGroup(new_policy), Question(declared_only=declared_only))
     return await _opened(registry, group, form, terms, namespace)
 
 
@@ -117,11 +117,13 @@ async def open_multi_serializer(
     """
     formats = {form.info.name_of_format for form in forms}
     new = NewGroup(new_policy, multiple_types=True, format=SchemaFormat.ANY if len(formats) > 1 else None)
-    terms = Terms(codec, register=register, new=new, question=Question(declared_only=declared_only))
+    terms = RegistrationTerms(codec, register=register, new=new, question=Question(declared_only=declared_only))
     return MultiSerializer({form.info.type: await _opened(registry, group, form, terms, namespace) for form in forms})
 
 
-async def _opened(registry: SchemaRegistry, group: str, form: EventFormat, terms: Terms, namespace: str) -> Serializer:
+async def _opened(
+    registry: SchemaRegistry, group: str, form: EventFormat, terms: RegistrationTerms, namespace: str
+) -> Serializer:
     settled = await settle(registry, GroupAddress(group, (namespace,)), form.info, terms)
     if terms.codec == NONE:
         return Serializer(form.writer(settled.head), form.list_writer(settled.head), settled)

@@ -10,7 +10,7 @@ from aiopravega import PravegaClient, StreamName
 from aiopravega.bounded import each
 from aiopravega.errors import ConfigurationError, InvalidStreamCutError, NotFoundError, TableNotFoundError
 from aiopravega.intervals.lag import lag_after
-from aiopravega.intervals.verify import Finding, verify
+from aiopravega.intervals.verify import IntervalFinding, verify
 from aiopravega.ledger import CutRecord, IntervalState
 
 _AT_ONCE: Final = 8
@@ -66,7 +66,7 @@ async def consumers_of(client: PravegaClient, scope: str) -> list[Consumer]:
     return await each(one, sorted(found, key=lambda key: (str(key[0]), key[1])), _AT_ONCE)
 
 
-async def consumer_of(client: PravegaClient, stream: StreamName, name: str) -> tuple[Consumer, list[Finding]]:
+async def consumer_of(client: PravegaClient, stream: StreamName, name: str) -> tuple[Consumer, list[IntervalFinding]]:
     """One consumer, and what is wrong with its intervals, as `pravega cuts verify` finds it.
 
     Raises:

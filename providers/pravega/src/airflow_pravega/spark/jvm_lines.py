@@ -26,7 +26,7 @@ _LEVELS: Final = {
 }
 
 
-class LogLike(Protocol):
+class LevelLog(Protocol):
     """A logger, of Python or of Airflow."""
 
     def log(self, level: int, event: str, /, *args: object) -> object:
@@ -34,7 +34,7 @@ class LogLike(Protocol):
 
 
 @contextmanager
-def jvm_lines_logged(log: LogLike) -> Iterator[None]:
+def jvm_lines_logged(log: LevelLog) -> Iterator[None]:
     """Log what programs that the block starts write to their error output; they may live longer than the block.
 
     A line without a level, such as one of a traceback, has the level of the line before.
@@ -51,7 +51,7 @@ def jvm_lines_logged(log: LogLike) -> Iterator[None]:
         os.close(kept)
 
 
-def _log_lines(reader: int, log: LogLike) -> None:
+def _log_lines(reader: int, log: LevelLog) -> None:
     level = logging.INFO
     with os.fdopen(reader, encoding="utf-8", errors="replace") as lines:
         for line in lines:

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.arrow.arrays import pick
-from aiopravega.schema.arrow.block import Block, good_rows
+from aiopravega.schema.arrow.block import DecodedBlock, good_rows
 from aiopravega.schema.avro.columns.compound import Fields
 from aiopravega.schema.avro.columns.cursors import Events
 from aiopravega.schema.avro.columns.nodes import Node
@@ -46,7 +46,7 @@ class AvroDecoder:
         self._node = node
         self._is_record = is_record
 
-    def decode(self, payloads: pa.BinaryArray) -> Block:
+    def decode(self, payloads: pa.BinaryArray) -> DecodedBlock:
         """The columns of the reader's schema."""
         bad: dict[int, str] = {}
         parts = []
@@ -54,7 +54,7 @@ class AvroDecoder:
             columns, failures = self._decode(payloads.slice(first, _EVENTS))
             parts.append(columns)
             bad |= {first + row: why for row, why in failures.items()}
-        return Block([pa.concat_arrays(column) for column in zip(*parts, strict=True)], bad)
+        return DecodedBlock([pa.concat_arrays(column) for column in zip(*parts, strict=True)], bad)
 
     def trim(self, payload: bytes) -> bytes:
         """The same: zeros at the end do not disturb."""

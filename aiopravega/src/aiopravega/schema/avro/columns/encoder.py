@@ -161,7 +161,7 @@ def fields_of(record: avro.Record, columns: Sequence[pa.Field], path: str = "") 
     return Fields(names, tuple(encoders), tuple(indexes.get(name) for name in names))
 
 
-def _absent(field: avro.Field, where: str) -> Encoder:
+def _absent(field: avro.RecordField, where: str) -> Encoder:
     """A field without a column is null, if it may be: what the default is for, readers know."""
     if field.type == NULL:
         return Always(b"")

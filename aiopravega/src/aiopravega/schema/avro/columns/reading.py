@@ -12,7 +12,7 @@ from aiopravega.schema.avro.columns.items import Items
 from aiopravega.schema.avro.columns.skipping import skipping
 from aiopravega.schema.avro.columns.types import arrow_type, members, merged
 from aiopravega.schema.avro.defaults import datum
-from aiopravega.schema.avro.model import NULL, Field, Primitive, Union
+from aiopravega.schema.avro.model import NULL, Primitive, RecordField, Union
 from aiopravega.schema.avro.resolution import resolve
 
 # Factor and divisor that make microseconds.
@@ -93,7 +93,7 @@ def _record(step: plan.ReadRecord) -> nodes.Node:
     )
 
 
-def _default(field: Field) -> pa.Array:
+def _default(field: RecordField) -> pa.Array:
     """The default of a field, as an array of one."""
     written = values_of([datum(field.type, field.default)], pa.binary())
     return node_of(resolve(field.type, field.type).step).read(Events.of(written))

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.arrow.arrays import pick
-from aiopravega.schema.arrow.block import Block, good_rows
+from aiopravega.schema.arrow.block import DecodedBlock, good_rows
 from aiopravega.schema.arrow.envelope import NO_HEADER, encoding_ids
 from aiopravega.schema.debezium.connect import Meaning
 from aiopravega.schema.debezium.envelope import Envelopes, Group
@@ -26,7 +26,7 @@ class RegisteredEnvelopes:
 
     def __init__(
         self,
-        texts: Callable[[pa.BinaryArray], Block],
+        texts: Callable[[pa.BinaryArray], DecodedBlock],
         encoding_of: Callable[[int], Encoding],
         form: SchemaFormat,
     ) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from aiopravega.errors import ConfigurationError, InvalidSchemaError
-from aiopravega.schema.arrow.block import Block, PayloadDecoder, Undecodable
+from aiopravega.schema.arrow.block import DecodedBlock, PayloadDecoder, Undecodable
 from aiopravega.schema.json.columns.encoder import JsonEncoder
 from aiopravega.schema.registry.model import SchemaFormat
 
@@ -77,11 +77,11 @@ class _Texts:
     inner: PayloadDecoder
     encoder: JsonEncoder
 
-    def decode(self, payloads: pa.BinaryArray) -> Block:
+    def decode(self, payloads: pa.BinaryArray) -> DecodedBlock:
         """The texts of those that can be decoded."""
         block = self.inner.decode(payloads)
         rows = len(payloads) - len(block.bad)
-        return Block([self._texts(block.columns, rows)], block.bad)
+        return DecodedBlock([self._texts(block.columns, rows)], block.bad)
 
     def trim(self, payload: bytes) -> bytes:
         """As the format does it."""
@@ -92,9 +92,9 @@ class _Texts:
 
 
 class _AsTheyAre:
-    def decode(self, payloads: pa.BinaryArray) -> Block:
+    def decode(self, payloads: pa.BinaryArray) -> DecodedBlock:
         """The same."""
-        return Block([payloads])
+        return DecodedBlock([payloads])
 
     def trim(self, payload: bytes) -> bytes:
         """Without the zeros that Java's codecs leave."""

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyarrow import json as pa_json
 
 from aiopravega.schema.arrow.arrays import borders_of, numbers, values_of
-from aiopravega.schema.arrow.block import Block, BlockError, decode_or_search
+from aiopravega.schema.arrow.block import BlockError, DecodedBlock, decode_or_search
 
 _FIELD: Final = "event"
 _OPEN: Final = f'{{"{_FIELD}":'.encode()
@@ -43,7 +43,7 @@ class JsonDecoder:
             explicit_schema=pa.schema([(_FIELD, pa.struct(fields))]), unexpected_field_behavior="ignore"
         )
 
-    def decode(self, payloads: pa.BinaryArray) -> Block:
+    def decode(self, payloads: pa.BinaryArray) -> DecodedBlock:
         """The columns of the schema."""
         borders = borders_of(payloads)
         most = _BYTES_OF_THREADS if self._threads else _BYTES_AT_ONCE
@@ -54,7 +54,7 @@ class JsonDecoder:
             block = decode_or_search(payloads.slice(first, at_once), self._decode)
             parts.append(block.columns)
             bad |= {first + row: why for row, why in block.bad.items()}
-        return Block([pa.concat_arrays(column) for column in zip(*parts, strict=True)], bad)
+        return DecodedBlock([pa.concat_arrays(column) for column in zip(*parts, strict=True)], bad)
 
     def trim(self, payload: bytes) -> bytes:
         """Without zeros, which JSON does not have."""

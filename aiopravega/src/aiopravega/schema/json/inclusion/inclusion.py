@@ -19,13 +19,13 @@ from aiopravega.schema.json.inclusion.wording import (
     said,
     shown,
 )
-from aiopravega.schema.policy.findings import Finding, Terms, undecided
+from aiopravega.schema.policy.findings import ComparisonTerms, Finding, undecided
 
 _MOST_STEPS: Final = 50_000  # comparisons of one schema with one case; a proof of more is given up
 _BEYOND: Final = ("$dynamicRef", "$recursiveRef", "unevaluatedItems", "unevaluatedProperties")
 
 
-def compare(reader: Node, writer: Node, terms: Terms) -> list[Finding]:
+def compare(reader: Node, writer: Node, terms: ComparisonTerms) -> list[Finding]:
     """What a reader's schema refuses of what a writer's admits; nothing if it admits all of it."""
     if not (reader.document.known and writer.document.known):
         if shown(reader.schema) == shown(writer.schema):

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from aiopravega.errors import CodecNotRegisteredError, MalformedEventError, SchemaNotFoundError
 from aiopravega.schema.arrow.arrays import Numbers, pick
-from aiopravega.schema.arrow.block import Block, PayloadDecoder, Undecodable, good_rows
+from aiopravega.schema.arrow.block import DecodedBlock, PayloadDecoder, Undecodable, good_rows
 from aiopravega.schema.arrow.envelope import (
     NO_HEADER,
     Unpacking,
@@ -54,7 +54,7 @@ class BlockDeserializer:
         """The columns."""
         return self._target.schema
 
-    def decode(self, events: pa.BinaryArray) -> Block:
+    def decode(self, events: pa.BinaryArray) -> DecodedBlock:
         """The columns of some events, and which could not be decoded.
 
         Raises:
@@ -76,9 +76,9 @@ class BlockDeserializer:
             positions.append(rows[good_rows(len(rows), block.bad)])
             bad |= {int(rows[row]): why for row, why in block.bad.items()}
         if len(columns) == 1:
-            return Block(columns[0], bad)
+            return DecodedBlock(columns[0], bad)
         order = np.argsort(np.concatenate(positions))
-        return Block([pick(pa.concat_arrays(parts), order) for parts in zip(*columns, strict=True)], bad)
+        return DecodedBlock([pick(pa.concat_arrays(parts), order) for parts in zip(*columns, strict=True)], bad)
 
     def batch(self, events: pa.BinaryArray) -> pa.RecordBatch:
         """The rows of some events.

@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 
 from aiopravega.errors import SchemaNotFoundError
-from aiopravega.schema.arrow.block import Block
+from aiopravega.schema.arrow.block import DecodedBlock
 from aiopravega.schema.arrow.envelope import NO_HEADER, encoding_ids
 from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
 from aiopravega.schema.open.blocks.serializer import BlockSerializer, row_encoder
 from aiopravega.schema.open.blocks.targets import Target, target_of
 from aiopravega.schema.open.compare import Question
 from aiopravega.schema.open.groups import GroupAddress, NewGroup
-from aiopravega.schema.open.registration import Terms, settle
+from aiopravega.schema.open.registration import RegistrationTerms, settle
 from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD, NONE
 from aiopravega.schema.registry.model import Encoding, SchemaInfo
 
@@ -56,7 +56,7 @@ async def open_block_serializer(
         PravegaError: as by `aiopravega.schema.serializers.open_serializer`.
     """
     rows = row_encoder(schema.format, schema.schema_data, schema.type, columns)  # before anything is registered
-    terms = Terms(codec, header, register, NewGroup(new_policy), Question(declared_only=declared_only))
+    terms = RegistrationTerms(codec, header, register, NewGroup(new_policy), Question(declared_only=declared_only))
     settled = await settle(registry, GroupAddress(group, (namespace,)), schema, terms)
     return BlockSerializer(rows, settled.head, settled.codec)
 
@@ -85,7 +85,7 @@ class BlockReader:
         """The columns."""
         return self.blocks.schema
 
-    async def decode(self, events: pa.BinaryArray) -> Block:
+    async def decode(self, events: pa.BinaryArray) -> DecodedBlock:
         """The columns of some events, and which could not be decoded.
 
         Raises:

@@ -13,7 +13,7 @@ from google.protobuf.descriptor import Descriptor
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.arrow.arrays import list_of
-from aiopravega.schema.arrow.block import Block, BlockError, decode_or_search
+from aiopravega.schema.arrow.block import BlockError, DecodedBlock, decode_or_search
 from aiopravega.schema.protobuf.descriptors import descriptor_of
 from aiopravega.schema.protobuf.padding import without_padding
 
@@ -59,7 +59,7 @@ class ProtobufDecoder:
     def __init__(self, message: ProtobufMessage, types: Sequence[pa.DataType]) -> None:
         self._message, self._types = message, types
 
-    def decode(self, payloads: pa.BinaryArray) -> Block:
+    def decode(self, payloads: pa.BinaryArray) -> DecodedBlock:
         """The columns of the message."""
         return decode_or_search(payloads, lambda some: self._message.convert(some, self._types))
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
 
 from aiopravega.errors import ConfigurationError, InvalidSchemaError
-from aiopravega.schema.policy.findings import ABSENT, Finding, Terms, undecided
+from aiopravega.schema.policy.findings import ABSENT, ComparisonTerms, Finding, undecided
 from aiopravega.schema.protobuf.compatibility.reserved import kept, numbers
 from aiopravega.schema.protobuf.compatibility.wire import declaration, keeps_values, oneof_of, same_wire_type, type_name
 from aiopravega.schema.protobuf.descriptors import descriptor_of
@@ -26,7 +26,7 @@ def parse(schema: SchemaInfo) -> Descriptor:
         raise InvalidSchemaError(f"the Protobuf schema of {schema.type}: {error}") from None
 
 
-def compare(reader: Descriptor, writer: Descriptor, terms: Terms) -> list[Finding]:
+def compare(reader: Descriptor, writer: Descriptor, terms: ComparisonTerms) -> list[Finding]:
     """What a reader does not read, or reads as something else; nothing if it reads all."""
     comparison = _Comparison(terms)
     comparison.messages(reader, writer, reader.name)
@@ -34,7 +34,7 @@ def compare(reader: Descriptor, writer: Descriptor, terms: Terms) -> list[Findin
 
 
 class _Comparison:
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: ComparisonTerms) -> None:
         self.findings: list[Finding] = []
         self._new_reads = terms.direction == "backward"
         # Messages can contain themselves: each pair is compared once.
