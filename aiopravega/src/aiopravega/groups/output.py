@@ -25,12 +25,10 @@ def record(*revisions: bytes, version: int = 0, kind: int | None = None) -> byte
 
 
 def int32(value: int) -> bytes:
-    """See `Fields.int32`."""
     return _INT.pack(value)
 
 
 def int64(value: int) -> bytes:
-    """See `Fields.int64`."""
     return _LONG.pack(value)
 
 
@@ -54,51 +52,42 @@ def text(value: str) -> bytes:
 
 
 def compact_int(value: int) -> bytes:
-    """See `Fields.compact_int`."""
     if value < 1 << 7:
         return bytes([value])
     return (value | 0x8000).to_bytes(2) if value < 1 << 14 else (value | 0xC000_0000).to_bytes(4)
 
 
 def compact_long(value: int) -> bytes:
-    """See `Fields.compact_long`."""
     bits, size = next((bits, size) for bits, size in enumerate(LONG_SIZES) if value < 1 << (8 * size - 2))
     return (value | bits << (8 * size - 2)).to_bytes(size)
 
 
 def signed_long(value: int) -> bytes:
-    """See `Fields.signed_long`."""
     kept = -value - 1 if value < 0 else value
     bits, size = next((bits, size) for bits, size in enumerate(LONG_SIZES) if kept < 1 << (8 * size - 3))
     return (kept | (bits | (value < 0) << 2) << (8 * size - 3)).to_bytes(size)
 
 
 def array(data: bytes) -> bytes:
-    """See `Fields.array`."""
     return compact_int(len(data)) + data
 
 
 def items(values: Collection[bytes]) -> bytes:
-    """See `Fields.items`."""
     return compact_int(len(values)) + b"".join(values)
 
 
 def mapping(pairs: Mapping[K, V], key: Callable[[K], bytes], value: Callable[[V], bytes]) -> bytes:
-    """See `Fields.mapping`."""
     written: Iterable[bytes] = (key(one) + value(other) for one, other in pairs.items())
     return compact_int(len(pairs)) + b"".join(written)
 
 
 def segment(value: SegmentId) -> bytes:
-    """See `Fields.segment`."""
     return text(str(value))
 
 
 def stream(value: StreamName) -> bytes:
-    """See `Fields.stream`."""
     return text(str(value))
 
 
 def offsets(value: Mapping[SegmentId, int]) -> bytes:
-    """See `Fields.offsets`."""
     return mapping(value, segment, int64)

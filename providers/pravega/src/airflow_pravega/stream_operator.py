@@ -80,7 +80,6 @@ class PravegaStreamChangeOperator(ReportsLineage, PravegaStreamOperator):
         self.if_not_exists = if_not_exists
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
-        """See `PravegaStreamOperator`."""
         super().check_arguments(stream, context)
         choice_of(IfNotExists, "if_not_exists", self.if_not_exists)
 

@@ -38,7 +38,6 @@ class AvroFormat:
         self.info = SchemaInfo.of(SchemaFormat.AVRO, name, text)
 
     def writer(self, head: bytes = b"") -> Write:
-        """See `EventFormat`."""
         write_datum, schema = self._fastavro.schemaless_writer, self._for_writing()
         validate, wrong = self._fastavro.validation.validate, self._fastavro.validation.ValidationError
 
@@ -61,7 +60,6 @@ class AvroFormat:
         return write_valid if self._validate else write
 
     def reader(self, written: SchemaInfo | None = None, skip: int = 0) -> Read:
-        """See `EventFormat`."""
         writes = self._schema
         if written is not None and written.schema_data != self.info.schema_data:
             writes = parse(written.schema_data, "the Avro schema of the events")
@@ -87,11 +85,9 @@ class AvroFormat:
         return read
 
     def list_writer(self, head: bytes = b"") -> WriteAll:
-        """See `EventFormat`."""
         return all_by(self.writer(head))
 
     def list_reader(self, written: SchemaInfo | None = None, skip: int = 0) -> ReadAll:
-        """See `EventFormat`."""
         return all_by(self.reader(written, skip))
 
     def _for_writing(self) -> Any:

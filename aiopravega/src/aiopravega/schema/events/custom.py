@@ -32,7 +32,6 @@ class CustomFormat:
         self._encode, self._decode = encode, decode
 
     def writer(self, head: bytes = b"") -> Write:
-        """See `EventFormat`."""
         encode, name = self._encode, self.info.name_of_format
 
         def write(value: Any) -> bytes:
@@ -46,7 +45,6 @@ class CustomFormat:
         return write
 
     def reader(self, written: SchemaInfo | None = None, skip: int = 0) -> Read:
-        """See `EventFormat`."""
         decode, name = self._decode, self.info.name_of_format
         schema = (written or self.info).schema_data
 
@@ -61,9 +59,7 @@ class CustomFormat:
         return read
 
     def list_writer(self, head: bytes = b"") -> WriteAll:
-        """See `EventFormat`."""
         return all_by(self.writer(head))
 
     def list_reader(self, written: SchemaInfo | None = None, skip: int = 0) -> ReadAll:
-        """See `EventFormat`."""
         return all_by(self.reader(written, skip))

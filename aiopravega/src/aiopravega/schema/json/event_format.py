@@ -49,7 +49,6 @@ class JsonFormat:
         return made
 
     def writer(self, head: bytes = b"") -> Write:
-        """See `EventFormat`."""
         encode, problem, model = _ENCODER.encode, self._problem, self._model
 
         def write(value: Any) -> bytes:
@@ -112,11 +111,9 @@ class JsonFormat:
         return read if problem is None else read_valid
 
     def list_writer(self, head: bytes = b"") -> WriteAll:
-        """See `EventFormat`."""
         return all_by(self.writer(head))
 
     def list_reader(self, written: SchemaInfo | None = None, skip: int = 0) -> ReadAll:
-        """See `EventFormat`."""
         return all_by(self.reader(written, skip))
 
 

@@ -51,7 +51,6 @@ class ProtobufFormat:
         return self._class
 
     def writer(self, head: bytes = b"") -> Write:
-        """See `EventFormat`."""
         wanted, name = self._class, self.info.type
 
         def write(value: Any) -> bytes:
@@ -94,7 +93,6 @@ class ProtobufFormat:
         return write_all
 
     def list_reader(self, written: SchemaInfo | None = None, skip: int = 0) -> ReadAll:
-        """See `EventFormat`."""
         parse, payload_of = self._class.FromString, itemgetter(slice(skip, None))
         one_by_one = all_by(self.reader(written, skip))
 

@@ -46,7 +46,6 @@ class TailOf:
     stream: StreamName
 
     def begin(self) -> Asked[Tail]:
-        """See `Question`."""
         return TailWatch(self.stream)
 
 
@@ -57,7 +56,6 @@ class Marks:
     stream: StreamName
 
     def begin(self) -> "_MarksWatch":
-        """See `Question`."""
         return _MarksWatch(self.stream)
 
 
@@ -69,11 +67,9 @@ class StateOfTransaction:
     transaction: UUID
 
     def begin(self) -> Self:
-        """See `Question`."""
         return self
 
     async def check(self, client: PravegaClient) -> TransactionState:
-        """See `Asked`."""
         return await client.attach_transaction(self.stream.scope, self.stream.stream, self.transaction).state()
 
 
@@ -84,11 +80,9 @@ class DescriptionOf:
     stream: StreamName
 
     def begin(self) -> Self:
-        """See `Question`."""
         return self
 
     async def check(self, client: PravegaClient) -> ReaderGroupDescription:
-        """See `Asked`."""
         return await client.describe_reader_group(self.stream.scope, self.stream.stream)
 
 

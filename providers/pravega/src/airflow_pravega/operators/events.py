@@ -81,7 +81,6 @@ class PravegaWriteEventsOperator(ReportsLineage, LinkedToConsumers, PravegaStrea
         self.commit_ledger = commit_ledger
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
-        """See `PravegaStreamOperator`."""
         super().check_arguments(stream, context)
         ledger_name(self.commit_ledger, stream.scope)
         _new_events(self.events, self.routing_keys)
@@ -156,7 +155,6 @@ class PravegaReadEventsOperator(ReportsLineage, LinkedToConsumer, PravegaStreamO
             return super().execute(context)
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
-        """See `PravegaStreamOperator`."""
         super().check_arguments(stream, context)
         choice_of(EventForm, "form", self.form)
         whole_number("max_events", self.max_events)

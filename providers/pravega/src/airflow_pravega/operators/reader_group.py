@@ -27,7 +27,6 @@ class _ReaderGroupOperator(PravegaStreamOperator):
         self.group = group
 
     def execute(self, context: Context) -> Any:
-        """See `PravegaStreamOperator`."""
         self.stream = self.group  # as the template gave it
         return super().execute(context)
 

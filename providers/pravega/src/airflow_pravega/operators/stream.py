@@ -97,7 +97,6 @@ class PravegaCreateStreamOperator(ReportsLineage, PravegaStreamOperator):
         self.if_exists = if_exists
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
-        """See `PravegaStreamOperator`."""
         del context
         check_name("stream", stream.stream)  # Pravega's own begin with an underscore, and nobody else makes them
         choice_of(IfExists, "if_exists", self.if_exists)
@@ -200,7 +199,6 @@ class PravegaScaleStreamOperator(PravegaStreamChangeOperator):
         self.segments = segments
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
-        """See `PravegaStreamOperator`."""
         super().check_arguments(stream, context)
         if whole_number("segments", self.segments) < 1:
             raise ConfigurationError(f"segments is {self.segments!r}, but a stream has at least 1")
@@ -245,7 +243,6 @@ class PravegaTruncateStreamOperator(PravegaStreamChangeOperator):
         self.cut = cut
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
-        """See `PravegaStreamOperator`."""
         super().check_arguments(stream, context)
         if position_of(self.cut, stream) == UNBOUNDED:
             raise ConfigurationError(f"cannot truncate {stream} at an unbounded StreamCut: give its text, or {LATEST}")

@@ -43,7 +43,6 @@ class PravegaStreamCutOperator(PravegaStreamOperator):
         self.end = end
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
-        """See `PravegaStreamOperator`."""
         super().check_arguments(stream, context)
         self._positions(stream)
 
@@ -91,7 +90,6 @@ class PravegaSplitRangeOperator(PravegaStreamOperator):
         self.max_bytes = max_bytes
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
-        """See `PravegaStreamOperator`."""
         super().check_arguments(stream, context)
         range_of(self.stream_cuts)
         self._sizes()

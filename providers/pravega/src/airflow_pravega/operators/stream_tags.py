@@ -32,7 +32,6 @@ class PravegaTagStreamOperator(PravegaStreamChangeOperator):
         self.remove = list(remove)
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
-        """See `PravegaStreamOperator`."""
         super().check_arguments(stream, context)
         both = sorted(set(self.add) & set(self.remove))
         if both or not (self.add or self.remove):

@@ -64,7 +64,6 @@ class PravegaSubscriberCutOperator(PravegaStreamChangeOperator):
         self.if_behind = if_behind
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
-        """See `PravegaStreamOperator`."""
         super().check_arguments(stream, context)
         check_name("subscriber", self.subscriber)
         choice_of(IfBehind, "if_behind", self.if_behind)
@@ -114,7 +113,6 @@ class PravegaUnsubscribeOperator(PravegaStreamChangeOperator):
         self.subscriber = subscriber
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
-        """See `PravegaStreamOperator`."""
         super().check_arguments(stream, context)
         check_name("subscriber", self.subscriber)
 

@@ -77,7 +77,6 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
         self.on_truncated = on_truncated
 
     def check(self, context: Context) -> PokeReturnValue:
-        """See `PravegaWaitingSensor`."""
         config = PravegaHook(self.pravega_conn_id).get_config()
         stream = StreamName.parse(self.stream, config.scope)
         times = time_of("since", self.since), time_of("until", self.until)

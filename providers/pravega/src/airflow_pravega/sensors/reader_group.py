@@ -59,12 +59,10 @@ class PravegaReaderGroupSensor(PravegaWaitingSensor):
         self.by = by
 
     def poke(self, context: Context) -> PokeReturnValue:
-        """See `PravegaWaitingSensor`."""
         self.stream = self.group  # as the template gave it
         return super().poke(context)
 
     def check(self, context: Context) -> PokeReturnValue:
-        """See `PravegaWaitingSensor`."""
         del context
         config = PravegaHook(self.pravega_conn_id).get_config()
         group, condition = StreamName.parse(self.group, config.scope), self._condition()

@@ -26,9 +26,7 @@ class PravegaEventTimeTrigger(PravegaWaitingTrigger):
         self.until = until
 
     def question(self, scope: str | None) -> Question[Any]:
-        """See `PravegaWaitingTrigger`."""
         return Marks(StreamName.parse(self.stream, scope))
 
     async def check(self, client: PravegaClient, seen: Seen[int | None]) -> dict[str, Any] | None:
-        """See `PravegaWaitingTrigger`."""
         return {"status": "complete"} if seen.answer is None or seen.answer >= self.until else None

@@ -91,7 +91,6 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
         return self._start is None or self._watch.condition.changes_by_itself
 
     async def check(self, client: PravegaClient, seen: Seen[Tail]) -> dict[str, Any] | None:
-        """See `PravegaWaitingTrigger`."""
         turn = self._turn
         if turn is None or not turn.is_next:
             self._start = None

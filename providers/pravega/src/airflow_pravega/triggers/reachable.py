@@ -21,5 +21,4 @@ class PravegaReachableTrigger(PravegaWaitingTrigger):
     """
 
     async def check(self, client: PravegaClient, seen: Seen[Any]) -> dict[str, Any] | None:
-        """See `PravegaWaitingTrigger`."""
         return {"status": REACHABLE}

@@ -47,11 +47,9 @@ class PravegaReaderGroupTrigger(PravegaWaitingTrigger):
         self.by = by
 
     def question(self, scope: str | None) -> Question[Any]:
-        """See `PravegaWaitingTrigger`."""
         return DescriptionOf(StreamName.parse(self.stream, scope))
 
     async def check(self, client: PravegaClient, seen: Seen[ReaderGroupDescription]) -> dict[str, Any] | None:
-        """See `PravegaWaitingTrigger`."""
         past = None if self.past is None else StreamCut.from_text(self.past)
         condition = GroupCondition(past, self.max_lag_bytes, self.newer_than, GroupPosition(self.by))
         return None if await condition.unmet(client, seen.answer) is not None else {"status": "passed"}

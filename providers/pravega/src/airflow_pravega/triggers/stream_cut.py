@@ -47,7 +47,6 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
         self._watch = StreamWatch(MoveCondition.from_json(condition))
 
     def question(self, scope: str | None) -> Question[Any]:
-        """See `PravegaWaitingTrigger`."""
         start = StreamCut.from_text(self.since)
         if start.stream is None:
             raise ConfigurationError("cannot wait from an unbounded StreamCut: it names no stream")
@@ -59,7 +58,6 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
         return self._watch.condition.changes_by_itself
 
     async def check(self, client: PravegaClient, seen: Seen[Tail]) -> dict[str, Any] | None:
-        """See `PravegaWaitingTrigger`."""
         start = StreamCut.from_text(self.since)
         end = await self._watch.end_if_seen(client, start, seen.answer, seen.at)
         return None if end is None else {"status": "moved", "start": start.to_text(), "end": end.to_text()}
@@ -127,7 +125,6 @@ class PravegaStreamCutEventTrigger(BaseEventTrigger):
 
     @property
     def checks_again(self) -> bool:
-        """See `PravegaWaitingTrigger`."""
         return False
 
     async def run(self) -> AsyncGenerator[TriggerEvent, None]:
@@ -142,11 +139,9 @@ class PravegaStreamCutEventTrigger(BaseEventTrigger):
                 yield TriggerEvent(event)
 
     def question(self, scope: str | None) -> Question[Any]:
-        """See `PravegaWaitingTrigger`."""
         return TailOf(StreamName.parse(self.stream, scope))
 
     async def check(self, client: PravegaClient, seen: Seen[Tail]) -> dict[str, Any] | None:
-        """See `PravegaWaitingTrigger`."""
         stream = StreamName.parse(self.stream, client.config.scope)
         if seen.answer.cut == self._still:
             return None

@@ -30,10 +30,8 @@ class PravegaTransactionTrigger(PravegaWaitingTrigger):
         self.transaction = transaction
 
     def question(self, scope: str | None) -> Question[Any]:
-        """See `PravegaWaitingTrigger`."""
         return StateOfTransaction(StreamName.parse(self.stream, scope), UUID(self.transaction))
 
     async def check(self, client: PravegaClient, seen: Seen[TransactionState]) -> dict[str, Any] | None:
-        """See `PravegaWaitingTrigger`."""
         state = seen.answer
         return None if state in _UNDECIDED else {"status": "decided", "state": state.name.lower()}

@@ -37,7 +37,6 @@ class Branch:
     absent: bytes | None
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """See `Encoder`."""
         value = joined(constant(self.number), self.inner.encode(array, where))
         return value if self.absent is None else value.fill_null(constant(self.absent))
 
@@ -50,7 +49,6 @@ class Members:
     absent: bytes | None
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """See `Encoder`."""
         parts = [
             branch.encode(column, f"{where}.member{number}")
             for number, (branch, column) in enumerate(zip(self.branches, array.flatten(), strict=True))

@@ -19,7 +19,6 @@ class Choice:
     branches: tuple[Node, ...]
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         branch = events.longs()
         events.fail((branch < 0) | (branch >= len(self.branches)), "a union has no such branch")
         found, order = [], []
@@ -34,7 +33,6 @@ class Choice:
         return spread(pa.concat_arrays(found), rows, len(events))
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         branch, at = walks.number(view, at)
         if branch < 0:
             raise IndexError("a union has no such branch")
@@ -50,7 +48,6 @@ class Member:
     node: Node
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         value = self.node.read(events)
         fields = [self.type.field(number) for number in range(self.type.num_fields)]
         columns = [
@@ -59,7 +56,6 @@ class Member:
         return pa.StructArray.from_arrays(columns, fields=fields)
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         return self.node.walk(view, at)
 
 
@@ -86,7 +82,6 @@ class Fields:
         return columns
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         count = len(events)
         columns = self.columns(events)
         if not columns:
@@ -94,7 +89,6 @@ class Fields:
         return pa.StructArray.from_arrays(columns, fields=list(self.type))
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         for node, _ in self.written:
             at = node.walk(view, at)
         return at

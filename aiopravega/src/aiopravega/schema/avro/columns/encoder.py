@@ -44,7 +44,6 @@ class Always:
     data: bytes
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """See `Encoder`."""
         return pa.nulls(len(array), pa.binary()).fill_null(constant(self.data))
 
 
@@ -55,7 +54,6 @@ class Items:
     inner: Encoder
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """See `Encoder`."""
         items = _whole(self.inner.encode(array.flatten(), f"{where}[]"), f"{where}[]")
         return _blocks(items, array)
 
@@ -67,7 +65,6 @@ class Entries:
     inner: Encoder
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """See `Encoder`."""
         keys, values = entries_of(array)
         inside = _whole(self.inner.encode(values, f"{where}{{}}"), f"{where}{{}}")
         return _blocks(joined(Bytes().encode(keys, where), inside), array)
@@ -82,7 +79,6 @@ class Fields:
     indexes: tuple[int | None, ...]
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """See `Encoder`."""
         return null_as(self.columns(array.flatten(), len(array), f"{where}.", array), array)
 
     def columns(

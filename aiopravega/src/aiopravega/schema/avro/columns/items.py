@@ -32,7 +32,6 @@ class Items:
     parts: tuple[Node, ...]
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         counts, found = self._blocks(events)
         borders = np.zeros(len(events) + 1, np.int32)
         np.cumsum(counts, out=borders[1:])
@@ -49,7 +48,6 @@ class Items:
         return pa.MapArray.from_arrays(offsets, columns[0], columns[1], type=self.type)
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         return self._walk(view, at, 0, [], [])
 
     def _blocks(self, events: Events) -> tuple[Numbers, _Found]:

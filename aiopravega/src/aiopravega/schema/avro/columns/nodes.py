@@ -37,11 +37,9 @@ class Null:
     type: pa.DataType
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         return pa.nulls(len(events), self.type)
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         return at
 
 
@@ -52,13 +50,11 @@ class Truth:
     type: pa.DataType
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         byte = events.fixed(1)[:, 0]
         events.fail(byte > 1, "a boolean is neither 0 nor 1")
         return booleans(byte == 1)
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         return at + 1
 
 
@@ -72,7 +68,6 @@ class Whole:
     divisor: int = 1
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         values = events.longs()
         if self.is_int:
             events.fail((values < _INT.min) | (values > _INT.max), "an int is beyond 32 bits")
@@ -83,7 +78,6 @@ class Whole:
         return _as(values // self.divisor if self.divisor != 1 else values, self.type)
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         return after_number(view, at)
 
 
@@ -95,11 +89,9 @@ class Real:
     kind: str
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         return _as(events.words(self.kind, int(self.kind[-1])), self.type)
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         return at + int(self.kind[-1])
 
 
@@ -110,11 +102,9 @@ class Bytes:
     type: pa.DataType
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         return events.slices(*events.spans())
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         return after_span(view, at)
 
 
@@ -125,7 +115,6 @@ class Text:
     type: pa.DataType
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         start, end = events.spans()
         raw = events.slices(start, end)
         try:
@@ -136,7 +125,6 @@ class Text:
             return events.slices(start, np.where(good, end, start)).cast(self.type)
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         return after_span(view, at)
 
 
@@ -148,7 +136,6 @@ class FixedBytes:
     size: int
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         data = events.fixed(self.size)
         borders = np.arange(len(data) + 1, dtype=np.int32) * np.int32(self.size)
         return pa.Array.from_buffers(
@@ -156,7 +143,6 @@ class FixedBytes:
         )
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         return at + self.size
 
 
@@ -168,7 +154,6 @@ class Decimal:
     size: int
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         width = self.type.byte_width
         if self.size:
             raw = events.fixed(self.size)
@@ -191,7 +176,6 @@ class Decimal:
         return _checked_decimals(events, values)
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         return at + self.size if self.size else after_span(view, at)
 
 
@@ -203,7 +187,6 @@ class Symbols:
     symbols: tuple[str | None, ...]
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         index = events.longs()
         wrong = (index < 0) | (index >= len(self.symbols))
         if wrong.any():
@@ -215,7 +198,6 @@ class Symbols:
         return pick(strings([symbol or "" for symbol in self.symbols]), index)
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         return after_number(view, at)
 
 
@@ -227,12 +209,10 @@ class Unreadable:
     reason: str
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         events.fail(np.ones(len(events), np.bool_), self.reason)
         return pa.nulls(len(events), self.type)
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         raise IndexError(self.reason)
 
 

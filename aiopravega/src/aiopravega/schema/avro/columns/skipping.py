@@ -24,12 +24,10 @@ class SkipNumber:
     type: pa.DataType = _NOTHING
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         events.longs()
         return pa.nulls(len(events))
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         return after_number(view, at)
 
 
@@ -40,12 +38,10 @@ class SkipSpan:
     type: pa.DataType = _NOTHING
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         events.spans()
         return pa.nulls(len(events))
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         return after_span(view, at)
 
 
@@ -57,12 +53,10 @@ class SkipWidth:
     type: pa.DataType = _NOTHING
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         events.skip(self.width)
         return pa.nulls(len(events))
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         return at + self.width
 
 
@@ -74,13 +68,11 @@ class SkipParts:
     type: pa.DataType = _NOTHING
 
     def read(self, events: Events) -> pa.Array:
-        """See `Node`."""
         for part in self.parts:
             part.read(events)
         return pa.nulls(len(events))
 
     def walk(self, view: memoryview, at: int) -> int:
-        """See `Node`."""
         for part in self.parts:
             at = part.walk(view, at)
         return at

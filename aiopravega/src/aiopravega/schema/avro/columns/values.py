@@ -29,7 +29,6 @@ class Truth:
     """A boolean."""
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """See `Encoder`."""
         return fixed(without_nulls(array, 0).astype(np.uint8), array)
 
 
@@ -41,7 +40,6 @@ class Whole:
     number: pa.DataType
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """See `Encoder`."""
         # Times of a coarser unit are cut, which is how the schema wants them.
         whole = array.cast(self.type, safe=not pa.types.is_timestamp(self.type)).cast(self.number)
         return varints(zigzag(numbers_of(whole, self.number).astype(np.int64)), array)
@@ -54,7 +52,6 @@ class Real:
     type: pa.DataType
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """See `Encoder`."""
         return fixed(numbers_of(array.cast(self.type, safe=False), self.type), array)
 
 
@@ -63,7 +60,6 @@ class Bytes:
     """Bytes or a string: the length, then they."""
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """See `Encoder`."""
         raw = array.cast(pa.binary())
         return joined(varints(zigzag(sizes_of(raw).astype(np.int64)), array), raw)
 
@@ -75,7 +71,6 @@ class FixedBytes:
     size: int
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """See `Encoder`."""
         if pc.any(pc.not_equal(pc.binary_length(array), self.size)).as_py():
             raise ConfigurationError(
                 f"{where} has values that are not of {self.size} bytes, as the Avro schema has them"
@@ -91,7 +86,6 @@ class DecimalFixed:
     size: int
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """See `Encoder`."""
         whole = array.cast(self.type)
         raw = np.frombuffer(whole.buffers()[1], np.uint8, len(whole) * _DECIMAL_BYTES, whole.offset * _DECIMAL_BYTES)
         table = raw.reshape(-1, _DECIMAL_BYTES)[:, ::-1]
@@ -110,7 +104,6 @@ class DecimalBytes:
     type: pa.DataType
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """See `Encoder`."""
         return Bytes().encode(DecimalFixed(self.type, _DECIMAL_BYTES).encode(array, where), where)
 
 
@@ -122,7 +115,6 @@ class Symbols:
     symbols: tuple[str, ...]
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """See `Encoder`."""
         known = {symbol: number for number, symbol in enumerate(self.symbols)}
         coded = array.dictionary_encode()
         symbols = coded.dictionary.to_pylist()
