@@ -15,8 +15,10 @@ _MAIN = "io.pravega.local.LocalPravegaEmulator"
 _MEGABYTE = 1 << 20
 # The write-ahead log is on the heap and is cut off at checkpoints only: by the server's defaults (256 MB for each of
 # four containers) a gigabyte of writes fills the heap, which ends the server.
-_CHECKPOINT_BYTES = 32 * _MEGABYTE
-_CHECKPOINT_COMMITS = 10
+_CHECKPOINT_BYTES = 96 * _MEGABYTE
+# A checkpoint holds what is known of all active segments, and counts as a write itself, in pieces of a megabyte. With
+# fewer commits between two, one that is larger than the limit is followed by the next at once, until the heap is full.
+_CHECKPOINT_COMMITS = 100
 # The log can be cut off only up to the oldest write that is not in the second tier yet, of any segment: a small segment
 # that waits 30 s, the server's default, keeps 30 s of everybody's writes on the heap and in the cache.
 _FLUSH_MILLISECONDS = 1000
