@@ -2,12 +2,13 @@
 
     git worktree add ../before COMMIT
     python -m benchmarks.sensors ../before
+    python -m benchmarks.sensors --official --sensors 100 --streams 100
 
 The triggers of the sensors run on one event loop of a process of its own, as a triggerer runs them, without the rest of
 a triggerer: to have as many tasks deferred would take hours. Each is the only one of its chain, as those of different
 DAGs are. The other checkout runs the same, by the same Python. The server is on the same machine; its CPU is not
 counted. Events are written to some of the streams, one each, and the time of each trigger is taken from before the
-write to the trigger's event.
+write to the trigger's event. With `--official` the official Python client waits for the same, in a process of its own.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,13 +34,21 @@ _SETTLE_SECONDS: Final = 15.0
 _HUNDRED: Final = 100
 
 
-def _peer(root: Path, uri: str, log: Path) -> Child:
-    script = Path(__file__).parent / "peers" / "sensors.py"
-    sources = [str(root.resolve() / part / "src") for part in ("aiopravega", "providers/pravega")]
+def _peer(module: str, folders: Sequence[Path], uri: str, log: Path) -> Child:
     host, port = uri.removeprefix("tcp://").split(":")
     connection = json.dumps({"conn_type": "pravega", "host": host, "port": int(port)})
-    settings = [f"PYTHONPATH={os.pathsep.join(sources)}", f"AIRFLOW_CONN_PRAVEGA_DEFAULT={connection}"]
-    return Child(["env", *settings, sys.executable, str(script)], log)
+    path = os.pathsep.join(str(folder.resolve()) for folder in (Path(), *folders))
+    settings = [f"PYTHONPATH={path}", f"AIRFLOW_CONN_PRAVEGA_DEFAULT={connection}"]
+    return Child(["env", *settings, sys.executable, "-m", f"benchmarks.peers.{module}", uri], log)
+
+
+def _peers(given: argparse.Namespace) -> Iterator[tuple[str, str, list[Path]]]:
+    """For each row its name, the module that waits, and where its code is."""
+    if given.official:
+        yield "official", "official_sensors", []
+    for name, root in {"now": Path(), "before": given.before}.items():
+        if root is not None:
+            yield name, "sensors", [root / part / "src" for part in ("aiopravega", "providers/pravega")]
 
 
 async def make_streams(config: PravegaConfig, scope: str, streams: int) -> None:
@@ -84,6 +94,7 @@ def _measure(peer: Child, config: PravegaConfig, scope: str, given: argparse.Nam
         "unchecked": started["unchecked"],
         "expected": expected,
         "statuses": ended["statuses"],
+        "threads": ended["threads"],
         "took": took,
     }
 
@@ -93,16 +104,15 @@ def _row(name: str, found: dict[str, Any]) -> str:
     times = f"{statistics.median(found['took']):.2f} s | {cuts[98]:.2f} s" if cuts else "none | none"
     fired = f"{len(found['took']):,} of {found['expected']:,}"
     checked = "all" if not found["unchecked"] else f"{found['unchecked']:,} not"
-    return (
-        f"| {name} | {found['cpu']:.0%} of a core | {found['megabytes']:.0f} MB | {found['started']:.0f} s, {checked} "
-        f"| {fired} | {times} |"
-    )
+    cost = f"{found['cpu']:.0%} of a core | {found['megabytes']:.0f} MB | {found['threads']}"
+    return f"| {name} | {cost} | {found['started']:.0f} s, {checked} | {fired} | {times} |"
 
 
 def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("before", type=Path, nargs="?", help="the other checkout")
+    parser.add_argument("--official", action="store_true", help="the official client, too")
     parser.add_argument("--sensors", type=int, default=5000)
     parser.add_argument("--streams", type=int, default=500)
     parser.add_argument("--idle", type=float, default=20.0, help="seconds")
@@ -115,12 +125,11 @@ def main() -> None:
         # A server that makes so many streams at once answers late.
         config = PravegaConfig(controller_uri=server.controller_uri, request_timeout=120.0, retry_timeout=300.0)
         print(f"{given.sensors:,} sensors on {given.streams:,} streams; load of the machine before: {load:.2f}")
-        print("| code | CPU, idle | memory added | first checks | fired | append to event, median | 99th percentile |")
-        print("|---|---:|---:|---|---:|---:|---:|")
-        checkouts = {"now": Path()} | ({"before": given.before} if given.before else {})
-        for name, root in checkouts.items():
+        print("| code | CPU, idle | memory added | threads | first checks | fired | append to event, median | 99 % |")
+        print("|---|---:|---:|---:|---|---:|---:|---:|")
+        for name, module, folders in _peers(given):
             asyncio.run(make_streams(config, name, given.streams))
-            with _peer(root, server.controller_uri, Path(folder, f"{name}.log")) as peer:
+            with _peer(module, folders, server.controller_uri, Path(folder, f"{name}.log")) as peer:
                 found = _measure(peer, config, name, given)
             print(_row(name, found), flush=True)
             print(name, found["statuses"], file=sys.stderr, flush=True)
