@@ -2,14 +2,10 @@
 
 import atexit
 import os
-import re
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import hypothesis
 import pytest
@@ -56,51 +52,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(host))
 
 
-CONNECT_SECONDS = 600
-CONNECT_STARTED = re.compile(r"Spark Connect server started at: (\S+:\d+)")
-
-
 @pytest.fixture(scope="session")
 def spark_connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Spark Connect server from the jars of PySpark, in a process of its own."""
-    import pyspark
+    """The address of a Spark Connect server."""
+    from tests.spark_connect import SparkConnect
 
-    folder = tmp_path_factory.mktemp("spark-connect")
-    home = Path(pyspark.__path__[0])
-    settings = {
-        "spark.connect.grpc.binding.port": "0",
-        "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-    }
-    command = [str(home / "bin" / "spark-submit"), "--master", "local[2]"]
-    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
-    command += [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-    environment = os.environ | {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable, "SPARK_CONNECT_MODE": "0"}
-    log = folder / "connect.log"
-    with log.open("wb") as output:
-        server = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT)
-        try:
-            url = f"sc://{_address(server, log)}"
-            _ask(url)
-            yield url
-        finally:
-            server.terminate()
-            server.wait(CONNECT_SECONDS)
-
-
-def _address(server: "subprocess.Popen[bytes]", log: Path) -> str:
-    deadline = time.monotonic() + CONNECT_SECONDS
-    while time.monotonic() < deadline and server.poll() is None:
-        found = CONNECT_STARTED.search(log.read_text(encoding="utf-8", errors="replace"))
-        if found:
-            return found[1]
-        time.sleep(0.1)
-    raise AssertionError(f"Spark Connect did not start: {log.read_text(errors='replace')[-2000:]}")
-
-
-def _ask(url: str) -> None:
-    """Only a process of its own can ask: PySpark remembers in the environment that it has talked Spark Connect."""
-    question = (
-        f"from pyspark.sql import SparkSession; print(SparkSession.builder.remote({url!r}).getOrCreate().version)"
-    )
-    subprocess.run([sys.executable, "-c", question], check=True, timeout=CONNECT_SECONDS, capture_output=True)
+    with SparkConnect(tmp_path_factory.mktemp("spark-connect")) as server:
+        yield server.url

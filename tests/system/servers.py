@@ -17,10 +17,12 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def start_server(command: Sequence[str | Path], log: Path, environment: Mapping[str, str]) -> ProcessTree:
-    """Start a process in a session of its own; what it says is added to a file."""
+def start_server(
+    command: Sequence[str | Path], log: Path, environment: Mapping[str, str], folder: Path | None = None
+) -> ProcessTree:
+    """Start a process in a session of its own, in a folder; what it says is added to a file."""
     with log.open("ab") as output:
         process = subprocess.Popen(
-            command, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
         )
     return ProcessTree(process, log)
