@@ -58,6 +58,21 @@ class SparkCluster:
         options = ["--cores", _CORES, "--memory", _MEMORY, "--work-dir", str(work)]
         return self._start("worker.Worker", "0", *options, self.url)
 
+    def start_history(self, events: Path) -> int:
+        """Start a history server for the event logs of a folder, which is made; its port."""
+        events.mkdir(parents=True)
+        [port] = free_ports(1)
+        settings = self._folder / "history.properties"
+        settings.write_text(
+            f"spark.history.fs.logDirectory {events.as_uri()}\n"
+            f"spark.history.ui.port {port}\n"
+            "spark.history.fs.update.interval 1s\n"
+        )
+        command = [str(_HOME / "bin" / "spark-class"), "org.apache.spark.deploy.history.HistoryServer"]
+        command += ["--properties-file", str(settings)]
+        self._running.append(start_server(command, self._folder / "history.log", self._environment))
+        return port
+
     def _start(self, kind: str, port: str, *words: str) -> ProcessTree:
         command = [str(_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind}"]
         command += ["--host", _LOCALHOST, "--port", port, "--webui-port", "0"]

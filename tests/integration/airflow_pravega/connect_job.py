@@ -23,7 +23,8 @@ def main() -> None:
     parser.add_argument("--master")
     arguments = parser.parse_args()
     run = SimpleNamespace(partition_key=None, logical_date=datetime(2026, 1, 1, tzinfo=UTC), run_id="run")
-    context: Context = {"ti": SimpleNamespace(dag_id="dag", task_id="task", map_index=-1), "dag_run": run}  # type: ignore[typeddict-item]  # all that is used
+    task = SimpleNamespace(dag_id="dag", task_id="task", map_index=-1, xcom_push=lambda **_: None)
+    context: Context = {"ti": task, "dag_run": run}  # type: ignore[typeddict-item]  # all that is used
     read = PravegaSparkReadOperator(
         task_id="read",
         stream=arguments.stream,

@@ -10,8 +10,11 @@ from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from airflow.sdk import DAG
 from fastapi.testclient import TestClient
 
+from aiopravega import RetentionPolicy, ScalingPolicy, StreamName
+from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import Interval
 from airflow_pravega.operators.events import PravegaReadEventsOperator, PravegaWriteEventsOperator
+from airflow_pravega.operators.reader_group import PravegaDeleteReaderGroupOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
 
@@ -41,6 +44,10 @@ def taken(run_task, stream, write) -> Interval:
 def consumer_page(taken: Interval) -> str:
     names = f"stream={quote(str(taken.stream), safe='')}&consumer={quote(taken.consumer, safe='')}"
     return f"/pravega/pravega_default/consumer?{names}"
+
+
+def stream_page(stream: StreamName) -> str:
+    return f"/pravega/pravega_default/stream?stream={quote(str(stream), safe='')}"
 
 
 def test_it_shows_the_consumers_of_a_scope_and_how_far_behind_they_are(open_page, client, taken):
@@ -109,7 +116,7 @@ def test_who_has_not_logged_in_is_sent_to_the_login(server):
 
 
 def test_who_may_not_read_connections_sees_nothing(open_page, taken):
-    for path in (consumer_page(taken), "/pravega/pravega_default?scope=some"):
+    for path in (consumer_page(taken), stream_page(taken.stream), "/pravega/pravega_default?scope=some"):
         found = open_page(path, role="viewer")
         assert found.status_code == 403
         assert taken.consumer not in found.text
@@ -133,14 +140,47 @@ def test_it_is_in_the_menu_and_lists_the_connections(open_page):
     assert '<a href="/pravega/pravega_default">' in open_page(view["href"]).text
 
 
-def test_tasks_lead_to_the_page_of_their_consumer(open_page, run, stream, write):
+def test_it_shows_a_stream_and_its_consumers(open_page, client, taken):
+    scope, other = taken.stream.scope, StreamName(taken.stream.scope, "other")
+    client.create_stream(scope, "other", ScalingPolicy.by_event_rate(1000, 2, 1), RetentionPolicy.bytes(5000))
+    tail = client.tail(scope, "stream")
+    client.subscribe(scope, "stream", "etl")
+
+    found = open_page(stream_page(taken.stream)).text
+    for text in ("open, with 2 segments", "23 from head", "fixed, 2 segments", "all data stays", "etl", str(tail)):
+        assert text in found
+    assert consumer_page(taken).replace("&", "&amp;") in found
+
+    found = open_page(stream_page(other)).text
+    for text in ("a segment over 1,000 events/s is split into 2; at least 1 segment", "at least 5,000 bytes stay"):
+        assert text in found
+    assert taken.consumer not in found
+
+    client.seal_stream(scope, "stream")
+    assert "sealed" in open_page(stream_page(taken.stream)).text
+    client.unsubscribe(scope, "stream", "etl")
+    client.delete_stream(scope, "stream")
+    found = open_page(stream_page(taken.stream)).text
+    assert "There is no such stream" in found
+    assert taken.consumer in found
+
+
+def test_tasks_lead_to_the_pages_of_their_stream_and_consumer(open_page, run, stream, write):
     write(b"one")
     dag_id = f"links-{uuid.uuid4().hex}"
+
+    class Breaking(PravegaReadEventsOperator):
+        def work(self, client, stream, context):
+            raise ConfigurationError("broken")
+
     with DAG(dag_id, schedule=None) as dag:
         wait = PravegaStreamCutSensor(task_id="wait", stream=str(stream), since="last")
+        broken = Breaking(task_id="broken", stream=str(stream), stream_cuts=wait.output)
+        PravegaDeleteReaderGroupOperator(task_id="group", group=f"{stream.scope}/none")
         read = PravegaReadEventsOperator(task_id="read", stream=str(stream), stream_cuts=wait.output)
         written = PravegaWriteEventsOperator(task_id="write", stream=str(stream), events=["two"])
         read >> written
+        read >> broken
     run(dag)
     [dag_run] = open_page(f"/api/v2/dags/{dag_id}/dagRuns").json()["dag_runs"]
 
@@ -150,7 +190,9 @@ def test_tasks_lead_to_the_page_of_their_consumer(open_page, run, stream, write)
         return found
 
     expected = consumer_page(Interval(f"{dag_id}/wait", stream, "any"))
-    assert links("wait") == links("read") == {"Pravega consumer": expected}
+    both = {"Pravega consumer": expected, "Pravega stream": stream_page(stream)}
+    assert links("wait") == links("read") == links("broken") == both
+    assert links("write") == {"Pravega stream": stream_page(stream)}
+    assert links("group") == {}
     assert f">{dag_run['logical_date'][:10]}" in open_page(expected).text
-    of_scope = links("write")["Pravega consumers"]
-    assert f">{dag_id}/wait</a>" in open_page(of_scope).text
+    assert f">{dag_id}/wait</a>" in open_page(stream_page(stream)).text

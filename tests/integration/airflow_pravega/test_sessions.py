@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -26,6 +27,7 @@ ALONE = """
 import json
 import sys
 import psutil
+from aiopravega.jobs.spark_pages import pages_of
 from aiopravega.jobs.spark_session import session_for_block
 
 for conf in map(json.loads, sys.argv[1:]):
@@ -35,11 +37,14 @@ for conf in map(json.loads, sys.argv[1:]):
         port = url and int(url.rpartition(":")[2])
         jvms = [child for child in psutil.Process().children(recursive=True) if "java" in child.name()]
         at = {each.laddr for jvm in jvms for each in jvm.net_connections("tcp") if each.status == "LISTEN"}
-        print(json.dumps([ip for ip, its in at if its == port]))
+        pages = pages_of(spark)
+        assert pages.live == (url or "")
+        id_ = spark.sparkContext.applicationId
+        print(json.dumps({"at": [ip for ip, its in at if its == port], "kept": pages.kept, "id": id_}))
 """
 
 
-def run_alone(*settings: dict[str, str]) -> tuple[list[list[str]], str]:
+def run_alone(*settings: dict[str, str]) -> tuple[list[dict[str, Any]], str]:
     """Sessions one after the other in a process of their own: where the pages of each are, and the error output."""
     environment = {
         name: value for name, value in os.environ.items() if name not in ("SPARK_CONF_DIR", "SPARK_LOCAL_IP")
@@ -53,14 +58,19 @@ def run_alone(*settings: dict[str, str]) -> tuple[list[list[str]], str]:
 PAGES = {"spark.ui.enabled": "true"}
 
 
-def test_the_pages_of_spark_are_on_loopback_or_off_and_no_bar_is_drawn():
-    (asked, by_default), errors = run_alone(PAGES, {})
-    assert [address.removeprefix("::ffff:") for address in asked] == ["127.0.0.1"]
-    assert by_default == []
+def test_the_pages_of_spark_are_on_loopback_or_off_and_no_bar_is_drawn(tmp_path):
+    logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": tmp_path.as_uri()}
+    history = {"spark.yarn.historyServer.address": "history:18080"}
+    (asked, by_default, kept), errors = run_alone(PAGES | history, {}, logged | history)
+    assert [address.removeprefix("::ffff:") for address in asked["at"]] == ["127.0.0.1"]
+    assert by_default["at"] == kept["at"] == []
+    assert asked["kept"] == by_default["kept"] == ""
+    assert kept["kept"] == f"http://history:18080/history/{kept['id']}"
+    assert [file.name for file in tmp_path.iterdir()] != []
     assert "[Stage" not in errors
 
 
 def test_the_pages_of_spark_stay_off_where_they_would_be_on_all_addresses():
-    addresses, errors = run_alone({}, PAGES)
-    assert addresses == [[], []]
+    found, errors = run_alone({}, PAGES)
+    assert [each["at"] for each in found] == [[], []]
     assert "Spark's pages stay off" in errors

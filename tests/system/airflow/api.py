@@ -142,6 +142,12 @@ class Api:
         answers = [self.request("GET", f"{path}/{number}", params={"full_content": True}) for number in tries]
         return "\n".join(str(line) for answer in answers for line in answer["content"])
 
+    def links(self, dag_id: str, run_id: str, task_id: str) -> dict[str, str | None]:
+        """The addresses of a task's extra links, by what their buttons say; None: nothing to lead to."""
+        path = f"dags/{dag_id}/dagRuns/{quote(run_id)}/taskInstances/{task_id}/links"
+        found: dict[str, str | None] = self.request("GET", path)["extra_links"]
+        return found
+
     def result(self, dag_id: str, run_id: str, task_id: str) -> Any:
         """What a task has returned."""
         path = f"dags/{dag_id}/dagRuns/{quote(run_id)}/taskInstances/{task_id}/xcomEntries/return_value"

@@ -1,5 +1,6 @@
 """The Spark operators on a standalone cluster, which a connection of Spark's provider names; its workers die."""
 
+import httpx
 import pytest
 from tests.system.spark_cluster import SparkCluster
 
@@ -26,7 +27,8 @@ def test_a_job_survives_the_death_of_its_worker(airflow, client, make_stream, cl
     api.unpause(DAG_ID)
     write(*EVENTS)
     worker = cluster.start_worker()
-    run_id = api.trigger(DAG_ID)
+    history = f"http://127.0.0.1:{cluster.start_history(airflow.home / 'clustered' / 'events')}"
+    run_id = api.trigger(DAG_ID, conf={"history": history.rpartition(":")[2]})
 
     for phase in ("read", "write"):
         begun = airflow.home / "clustered" / f"{phase}-begun"
@@ -39,6 +41,12 @@ def test_a_job_survives_the_death_of_its_worker(airflow, client, make_stream, cl
         api.wait(working, f"Spark works on the {phase}")
         processes = {int(file.name) for file in begun.iterdir()}
         assert processes & set(worker.pids()), "the work is not done by the worker"
+        pages = api.links(DAG_ID, run_id, phase)["Spark"]
+        if phase == "read":
+            assert pages is not None
+            assert DAG_ID in httpx.get(f"{pages}/jobs/").raise_for_status().text
+        else:
+            assert pages is None
         worker.kill()
         worker = cluster.start_worker()
         (begun.parent / f"{phase}-released").touch()
@@ -48,6 +56,11 @@ def test_a_job_survives_the_death_of_its_worker(airflow, client, make_stream, cl
     api.wait_for_run(DAG_ID, run_id)
     for phase in ("read", "write"):
         assert api.task(DAG_ID, run_id, phase)["try_number"] == 1
+    kept = api.links(DAG_ID, run_id, "read")["Spark"]
+    assert kept is not None
+    assert kept.startswith(f"{history}/history/app-")
+    api.wait(lambda: httpx.get(f"{kept}/jobs/").is_success, "the history server shows the read")
+    assert api.links(DAG_ID, run_id, "write")["Spark"] is None
     read = api.result(DAG_ID, run_id, "read")
     assert read["events"] == read["rows"] == len(EVENTS)
     written = api.result(DAG_ID, run_id, "write")

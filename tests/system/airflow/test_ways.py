@@ -8,6 +8,9 @@ from aiopravega import StreamName
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_group("airflow_processes")]
 
+STREAM_PAGE = "pravega/pravega_default/stream?stream=system-ways%2Frides"
+CONSUMER_PAGE = "pravega/pravega_default/consumer?stream=system-ways%2Frides&consumer=rides"
+
 
 def test_runs_by_api_command_line_schedule_and_asset_continue_one_chain(airflow, client, make_stream):
     write = make_stream("system-ways/rides")
@@ -36,6 +39,8 @@ def test_runs_by_api_command_line_schedule_and_asset_continue_one_chain(airflow,
         events = [f"{start.__name__} {number}" for number in range(5)]
         run = start()
         api.wait_for_task(*run, "wait", "deferred")
+        links = api.links(*run, "wait")
+        assert links == {"Pravega stream": f"/{STREAM_PAGE}", "Pravega consumer": f"/{CONSUMER_PAGE}"}
         write(*events)
         api.wait_for_run(*run)
         range_ = api.result(*run, "wait")
@@ -50,8 +55,9 @@ def test_runs_by_api_command_line_schedule_and_asset_continue_one_chain(airflow,
     records = client.cut_ledger("system-ways").records("rides", StreamName("system-ways", "rides"))
     assert [record.state.value for record in records] == ["done"] * 4
 
-    page = api.page("pravega/pravega_default/consumer?stream=system-ways/rides&consumer=rides")
+    page = api.page(CONSUMER_PAGE)
     assert "4 done" in page
     assert "0 bytes behind the tail" in page
     for dag_id, run_id in runs:
         assert f'<a href="/dags/{dag_id}/runs/{quote(run_id, safe="")}">' in page
+    assert f'<a href="/{CONSUMER_PAGE}">rides</a>'.replace("&", "&amp;") in api.page(STREAM_PAGE)

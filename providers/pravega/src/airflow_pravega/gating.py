@@ -11,12 +11,13 @@ from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSki
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.bases.xcom import BaseXCom
 
-from aiopravega import PravegaConfig
+from aiopravega import PravegaConfig, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig
 from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.links import LinkedToStream
 from airflow_pravega.task_failures import failing_for_good
 
 FAIL: Final = "fail"
@@ -40,7 +41,7 @@ class Report(Protocol):
         """All that was found, as plain JSON."""
 
 
-class GateOperator(BaseOperator, BranchMixIn):
+class GateOperator(LinkedToStream, BaseOperator, BranchMixIn):
     """An operator that lets a DAG continue or not; its XCom is the report, whether it does or not.
 
     If it does not: with `on_violation="fail"` the task fails, without retries, since they would find the same; with
@@ -76,7 +77,9 @@ class GateOperator(BaseOperator, BranchMixIn):
         with failing_for_good():
             branches = self._branches()
             hook = PravegaHook(self.pravega_conn_id)
-            report = LoopThread.shared().run(self.check(hook.get_config(), hook.get_registry_config()))
+            config = hook.get_config()
+            self.link_to_stream(context, StreamName.parse(self.stream, config.scope))
+            report = LoopThread.shared().run(self.check(config, hook.get_registry_config()))
         content = report.to_json()
         (self.log.info if report.passed else self.log.warning)("The gate says:\n%s", report.table())
         if report.passed and not branches:

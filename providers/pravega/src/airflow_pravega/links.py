@@ -1,22 +1,44 @@
-"""Links from tasks to the page "Pravega": to the consumer whose range a task takes or reads, or to those of a scope.
+"""Links from tasks: to what the page "Pravega" shows of a stream and of a consumer, and to Spark's own pages.
 
-Airflow asks for a link in the task's process, when the task has deferred or ended, and keeps the address.
+A task stores an address as soon as it knows it, so a link is there while the task runs, too. Airflow asks for each link
+again, in the task's process, when the task has deferred or ended.
 """
 
 from collections.abc import Collection, Mapping
 from urllib.parse import quote, urlencode
 
-from airflow.providers.common.compat.sdk import TaskInstanceKey
-from airflow.sdk import BaseOperator, BaseOperatorLink
+from airflow.providers.common.compat.sdk import TaskInstanceKey, XCom
+from airflow.sdk import BaseOperator, BaseOperatorLink, Context
 
 from aiopravega import StreamName
 from airflow_pravega.page.address import page_path
 
 
-class PravegaConsumerLink(BaseOperatorLink):
+class _StoredLink(BaseOperatorLink):
+    """A link whose address the task has stored among its XComs."""
+
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
+        """The address that is stored; empty if there is none."""
+        return str(XCom.get_value(ti_key=ti_key, key=self.xcom_key) or "")
+
+
+class PravegaStreamLink(_StoredLink):
+    """The page of the stream that a task works on: what it holds, how it is configured, who reads it.
+
+    The address is a path of Airflow's server.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the button says."""
+        return "Pravega stream"
+
+
+class PravegaConsumerLink(_StoredLink):
     """The page of the consumer whose interval a task takes or reads: its intervals over time, and what failed.
 
-    A task without a consumer, such as one that reads a range that somebody wrote down, has no such link.
+    The address is a path of Airflow's server. A task without a consumer, such as one that reads a range that somebody
+    wrote down, has no such link.
     """
 
     @property
@@ -24,51 +46,48 @@ class PravegaConsumerLink(BaseOperatorLink):
         """What the button says."""
         return "Pravega consumer"
 
-    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """The address, as a path of Airflow's server; empty if there is none."""
-        return str(getattr(operator, "page_of_consumer", ""))
 
-
-class PravegaConsumersLink(BaseOperatorLink):
-    """The page of the consumers in the scope of the stream that a task writes to, and how far they are."""
+class PravegaSparkLink(_StoredLink):
+    """Spark's own pages of a task, if they are asked for: while it runs, those of the session; then the history."""
 
     @property
     def name(self) -> str:
         """What the button says."""
-        return "Pravega consumers"
-
-    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """The address, as a path of Airflow's server; empty if there is none."""
-        return str(getattr(operator, "page_of_consumers", ""))
+        return "Spark"
 
 
-class LinkedToConsumer:
+def store_link(context: Context, link: BaseOperatorLink, address: str) -> None:
+    """Let a link of the running task lead to an address; an empty one takes the link away."""
+    context["ti"].xcom_push(key=link.xcom_key, value=address)
+
+
+class LinkedToStream:
+    """An operator that works on a stream."""
+
+    operator_extra_links: Collection[BaseOperatorLink] = (PravegaStreamLink(),)
+    pravega_conn_id: str
+    # A sensor that is not deferred checks again and again.
+    _stored: frozenset[tuple[str, str]] = frozenset()
+
+    def link_to_stream(self, context: Context, stream: StreamName) -> None:
+        """Lead to the stream."""
+        self._lead(context, PravegaStreamLink(), "stream", stream=str(stream))
+
+    def _lead(self, context: Context, link: BaseOperatorLink, page: str, **query: str) -> None:
+        connection = quote(self.pravega_conn_id, safe="")
+        address = f"{page_path()}{connection}/{page}?{urlencode(query, quote_via=quote, safe='')}"
+        if (link.xcom_key, address) not in self._stored:
+            store_link(context, link, address)
+            self._stored |= {(link.xcom_key, address)}
+
+
+class LinkedToConsumer(LinkedToStream):
     """An operator that takes or reads the interval of a consumer."""
 
-    operator_extra_links: Collection[BaseOperatorLink] = (PravegaConsumerLink(),)
-    page_of_consumer = ""
+    operator_extra_links: Collection[BaseOperatorLink] = (PravegaStreamLink(), PravegaConsumerLink())
 
-    def link_to_consumer(self, pravega_conn_id: str, stream: StreamName, cuts: object) -> None:
-        """Lead to the consumer that a range names, if it names one."""
+    def link_to_consumer(self, context: Context, stream: StreamName, cuts: object) -> None:
+        """Lead to the stream, and to the consumer that a range names, if it names one."""
+        self.link_to_stream(context, stream)
         if isinstance(cuts, Mapping) and "consumer" in cuts:
-            query = _query(stream=str(stream), consumer=str(cuts["consumer"]))
-            self.page_of_consumer = f"{_page_of(pravega_conn_id)}/consumer?{query}"
-
-
-class LinkedToConsumers:
-    """An operator that writes to a stream."""
-
-    operator_extra_links: Collection[BaseOperatorLink] = (PravegaConsumersLink(),)
-    page_of_consumers = ""
-
-    def link_to_consumers(self, pravega_conn_id: str, stream: StreamName) -> None:
-        """Lead to the consumers of a stream's scope."""
-        self.page_of_consumers = f"{_page_of(pravega_conn_id)}?{_query(scope=stream.scope)}"
-
-
-def _page_of(pravega_conn_id: str) -> str:
-    return f"{page_path()}{quote(pravega_conn_id, safe='')}"
-
-
-def _query(**values: str) -> str:
-    return urlencode(values, quote_via=quote, safe="")
+            self._lead(context, PravegaConsumerLink(), "consumer", stream=str(stream), consumer=str(cuts["consumer"]))

@@ -126,7 +126,9 @@ def get_provider_info() -> dict[str, Any]:
         ],
         # Airflow's schema shows objects here, but Airflow itself reads names of classes.
         "queues": ["airflow_pravega.queues.pravega.PravegaMessageQueueProvider"],
-        "extra-links": ["airflow_pravega.links.PravegaConsumerLink", "airflow_pravega.links.PravegaConsumersLink"],
+        "extra-links": [
+            f"airflow_pravega.links.{name}" for name in ("PravegaStreamLink", "PravegaConsumerLink", "PravegaSparkLink")
+        ],
         "hooks": _modules("hooks.pravega"),
         "operators": _modules(
             "operators.scope",

@@ -12,6 +12,7 @@ from aiopravega.errors import StreamNotFoundError
 from airflow_pravega.early_checks import check_choice, check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import ReportsLineage, StreamChange, changed_stream
+from airflow_pravega.links import LinkedToStream
 from airflow_pravega.task_failures import failing_for_good
 from airflow_pravega.templated_values import choice_of
 
@@ -23,7 +24,7 @@ class IfNotExists(StrEnum):
     IGNORE = "ignore"
 
 
-class PravegaStreamOperator(BaseOperator):
+class PravegaStreamOperator(LinkedToStream, BaseOperator):
     """An operator that does its work with one stream, in one block with a client.
 
     Args:
@@ -48,6 +49,7 @@ class PravegaStreamOperator(BaseOperator):
             hook = PravegaHook(self.pravega_conn_id)
             stream = StreamName.parse(self.stream, hook.get_config().scope)
             self.check_arguments(stream, context)
+            self.link_to_stream(context, stream)
             with hook.get_client() as client:
                 return self.work(client, stream, context)
 

@@ -1,4 +1,7 @@
-"""Runs whose Spark works on a cluster, in tasks that are held up until the test lets them go."""
+"""Runs whose Spark works on a cluster, in tasks that are held up until the test lets them go.
+
+The read has Spark's pages, and logs its events for a history server, whose port the run is given.
+"""
 
 import os
 import time
@@ -13,7 +16,13 @@ from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
 RIDES = "system-cluster/rides"
 FOLDER = Path(os.environ["AIRFLOW_HOME"], "clustered")
-ON_CLUSTER: dict[str, Any] = {"spark_conn_id": "spark_cluster", "spark_conf": {"spark.executor.memory": "512m"}}
+SMALL = {"spark.executor.memory": "512m"}
+SHOWN = {
+    "spark.ui.enabled": "true",
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.dir": (FOLDER / "events").as_uri(),
+    "spark.yarn.historyServer.address": "127.0.0.1:{{ dag_run.conf.history }}",
+}
 
 
 def held_up(phase: str) -> Callable[[Any], Any]:
@@ -42,13 +51,15 @@ with DAG("clustered_rides", schedule=None):
         transform=held_up("read"),
         output_path=f"{FOLDER}/rides",
         digest=True,
-        **ON_CLUSTER,
+        spark_conn_id="spark_cluster",
+        spark_conf=SMALL | SHOWN,
     )
     write = PravegaSparkWriteOperator(
         task_id="write",
         source="{{ ti.xcom_pull('read')['path'] }}",
         transform=held_up("write"),
         stream="system-cluster/copies",
-        **ON_CLUSTER,
+        spark_conn_id="spark_cluster",
+        spark_conf=SMALL,
     )
     read >> write

@@ -20,7 +20,7 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
 from airflow_pravega.intervals import failures_recorded, finish, range_of, shown
 from airflow_pravega.lineage import Lineage, ReportsLineage, range_read, written_once
-from airflow_pravega.links import LinkedToConsumer, LinkedToConsumers
+from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.stream_operator import PravegaStreamOperator
 from airflow_pravega.templated_values import choice_of, whole_number
 
@@ -37,7 +37,7 @@ class EventForm(StrEnum):
     BASE64 = "base64"
 
 
-class PravegaWriteEventsOperator(ReportsLineage, LinkedToConsumers, PravegaStreamOperator):
+class PravegaWriteEventsOperator(ReportsLineage, PravegaStreamOperator):
     """Writes a list of events to a stream exactly once, all at once; tries of the same write id add nothing.
 
     If the write is done already, the events are compared with it, and the task fails if they differ, as after a task
@@ -87,7 +87,6 @@ class PravegaWriteEventsOperator(ReportsLineage, LinkedToConsumers, PravegaStrea
 
     def work(self, client: PravegaClient, stream: StreamName, context: Context) -> dict[str, Any]:
         """Write, or compare with what is written."""
-        self.link_to_consumers(self.pravega_conn_id, stream)
         write_id = self.write_id or write_name(context)
         events = _new_events(self.events, self.routing_keys)
         done = client.run(write_event_list(client.asynchronous, stream, write_id, events, self.commit_ledger))
@@ -160,7 +159,7 @@ class PravegaReadEventsOperator(ReportsLineage, LinkedToConsumer, PravegaStreamO
         whole_number("max_events", self.max_events)
         whole_number("max_bytes", self.max_bytes)
         range_of(self.stream_cuts)
-        self.link_to_consumer(self.pravega_conn_id, stream, self.stream_cuts)
+        self.link_to_consumer(context, stream, self.stream_cuts)
 
     def work(self, client: PravegaClient, stream: StreamName, context: Context) -> dict[str, Any]:
         """Read the events."""

@@ -1,10 +1,10 @@
 """Operators that make, move and delete reader groups, for jobs of Java and Flink beside those of Airflow."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from airflow.sdk import Context, XComArg
+from airflow.sdk import BaseOperatorLink, Context, XComArg
 
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
@@ -22,6 +22,8 @@ Given = Sequence[str | Mapping[str, str] | XComArg] | XComArg
 class _ReaderGroupOperator(PravegaStreamOperator):
     """What they share: the group in the position of a stream."""
 
+    operator_extra_links: Collection[BaseOperatorLink] = ()
+
     def __init__(self, *, group: str, **kwargs: Any) -> None:
         super().__init__(stream=group, **kwargs)
         self.group = group
@@ -29,6 +31,9 @@ class _ReaderGroupOperator(PravegaStreamOperator):
     def execute(self, context: Context) -> Any:
         self.stream = self.group  # as the template gave it
         return super().execute(context)
+
+    def link_to_stream(self, context: Context, stream: StreamName) -> None:
+        """Lead nowhere: a group has no page."""
 
     def _parts(self, client: PravegaClient, given: Any) -> list[Part]:
         if isinstance(given, str | Mapping):

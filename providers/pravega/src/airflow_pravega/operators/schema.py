@@ -15,6 +15,7 @@ from aiopravega.schema.open import POLICY, SchemaReport
 from airflow_pravega.early_checks import check_stream
 from airflow_pravega.gating import GateOperator
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.links import LinkedToStream
 from airflow_pravega.task_failures import failing_for_good
 
 
@@ -118,7 +119,7 @@ class PravegaSchemaGateOperator(CandidateOperator, GateOperator):
         )
 
 
-class PravegaRegisterSchemaOperator(CandidateOperator):
+class PravegaRegisterSchemaOperator(LinkedToStream, CandidateOperator):
     """Adds a schema to the group of a stream, which is made if there is none; a schema that may not follow fails.
 
     Returns the report of the gate, as JSON; a schema that the group has already is success.
@@ -143,10 +144,10 @@ class PravegaRegisterSchemaOperator(CandidateOperator):
             AirflowFailException: the group does not take it, or what is asked for cannot work.
             PravegaError: the registry cannot be reached.
         """
-        del context
         with failing_for_good():
             hook = PravegaHook(self.pravega_conn_id)
             stream = StreamName.parse(self.stream, hook.get_config().scope)
+            self.link_to_stream(context, stream)
             report = LoopThread.shared().run(self.compare(stream, hook.get_registry_config(), register=True)).require()
         self.log.info("%s", report.summary())
         return report.to_json()

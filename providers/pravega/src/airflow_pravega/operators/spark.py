@@ -4,12 +4,12 @@ They reach Pravega by the data source `pravega`. Whatever can be wrong with the 
 Spark is started.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from airflow.sdk import Context, XComArg
+from airflow.sdk import BaseOperatorLink, Context, XComArg
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.jobs.file_digest import digest_of_files
@@ -18,7 +18,7 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
 from airflow_pravega.intervals import shown
 from airflow_pravega.lineage import FileData, Lineage, ReportsLineage, columns_of, written_once
-from airflow_pravega.links import LinkedToConsumers
+from airflow_pravega.links import LinkedToStream, PravegaSparkLink
 from airflow_pravega.spark.operator import PravegaSparkOperator
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.spark.writing import OnceWrite
@@ -124,7 +124,7 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
         return events, rows, digest
 
 
-class PravegaSparkWriteOperator(ReportsLineage, LinkedToConsumers, PravegaSparkOperator):
+class PravegaSparkWriteOperator(ReportsLineage, LinkedToStream, PravegaSparkOperator):
     """Writes events to a stream exactly once with Spark: tries of the same write id add nothing to the first success.
 
     If the write is done already, the rows are computed and compared with it, and the task fails if they differ, as
@@ -152,6 +152,7 @@ class PravegaSparkWriteOperator(ReportsLineage, LinkedToConsumers, PravegaSparkO
         commit_ledger: `scope/table` of the commit ledger; by default a table in the stream's scope. (templated)
     """
 
+    operator_extra_links: Collection[BaseOperatorLink] = (*LinkedToStream.operator_extra_links, PravegaSparkLink())
     template_fields: Sequence[str] = (
         "source",
         "write_id",
@@ -196,7 +197,7 @@ class PravegaSparkWriteOperator(ReportsLineage, LinkedToConsumers, PravegaSparkO
                 commit_ledger=self.commit_ledger,
                 options=self.options,
             )
-            self.link_to_consumers(self.pravega_conn_id, once.stream)
+            self.link_to_stream(context, once.stream)
             sources = (FileData(self.source),) if self.source is not None else ()
             self.lineage = Lineage(sources)
             with hook.get_client() as client:

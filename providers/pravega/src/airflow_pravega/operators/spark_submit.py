@@ -146,7 +146,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOp
         with failures_recorded(hook, self.stream, given, context), failing_for_good():
             config = hook.get_config()
             stream = StreamName.parse(self.stream, config.scope)
-            self.link_to_consumer(self.pravega_conn_id, stream, given)
+            self.link_to_consumer(context, stream, given)
             times_options(given, self.options)
             once = None
             if self.into is not None:

@@ -27,6 +27,7 @@ from airflow_pravega.page.address import airflow_path
 from airflow_pravega.page.consumers import consumer_of, consumers_of
 from airflow_pravega.page.picture import picture_of
 from airflow_pravega.page.runs import paths_of_runs
+from airflow_pravega.page.streams import retention_in_words, scaling_in_words, stream_of
 
 T = TypeVar("T")
 # The newest intervals of a consumer; `pravega cuts list` shows all.
@@ -42,6 +43,7 @@ def make_app() -> FastAPI:
     may_read = [Depends(requires_access_connection("GET"))]
     app.add_api_route("/", _connections, response_class=HTMLResponse)
     app.add_api_route("/{connection_id}", _consumers, response_class=HTMLResponse, dependencies=may_read)
+    app.add_api_route("/{connection_id}/stream", _stream, response_class=HTMLResponse, dependencies=may_read)
     app.add_api_route("/{connection_id}/consumer", _consumer, response_class=HTMLResponse, dependencies=may_read)
     app.add_exception_handler(PravegaError, _failed)
     app.add_exception_handler(AirflowNotFoundException, _not_found)
@@ -65,6 +67,12 @@ def _consumers(request: Request, connection_id: str, scope: str | None = None) -
     check_name("scope", scope)
     found = _ask(hook, lambda client: consumers_of(client, scope))
     return _page(request, "consumers.html", connection=connection_id, scope=scope, consumers=found)
+
+
+def _stream(request: Request, connection_id: str, stream: str) -> Response:
+    name = StreamName.parse(stream)
+    found = _ask(PravegaHook(connection_id), lambda client: stream_of(client, name))
+    return _page(request, "stream.html", connection=connection_id, stream=found, consumers=found.consumers)
 
 
 def _consumer(request: Request, connection_id: str, stream: str, consumer: str, session: SessionDep) -> Response:
@@ -99,6 +107,7 @@ def _page(request: Request, template: str, status: int = 200, **values: Any) -> 
 def _templates() -> Environment:
     made = Environment(loader=PackageLoader("airflow_pravega", "page/templates"), autoescape=True)
     made.filters["time"] = lambda moment: f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+    made.filters |= {"scaling": scaling_in_words, "retention": retention_in_words}
     made.filters["query"] = lambda values: urlencode(values, quote_via=quote)
     return made
 

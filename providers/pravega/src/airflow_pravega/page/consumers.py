@@ -48,8 +48,13 @@ class Consumer:
         return max(record.state_since for record in self.records)
 
 
-async def consumers_of(client: PravegaClient, scope: str) -> list[Consumer]:
+async def consumers_of(client: PravegaClient, scope: str, stream: StreamName | None = None) -> list[Consumer]:
     """The consumers that the cut ledger of a scope has, by stream and name; none if there is no ledger.
+
+    Args:
+        client: a connected client.
+        scope: that has the ledger.
+        stream: whose consumers they are; None: of all streams.
 
     Raises:
         LedgerError: a record is not one that this release reads.
@@ -63,7 +68,8 @@ async def consumers_of(client: PravegaClient, scope: str) -> list[Consumer]:
     async def one(key: tuple[StreamName, str]) -> Consumer:
         return await _consumer(client, *key, found[key])
 
-    return await each(one, sorted(found, key=lambda key: (str(key[0]), key[1])), _AT_ONCE)
+    wanted = [key for key in found if stream in (None, key[0])]
+    return await each(one, sorted(wanted, key=lambda key: (str(key[0]), key[1])), _AT_ONCE)
 
 
 async def consumer_of(client: PravegaClient, stream: StreamName, name: str) -> tuple[Consumer, list[IntervalFinding]]:

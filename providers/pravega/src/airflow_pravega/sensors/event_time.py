@@ -83,8 +83,7 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
         unit = TimeUnit.parse(self.unit)
         on_truncated = choice_of(OnTruncated, "on_truncated", self.on_truncated)
         consumer = chain_name(context, self.consumer)
-        if self.record:
-            self.link_to_consumer(self.pravega_conn_id, stream, {"consumer": consumer})
+        self.link_to_consumer(context, stream, {"consumer": consumer} if self.record else {})
         taking = self._take(config, stream, times, unit, consumer, on_truncated, by=write_name(context))
         try:
             return PokeReturnValue(True, LoopThread.shared().run(taking))

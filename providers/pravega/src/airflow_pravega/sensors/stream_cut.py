@@ -192,8 +192,8 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         if self._watch is None or self._watch.condition != condition:
             self._watch = StreamWatch(condition)
         run_range = RunRange(config, self._range_arguments(context), context, self._watch, self.fired)
-        if self.record:
-            self.link_to_consumer(self.pravega_conn_id, run_range.stream, {"consumer": run_range.interval.consumer})
+        recorded = {"consumer": run_range.interval.consumer} if self.record else {}
+        self.link_to_consumer(context, run_range.stream, recorded)
         taken = LoopThread.shared().run(run_range.take())
         if taken is not None:
             return PokeReturnValue(True, taken)

@@ -18,11 +18,12 @@ from aiopravega.errors import (
 from aiopravega.loop import LoopThread
 from airflow_pravega.early_checks import check_known
 from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.links import LinkedToStream
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.triggers.transaction import PravegaTransactionTrigger
 
 
-class PravegaTransactionSensor(PravegaWaitingSensor):
+class PravegaTransactionSensor(LinkedToStream, PravegaWaitingSensor):
     """Waits until a transaction of a stream is committed, so that readers see its events.
 
     It fails at once if the transaction is aborted, by its owner or because its lease has run out, and if the
@@ -50,9 +51,9 @@ class PravegaTransactionSensor(PravegaWaitingSensor):
         Raises:
             AirflowFailException: the transaction is aborted or not known.
         """
-        del context
         config = PravegaHook(self.pravega_conn_id).get_config()
         stream, transaction = StreamName.parse(self.stream, config.scope), _parse(self.transaction)
+        self.link_to_stream(context, stream)
         try:
             state = LoopThread.shared().run(_state(config, stream, transaction))
         except TransactionError as error:

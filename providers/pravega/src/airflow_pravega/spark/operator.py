@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from airflow.sdk import BaseOperator, Context
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.jobs.spark_pages import pages_of
 from aiopravega.jobs.spark_progress import SparkProgress
 from aiopravega.jobs.spark_session import LOCAL, interruptible, session_for_block
 from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name
+from airflow_pravega.links import PravegaSparkLink, store_link
 from airflow_pravega.spark.connection import session_settings
 from airflow_pravega.spark.jvm_lines import jvm_lines_logged
 from airflow_pravega.task_failures import failing_for_good
@@ -87,10 +89,15 @@ class PravegaSparkOperator(BaseOperator):
             progress = SparkProgress(self.log)
             progress.watch(spark)
             stack.callback(progress.end)
+            pages = pages_of(spark)
+            if pages.live:
+                store_link(context, PravegaSparkLink(), pages.live)
             try:
                 yield spark
             finally:
                 self._interrupt = None
+                if pages.live or pages.kept:
+                    store_link(context, PravegaSparkLink(), pages.kept)
 
     def transformed(self, frame: "DataFrame") -> "DataFrame":
         """The frame after the user's transformation."""

@@ -1,11 +1,11 @@
 """How a Spark operator processes one range of a stream: checked first, read again unsplit if need be, then recorded."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from airflow.sdk import Context
+from airflow.sdk import BaseOperatorLink, Context
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
@@ -18,7 +18,7 @@ from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
 from airflow_pravega.intervals import failures_recorded, finish
 from airflow_pravega.lineage import Lineage, ReportsLineage, columns_of, range_read
-from airflow_pravega.links import LinkedToConsumer
+from airflow_pravega.links import LinkedToConsumer, PravegaSparkLink
 from airflow_pravega.spark.operator import PravegaSparkOperator
 from airflow_pravega.task_failures import failing_for_good
 
@@ -42,6 +42,8 @@ class Processed(Generic[R]):
 
 class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOperator):
     """A Spark operator that reads one range."""
+
+    operator_extra_links: Collection[BaseOperatorLink] = (*LinkedToConsumer.operator_extra_links, PravegaSparkLink())
 
     def process_range(
         self,
@@ -70,7 +72,7 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOp
         with failures_recorded(hook, self.stream, given, context), failing_for_good():
             config = hook.get_config()
             stream = StreamName.parse(self.stream, config.scope)
-            self.link_to_consumer(self.pravega_conn_id, stream, given)
+            self.link_to_consumer(context, stream, given)
             cuts, times = StreamCutRange.from_json(given), times_options(given, self.options)
             with hook.get_client() as client:
                 found = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
