@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from tempfile import gettempdir
 from typing import Any
 
-from airflow.sdk import DAG, CronDataIntervalTimetable, Param
+from airflow.sdk import DAG, Param
+from airflow.timetables.interval import CronDataIntervalTimetable  # which Airflow 3.1 has nowhere else
 from example_dags.flights import AHEAD, BY_DEPARTURE
 
 from airflow_pravega.operators.backfill import PravegaBackfillPlanOperator

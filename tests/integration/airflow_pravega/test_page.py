@@ -147,7 +147,7 @@ def test_it_shows_a_stream_and_its_consumers(open_page, client, taken):
     client.subscribe(scope, "stream", "etl")
 
     found = open_page(stream_page(taken.stream)).text
-    for text in ("open, with 2 segments", "23 from head", "fixed, 2 segments", "all data stays", "etl", str(tail)):
+    for text in ("open, with 2 segments", "23 from head", "fixed, 2 segments", "all data stays", "etl", tail.to_text()):
         assert text in found
     assert consumer_page(taken).replace("&", "&amp;") in found
 
