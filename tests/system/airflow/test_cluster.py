@@ -10,6 +10,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_gro
 
 DAG_ID = "clustered_rides"
 RIDES, COPIES = StreamName("system-cluster", "rides"), StreamName("system-cluster", "copies")
+# Spark draws its first page slowly, and a history server reads the log of a job before.
+PAGE_SECONDS = 120.0
 EVENTS = [f"ride {number}" for number in range(500)]
 
 
@@ -44,7 +46,7 @@ def test_a_job_survives_the_death_of_its_worker(airflow, client, make_stream, cl
         pages = api.links(DAG_ID, run_id, phase)["Spark"]
         if phase == "read":
             assert pages is not None
-            assert DAG_ID in httpx.get(f"{pages}/jobs/").raise_for_status().text
+            assert DAG_ID in httpx.get(f"{pages}/jobs/", timeout=PAGE_SECONDS).raise_for_status().text
         else:
             assert pages is None
         worker.kill()
@@ -59,7 +61,7 @@ def test_a_job_survives_the_death_of_its_worker(airflow, client, make_stream, cl
     kept = api.links(DAG_ID, run_id, "read")["Spark"]
     assert kept is not None
     assert kept.startswith(f"{history}/history/app-")
-    api.wait(lambda: httpx.get(f"{kept}/jobs/").is_success, "the history server shows the read")
+    api.wait(lambda: httpx.get(f"{kept}/jobs/", timeout=PAGE_SECONDS).is_success, "the history server shows the read")
     assert api.links(DAG_ID, run_id, "write")["Spark"] is None
     read = api.result(DAG_ID, run_id, "read")
     assert read["events"] == read["rows"] == len(EVENTS)
