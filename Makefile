@@ -88,7 +88,7 @@ matrix-%: setup build/spark-%/.installed
 
 matrix-airflow-%: setup build/airflow-%/.installed
 	@echo "Running tests of airflow-provider-pravega on Airflow $*"
-	@$(AIRFLOW_BIN)/python -m pytest $(or $(ARGS),$(AIRFLOW_TESTS) $(AIRFLOW_LACKS_$*))
+	@PYSPARK_PYTHON=$(CURDIR)/$(AIRFLOW_BIN)/python $(AIRFLOW_BIN)/python -m pytest $(or $(ARGS),$(AIRFLOW_TESTS) $(AIRFLOW_LACKS_$*))
 
 matrix-dagster-%: setup build/dagster-%/.installed
 	@echo "Running tests of dagster-pravega on Dagster $*"
