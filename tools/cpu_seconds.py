@@ -32,6 +32,8 @@ class Meter:
 
     def __init__(self, root: int) -> None:
         self._root = psutil.Process(root)
+        own = psutil.Process()
+        self._is_within = self._root in (own, *own.parents())
         self._known: dict[tuple[int, float], psutil.Process] = {}
         self._spent: dict[tuple[int, float], float] = {}
         self._own = 0.0
@@ -45,10 +47,11 @@ class Meter:
             return sum(self._spent.values()) - self._own
 
     def _sample(self) -> None:
-        while True:
-            with self._lock:
-                self._look()
-            time.sleep(_SAMPLE_SECONDS)
+        with contextlib.suppress(psutil.NoSuchProcess):  # the process has ended
+            while True:
+                with self._lock:
+                    self._look()
+                time.sleep(_SAMPLE_SECONDS)
 
     def _look(self) -> None:
         start = time.thread_time()
@@ -61,7 +64,8 @@ class Meter:
                 self._spent[key] = max(times.user + times.system, self._spent.get(key, 0.0))
             except psutil.NoSuchProcess:
                 del self._known[key]
-        self._own += time.thread_time() - start
+        if self._is_within:
+            self._own += time.thread_time() - start
 
 
 def _reap(child: int) -> int:

@@ -107,9 +107,13 @@ class Components:
         """Kill a process and all that it started with `kill -9`, as when its machine dies; runs are in code servers."""
         self._running.pop(name).kill()
 
+    def tree(self, name: str) -> ProcessTree:
+        """A process, and all that it started."""
+        return self._running[name]
+
     def pids(self, name: str) -> list[int]:
         """The ids of a process and of all that it started; those of runs are a code server's."""
-        return list(self._running[name].pids())
+        return list(self.tree(name).pids())
 
     def said(self, name: str) -> str:
         """All that a process, and those of the same name before it, have logged."""
