@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from airflow.sdk import DAG
-from tests.system.airflow.canaries import canaries, command_lines_watched, has
+from tests.system.canaries import canaries, command_lines_watched, has
 from tests.system.spark_cluster import SparkCluster
 
 from aiopravega import UNBOUNDED, ScalingPolicy, StreamCutRange, StreamName

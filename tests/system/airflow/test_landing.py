@@ -8,7 +8,7 @@ import psutil
 import psycopg2
 import pytest
 from pyarrow import parquet
-from tests.system.airflow.canaries import command_lines_watched, files_with, has
+from tests.system.canaries import command_lines_watched, files_with, has
 
 from aiopravega import StreamName
 from aiopravega.jobs.landing import LandingTable, ParquetFolder, Postgres

@@ -4,7 +4,7 @@ import json
 from urllib.parse import urlsplit
 
 import pytest
-from tests.system.airflow.canaries import canaries, command_lines_watched, files_with, has
+from tests.system.canaries import canaries, command_lines_watched, files_with, has
 
 from aiopravega import UNBOUNDED, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient

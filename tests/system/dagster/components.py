@@ -37,9 +37,16 @@ class Components:
         folder: where the instance and the log of each process are.
         locations: the files of the code locations, by their names.
         environment: more variables of all processes.
+        of_locations: more variables of the code servers, which the others do not have, such as passwords.
     """
 
-    def __init__(self, folder: Path, locations: Mapping[str, Path], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        locations: Mapping[str, Path],
+        environment: Mapping[str, str],
+        of_locations: Mapping[str, str] | None = None,
+    ) -> None:
         self.logs, self.home = folder / "logs", folder / "home"
         home = self.home
         self.logs.mkdir()
@@ -76,13 +83,16 @@ class Components:
             "DAGSTER_GRPC_TIMEOUT_SECONDS": "500",
             **environment,
         }
+        self._of_locations = dict(of_locations or {})
         self._running: dict[str, ProcessTree] = {}
 
     def start(self, *names: str) -> None:
         """Start processes, and wait until they are ready."""
         since = time.time()
         for name in names:
-            self._running[name] = start_server(self._commands[name], self.logs / f"{name}.log", self._environment)
+            more = self._of_locations if name in self._locations else {}
+            environment = self._environment | more
+            self._running[name] = start_server(self._commands[name], self.logs / f"{name}.log", environment)
         for name in names:
             if name == WEBSERVER:
                 self.graphql.wait(lambda: self._lives(WEBSERVER) and self.graphql.answers(), "the webserver answers")

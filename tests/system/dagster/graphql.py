@@ -10,7 +10,7 @@ from tests.faults.process import wait_until
 PATIENCE: Final = 900.0
 _REQUEST_SECONDS: Final = 120.0
 _ENDED: Final = frozenset({"SUCCESS", "FAILURE", "CANCELED"})
-_REPOSITORY: Final = "__repository__"
+REPOSITORY: Final = "__repository__"
 
 _RUNS: Final = """query($filter: RunsFilter) { runsOrError(filter: $filter) {
   ... on Runs { results { runId status tags { key value } assetSelection { path } } }
@@ -36,7 +36,8 @@ _LAUNCH: Final = """mutation($wanted: ExecutionParams!) { launchRun(executionPar
 _KEYS: Final = """query($key: AssetKeyInput!) { assetNodeOrError(assetKey: $key) {
   ... on AssetNode { partitionKeys } } }"""
 _LOGS: Final = """query($id: ID!) { logsForRun(runId: $id, limit: 1000) { __typename ... on EventConnection {
-  events { __typename ... on MessageEvent { message } ... on ExecutionStepFailureEvent { error { message } } } } } }"""
+  events { __typename ... on MessageEvent { message } ... on ExecutionStepFailureEvent {
+    error { message causes { message } } } } } } }"""
 _ADD: Final = """mutation($repository: RepositorySelector!, $definition: String!, $key: String!) {
   addDynamicPartition(repositorySelector: $repository, partitionsDefName: $definition, partitionKey: $key) {
     __typename } }"""
@@ -123,10 +124,7 @@ class GraphQL:
     def messages(self, run_id: str) -> list[str]:
         """What the events of a run are, and say."""
         events = self.ask(_LOGS, id=run_id)["logsForRun"]["events"]
-        return [
-            f"{each['__typename']}: {each.get('message')} {(each.get('error') or {}).get('message', '')}"
-            for each in events
-        ]
+        return [f"{each['__typename']}: {each.get('message')} {_said(each.get('error'))}" for each in events]
 
     def materializations(self, *key: str) -> list[dict[str, Any]]:
         """The materializations of an asset, the newest first; `metadata` has plain values."""
@@ -137,7 +135,7 @@ class GraphQL:
 
     def add_partition(self, location: str, definition: str, key: str) -> None:
         """Add a dynamic partition."""
-        repository = {"repositoryLocationName": location, "repositoryName": _REPOSITORY}
+        repository = {"repositoryLocationName": location, "repositoryName": REPOSITORY}
         found = self.ask(_ADD, repository=repository, definition=definition, key=key)["addDynamicPartition"]
         assert found["__typename"] == "AddDynamicPartitionSuccess", found
 
@@ -184,7 +182,7 @@ class GraphQL:
         tags: Mapping[str, str] | None = None,
     ) -> str:
         """Launch a run of a job, or of some assets, with a run config, as the launchpad does; its id."""
-        selector = {"repositoryLocationName": location, "repositoryName": _REPOSITORY, "jobName": job}
+        selector = {"repositoryLocationName": location, "repositoryName": REPOSITORY, "jobName": job}
         wanted = {
             "selector": {**selector, **({"assetSelection": [{"path": [key]} for key in assets]} if assets else {})},
             "runConfigData": config,
@@ -207,7 +205,12 @@ class GraphQL:
 
 
 def _sensor(location: str, name: str) -> dict[str, str]:
-    return {"repositoryLocationName": location, "repositoryName": _REPOSITORY, "sensorName": name}
+    return {"repositoryLocationName": location, "repositoryName": REPOSITORY, "sensorName": name}
+
+
+def _said(error: Mapping[str, Any] | None) -> str:
+    """What an error says, and what has caused it."""
+    return "" if error is None else " ".join(each["message"] for each in (error, *error["causes"]))
 
 
 def _value(entry: Mapping[str, Any]) -> Any:

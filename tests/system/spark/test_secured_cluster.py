@@ -12,7 +12,7 @@ import sys
 
 import pytest
 from tests.faults.process import ROOT
-from tests.system.airflow.canaries import canaries, command_lines_watched, files_with, has
+from tests.system.canaries import canaries, command_lines_watched, files_with, has
 from tests.system.spark_cluster import SparkCluster
 
 from aiopravega import UNBOUNDED, ScalingPolicy, StreamCutRange, StreamName

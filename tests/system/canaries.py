@@ -25,7 +25,14 @@ def files_with(secrets: list[bytes], folder: Path) -> list[Path]:
     """The files below a folder that have one of some secrets."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert files, f"{folder} has no files"
-    return [path for path in files if has(secrets, path.read_bytes())]
+    return [path for path in files if has(secrets, _content(path))]
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:  # it was removed since
+        return b""
 
 
 def has(secrets: list[bytes], text: bytes) -> bool:
