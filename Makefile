@@ -33,6 +33,15 @@ DAGSTERS ?= 1.12.22
 DAGSTER_BIN = build/dagster-$*/bin
 DAGSTER_TOOLS := pandas polars 'pyspark[connect]' deltalake 'pyiceberg[sql-sqlite]' httpx psycopg2-binary
 DAGSTER_TESTS ?= tests/unit/dagster_pravega tests/system/dagster/test_sensor.py
+# The lowest versions that each distribution allows: tests/lowest says what is installed, and which versions.
+LOWEST_BIN = build/lowest-$*/bin
+LOWEST_TESTS = $(or $(LOWEST_TESTS_$*),tests/unit/$(subst -,_,$(subst airflow-provider-,airflow-,$*)))
+# Streaming reads need 4.2.
+LOWEST_TESTS_pyspark-pravega = $(filter tests/unit/%,$(SPARK_TESTS))
+SMALLEST_pyspark-pravega := pyspark_pravega.py
+SMALLEST_airflow-provider-pravega := airflow_pravega.py
+SMALLEST_dagster-pravega := dagster_pravega.py
+LOWEST_LACKS_airflow-provider-pravega := $(AIRFLOW_LACKS_3.1.8)
 # Other Pythons on which the unit tests of dagster-pravega run: their programs, such as PYTHONS='python3.12 python3.13'.
 PYTHONS ?=
 SPARK_TESTS ?= tests/unit/pyspark_pravega/decode tests/unit/pyspark_pravega/encode tests/unit/pyspark_pravega/write \
@@ -71,7 +80,7 @@ cpu-demo: setup ## Measure the seconds of CPU of each step of the demo
 	@$(BIN)/python tools/cpu_seconds.py --steps 'done in|What went through' -- $(MAKE) --no-print-directory demo
 
 # Else make removes them, as what only other targets need.
-.PRECIOUS: build/spark-%/.installed build/airflow-%/.installed build/dagster-%/.installed
+.PRECIOUS: $(addprefix build/,$(addsuffix -%/.installed,spark airflow dagster lowest))
 .PHONY: matrix
 matrix: $(SPARKS:%=matrix-%) $(AIRFLOWS:%=matrix-airflow-%) $(DAGSTERS:%=matrix-dagster-%) matrix-python ## Run tests on older Sparks, Airflows and Dagsters (SPARKS= AIRFLOWS=3.1.8)
 
@@ -93,6 +102,19 @@ matrix-airflow-%: setup build/airflow-%/.installed
 matrix-dagster-%: setup build/dagster-%/.installed
 	@echo "Running tests of dagster-pravega on Dagster $*"
 	@$(DAGSTER_BIN)/python -m pytest $(or $(ARGS),$(DAGSTER_TESTS))
+
+.PHONY: matrix-lowest
+matrix-lowest: $(DISTRIBUTIONS:%=matrix-lowest-%) ## Run each distribution's unit tests and smallest program on the lowest versions that it allows
+
+# The scope of the smallest programs is made by that of the client.
+matrix-lowest-%: setup build/lowest-%/.installed
+	@echo "Running unit tests of $* on the lowest versions that it allows"
+	@PYSPARK_PYTHON=$(CURDIR)/$(LOWEST_BIN)/python $(LOWEST_BIN)/python -m pytest \
+		$(or $(ARGS),$(LOWEST_TESTS) $(LOWEST_LACKS_$*))
+	@echo "Running the smallest program of $* on them"
+	@cd build/lowest-$* && PYSPARK_PYTHON=$(CURDIR)/$(LOWEST_BIN)/python AIRFLOW_HOME=$(CURDIR)/build/lowest-$* \
+		bin/pravega-emulator run --name lowest-$* -- sh -e -c 'for each; do bin/python -I $$each; done' sh \
+		$(addprefix $(CURDIR)/tools/smallest/,aiopravega.py $(SMALLEST_$*))
 
 .PHONY: matrix-python
 matrix-python: setup ## Run the unit tests of dagster-pravega on other Pythons (PYTHONS='python3.12 python3.13')
@@ -194,6 +216,10 @@ lock: $(BIN)/uv ## Resolve requirements.lock (newer versions: make lock ARGS=--u
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
 		--group dev $(addprefix --no-emit-package ,$(DISTRIBUTIONS)) --output-file requirements.lock $(ARGS)
 
+.PHONY: lock-lowest
+lock-lowest: $(INSTALLED) ## Resolve the lowest versions that each distribution allows: tests/lowest
+	@$(BIN)/python -m tools.write_lowest
+
 .PHONY: clean
 clean: ## Remove .venv and what the tools left (the jars in your cache stay)
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
@@ -254,6 +280,16 @@ build/dagster-%/.installed: requirements.lock tests/dagsters/%.lock dagster_prav
 		--requirement tests/dagsters/$*.lock $(SPARK_TOOLS) $(DAGSTER_TOOLS) \
 		--editable './aiopravega[schema,arrow,avro,json,protobuf]' \
 		$(addprefix --editable ./,pravega_emulator pyspark_pravega dagster_pravega)
+	@touch $@
+
+build/lowest-%/.installed: requirements.lock tests/lowest/%.in tests/lowest/%.lock | $(INSTALLED)
+	@echo "Making an environment with the lowest versions that $* allows in build/lowest-$*"
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/lowest-$*
+	@awk -F '==' 'NR == FNR { own[$$1]; next } /^[a-z]/ { keep = !($$1 in own) } keep' \
+		tests/lowest/$*.lock requirements.lock > build/lowest-$*/others.txt
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(LOWEST_BIN)/python \
+		--constraint build/lowest-$*/others.txt --build-constraint requirements.lock \
+		--requirement tests/lowest/$*.lock --requirement tests/lowest/$*.in
 	@touch $@
 
 $(STORED): $(INSTALLED) $(wildcard example_dags/small_spark/*.*)

@@ -88,7 +88,7 @@ def test_a_freshness_policy_stays_with_the_stream_and_with_what_observes_it():
     ],
 )
 def test_a_type_has_the_name_that_spark_has_for_it(kind):
-    assert spark_name(kind) == from_arrow_type(kind).simpleString()
+    assert spark_name(kind) == from_arrow_type(kind, prefer_timestamp_ntz=True).simpleString()
 
 
 def test_columns_are_compared_by_name_and_type():

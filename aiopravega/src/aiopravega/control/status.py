@@ -187,7 +187,8 @@ def unreachable(details: str, site: CallSite) -> PravegaError:
             f"{tried}: its certificate is trusted, but is for another name ({text}). Use the name in the certificate, "
             "or set verify_hostname=False."
         )
-    if "certificate" in text.lower():
+    # Older gRPC reports an authority of the same name with another key by the signature that does not fit.
+    if "certificate" in text.lower() or "BAD_SIGNATURE" in text:
         return TlsError(
             f"{tried}: its certificate is not trusted ({text}). Give the file of the certificate authority that "
             "signed it as ca_file."
@@ -196,7 +197,7 @@ def unreachable(details: str, site: CallSite) -> PravegaError:
         return TlsError(f"{tried}: the TLS handshake failed ({text}). Check ca_file, and the server's TLS settings.")
     if "timed out" in text:
         return PravegaTimeoutError(f"{tried}: no answer ({text}). Check the address, and that the cluster is healthy.")
-    if "resolv" in text or "lookup" in text:
+    if any(word in text for word in ("resolv", "resolution", "lookup")):
         return PravegaConnectionError(f"{tried}: the name of the host is not known ({text}). Check the address.")
     return PravegaConnectionError(
         f"{tried}: no connection ({text}). Check the address, and that the controller is running."

@@ -9,6 +9,7 @@ from aiopravega.schema.policy.findings import ABSENT, ComparisonTerms, Finding, 
 from aiopravega.schema.protobuf.compatibility.reserved import kept, numbers
 from aiopravega.schema.protobuf.compatibility.wire import declaration, keeps_values, oneof_of, same_wire_type, type_name
 from aiopravega.schema.protobuf.descriptors import descriptor_of
+from aiopravega.schema.protobuf.labels import is_repeated, is_required
 from aiopravega.schema.registry.model import SchemaInfo
 
 _OWN: Final = "google.protobuf."
@@ -51,7 +52,7 @@ class _Comparison:
             at = f"{path}.{field.name}"
             if number in theirs:
                 self._field(field, theirs[number], at)
-            elif field.is_required:
+            elif is_required(field):
                 self._missing(field, ABSENT, at)
             elif any(start <= number < end for start, end in writer.extension_ranges):
                 why = f"the writer may have extensions with the number {number}"
@@ -60,9 +61,9 @@ class _Comparison:
         self._message_sets(reader, writer, path)
 
     def _field(self, reader: FieldDescriptor, writer: FieldDescriptor, path: str) -> None:
-        if reader.is_required and not writer.is_required:
+        if is_required(reader) and not is_required(writer):
             self._missing(reader, declaration(writer), path)
-        if writer.is_repeated and not reader.is_repeated:
+        if is_repeated(writer) and not is_repeated(reader):
             keep = "keep it repeated"
             self._add(path, "repeated-to-singular", reader, writer, keep, "keep it singular; add a repeated field")
         if not same_wire_type(reader.type, writer.type):
@@ -74,7 +75,7 @@ class _Comparison:
         elif reader.message_type is not None and writer.message_type is not None:
             self._message_field(reader.message_type, writer.message_type, reader, writer, path)
         defaults = reader.has_default_value or writer.has_default_value
-        if defaults and not writer.is_required and reader.default_value != writer.default_value:
+        if defaults and not is_required(writer) and reader.default_value != writer.default_value:
             was = f"keep the default {writer.default_value}", f"keep the default {reader.default_value}"
             self._add(path, "default-changed", reader, writer, *was)
 
@@ -91,7 +92,7 @@ class _Comparison:
         if ours.full_name != theirs.full_name and (known or nothing_common):
             self._type(path, "message-replaced", reader, writer)
         else:
-            self.messages(ours, theirs, path + ("[]" if reader.is_repeated else ""))
+            self.messages(ours, theirs, path + ("[]" if is_repeated(reader) else ""))
 
     def _enum(self, ours: EnumDescriptor, reader: FieldDescriptor, writer: FieldDescriptor, path: str) -> None:
         theirs = writer.enum_type

@@ -6,6 +6,8 @@ from typing import Final
 from google.protobuf.descriptor import FieldDescriptor as Field
 from google.protobuf.descriptor import OneofDescriptor
 
+from aiopravega.schema.protobuf.labels import is_repeated, is_required
+
 _VARINT: Final = (
     Field.TYPE_INT32,
     Field.TYPE_INT64,
@@ -61,7 +63,7 @@ def type_name(field: Field) -> str:
 def declaration(field: Field) -> str:
     """A field as a .proto file has it."""
     is_map = field.message_type is not None and field.message_type.GetOptions().map_entry
-    label = "repeated " if field.is_repeated and not is_map else "required " if field.is_required else ""
+    label = "repeated " if is_repeated(field) and not is_map else "required " if is_required(field) else ""
     default = f" [default = {field.default_value}]" if field.has_default_value else ""
     return f"{label}{type_name(field)} {field.name} = {field.number}{default}"
 
