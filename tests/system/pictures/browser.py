@@ -40,9 +40,10 @@ def find(program: str) -> str:
 
 
 class Browser:
-    """A window of Chromium; use it as a context manager."""
+    """A window of Chromium of a size in pixels, its frame counted; use it as a context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: tuple[int, int] = SIZE) -> None:
+        self._size = size
         self._folder = tempfile.TemporaryDirectory()
         [port] = free_ports(1)
         log = Path(self._folder.name) / "driver.log"
@@ -56,7 +57,11 @@ class Browser:
             wait_until(self._is_ready, self._driver.said, PATIENCE)
             options = {
                 "binary": find("chromium"),
-                "args": [*_FLAGS, f"--user-data-dir={self._folder.name}/profile", "--window-size={},{}".format(*SIZE)],
+                "args": [
+                    *_FLAGS,
+                    f"--user-data-dir={self._folder.name}/profile",
+                    "--window-size={},{}".format(*self._size),
+                ],
             }
             wanted = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}}
             self._session = self._ask("POST", "/session", wanted)["sessionId"]

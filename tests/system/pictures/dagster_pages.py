@@ -2,14 +2,13 @@
 
 import json
 import random
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Final
 
 from tests.faults.process import ROOT
 from tests.system.dagster.components import Components
-from tests.system.pictures.browser import find
+from tests.system.pictures.browser import Browser
 from tests.system.pictures.dagster_readings import CONSUMER, STREAM, TOTALS
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
@@ -20,31 +19,17 @@ from pravega_emulator import PravegaEmulator
 LOCATION: Final = "readings"
 RANGES: Final = 12
 OF: Final = ROOT / "docs" / "how-to"
-# A page draws its plots when its data have come; Chromium counts this time while nothing is under way.
-PATIENCE_MS: Final = 30_000
-LIMIT: Final = 300  # seconds for a picture
+# The pages, and what shows that one is there.
 PAGES: Final = {
-    "dagster-graph": "/locations/{location}/asset-groups/default/lineage",
-    "dagster-partitions": "/assets/plant/totals?view=partitions&partition={partition}",
-    "dagster-asset": "/assets/plant/totals?view=overview",
-    "dagster-checks": "/assets/plant/totals?view=checks",
-    "dagster-backfill": "/runs/b/{backfill}",
+    "dagster-graph": ("/locations/{location}/asset-groups/default/lineage", "//*[text()='readings_counted']"),
+    "dagster-partitions": (
+        "/assets/plant/totals?view=partitions&partition={partition}",
+        "//*[text()='pravega/segment_ranges']",
+    ),
+    "dagster-asset": ("/assets/plant/totals?view=overview", "//*[text()='pravega/events']"),
+    "dagster-checks": ("/assets/plant/totals?view=checks", "//canvas"),
+    "dagster-backfill": ("/runs/b/{backfill}", "//*[contains(text(), 'completed')]"),
 }
-
-
-def picture(browser: str, url: str, file: Path) -> None:
-    """A picture of a page."""
-    with tempfile.TemporaryDirectory() as profile:
-        subprocess.run(
-            [
-                *(browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
-                *(f"--user-data-dir={profile}", "--window-size=1400,900", f"--virtual-time-budget={PATIENCE_MS}"),
-                *(f"--screenshot={file}", url),
-            ],
-            check=True,
-            capture_output=True,
-            timeout=LIMIT,
-        )
 
 
 def fill(config: PravegaConfig) -> list[str]:
@@ -72,7 +57,6 @@ def fill(config: PravegaConfig) -> list[str]:
 
 def take() -> None:
     """Fill a stream, run a backfill, and take the pictures."""
-    browser = find("chromium")
     with PravegaEmulator() as emulator, tempfile.TemporaryDirectory() as folder:
         names = fill(PravegaConfig(controller_uri=emulator.controller_uri))
         files = {LOCATION: Path(__file__).with_name("dagster_readings.py")}
@@ -82,8 +66,14 @@ def take() -> None:
             backfill = dagster.graphql.backfill(names, *TOTALS.split("/"))
             dagster.graphql.wait_for_backfill(backfill)
             dagster.graphql.ask("mutation { setNuxSeen }")  # else an invitation covers each page
-            for name, page in PAGES.items():
-                filled = page.format(location=LOCATION, backfill=backfill, partition=names[-1])
-                url = dagster.graphql.url + filled
-                picture(browser, url, OF / f"{name}.png")
-                print(OF / f"{name}.png", flush=True)
+            with Browser((1400, 1040)) as browser:
+                for name, (page, sign) in PAGES.items():
+                    filled = page.format(location=LOCATION, backfill=backfill, partition=names[-1])
+                    browser.open(dagster.graphql.url + filled)
+                    browser.see(sign)
+                    browser.picture(OF / f"{name}.png")
+                browser.open(f"{dagster.graphql.url}/assets/{TOTALS}?view=overview")
+                browser.click("//button[contains(., 'Plots')]")
+                browser.see("//canvas")
+                browser.run("document.querySelector('canvas').parentElement.parentElement.scrollIntoView()")
+                browser.picture(OF / "dagster-plots.png")
