@@ -27,7 +27,7 @@ from airflow_pravega.page.address import airflow_path
 from airflow_pravega.page.consumers import consumer_of, consumers_of
 from airflow_pravega.page.picture import picture_of
 from airflow_pravega.page.runs import paths_of_runs
-from airflow_pravega.page.streams import retention_in_words, scaling_in_words, stream_of
+from airflow_pravega.page.streams import counted, retention_in_words, scaling_in_words, stream_of
 
 T = TypeVar("T")
 # The newest intervals of a consumer; `pravega cuts list` shows all.
@@ -107,7 +107,7 @@ def _page(request: Request, template: str, status: int = 200, **values: Any) -> 
 def _templates() -> Environment:
     made = Environment(loader=PackageLoader("airflow_pravega", "page/templates"), autoescape=True)
     made.filters["time"] = lambda moment: f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
-    made.filters |= {"scaling": scaling_in_words, "retention": retention_in_words}
+    made.filters |= {"counted": counted, "scaling": scaling_in_words, "retention": retention_in_words}
     made.filters["query"] = lambda values: urlencode(values, quote_via=quote)
     return made
 

@@ -40,9 +40,9 @@ async def stream_of(client: PravegaClient, name: StreamName) -> Stream:
 def scaling_in_words(policy: ScalingPolicy) -> str:
     """What decides about the number of segments."""
     if policy.kind is ScalingType.FIXED:
-        return f"fixed, {_many(policy.min_segments, 'segment')}"
+        return f"fixed, {counted(policy.min_segments, 'segment')}"
     what = "events" if policy.kind is ScalingType.EVENT_RATE else "KB"
-    at_least = _many(policy.min_segments, "segment")
+    at_least = counted(policy.min_segments, "segment")
     return f"a segment over {policy.target_rate:,} {what}/s is split into {policy.factor}; at least {at_least}"
 
 
@@ -63,5 +63,6 @@ def _limit(kind: RetentionType, limit: int) -> str:
         return f"{limit:,} ms"
 
 
-def _many(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """A number of things, such as `1 segment` or `1,200 segments`."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
