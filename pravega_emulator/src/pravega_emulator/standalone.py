@@ -23,6 +23,9 @@ _CHECKPOINT_COMMITS = 100
 # that waits 30 s, the server's default, keeps 30 s of everybody's writes on the heap and in the cache.
 _FLUSH_MILLISECONDS = 1000
 _FLUSH_BYTES = 16 * _MEGABYTE
+# Every write to the second tier, every checkpoint and every look at the cache goes through all segments that are known;
+# those that nobody asks for are forgotten after at least this long. This is the server's lowest; its default is 300.
+_FORGET_SECONDS = 60
 # The default collector, G1, gives every block of a megabyte a region of its own, and runs out of them.
 _COLLECTOR = "-XX:+UseParallelGC"
 # Off the heap live the cache and the buffers of connections.
@@ -93,6 +96,7 @@ class PravegaEmulator(Emulator):
             "durablelog.checkpoint.commit.count.min": str(_CHECKPOINT_COMMITS),
             "writer.flush.threshold.milliseconds": str(_FLUSH_MILLISECONDS),
             "writer.flush.size.bytes.max": str(_FLUSH_BYTES),
+            "containers.segment.metadata.expiry.seconds": str(_FORGET_SECONDS),
             "pravegaservice.cache.size.max": str(self._cache_megabytes * _MEGABYTE),
             "pravegaservice.service.listener.host.nameOrIp": "127.0.0.1",
             "pravegaservice.service.published.host.nameOrIp": security.host,
