@@ -23,8 +23,8 @@ _CHECKPOINT_COMMITS = 100
 # that waits 30 s, the server's default, keeps 30 s of everybody's writes on the heap and in the cache.
 _FLUSH_MILLISECONDS = 1000
 _FLUSH_BYTES = 16 * _MEGABYTE
-# Every write to the second tier, every checkpoint and every look at the cache goes through all segments that are known;
-# those that nobody asks for are forgotten after at least this long. This is the server's lowest; its default is 300.
+# Every write to the second tier, every checkpoint and every cleaning of the cache goes through all segments that the
+# server knows; it forgets those that nobody has used for this long. This is its lowest; its default is 300.
 _FORGET_SECONDS = 60
 # The default collector, G1, gives every block of a megabyte a region of its own, and runs out of them.
 _COLLECTOR = "-XX:+UseParallelGC"

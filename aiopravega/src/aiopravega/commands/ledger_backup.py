@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from aiopravega.bounded import each
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import (
     ConfigurationError,
     LedgerError,
     PermissionDeniedError,
+    ScopeNotFoundError,
     StreamMadeAgainError,
     StreamNotFoundError,
     TableNotFoundError,
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 _FORMAT: Final = "pravega ledger"
 _VERSION: Final = 1
+# Streams whose settings are asked for at a time.
+_AT_ONCE: Final = 16
 
 
 def add_backups(commands: "Commands") -> list[argparse.ArgumentParser]:
@@ -52,8 +56,8 @@ def add_backups(commands: "Commands") -> list[argparse.ArgumentParser]:
         help="no write to this stream since the export will be run again; for each stream that has grown",
     )
     imported.add_argument("--yes", action="store_true", help="do it; without this option, only say what would be done")
-    for each in (exported, imported):
-        each.add_argument("file", type=Path)
+    for command in (exported, imported):
+        command.add_argument("file", type=Path)
     return [exported, imported]
 
 
@@ -168,13 +172,27 @@ async def _grown(client: PravegaClient, content: dict[str, Any], wanted: dict[by
 
 async def _marked(client: PravegaClient, identity: bytes, ledger: str) -> list[StreamName]:
     """The streams that know a ledger as theirs, in all scopes that the account may see."""
-    marked = []
+    wanted = tag_of(UUID(bytes=identity), ledger)
+
+    async def is_marked(stream: StreamName) -> bool:
+        try:
+            return wanted in (await client.controller.stream_configuration(stream)).tags
+        except StreamNotFoundError:  # deleted since it was listed
+            return False
+        except PermissionDeniedError:
+            print(f"stream {stream} is left out: this account may not read its settings", file=sys.stderr)
+            return False
+
+    streams = []
     for scope in await client.list_scopes():
         try:
-            marked += await client.list_streams(scope, tag_of(UUID(bytes=identity), ledger))
+            # All of them: a server that is asked for those with a tag makes 25 tables in the scope, if it has none yet.
+            streams += await client.list_streams(scope)
+        except ScopeNotFoundError:  # deleted since it was listed
+            continue
         except PermissionDeniedError:
             print(f"scope {scope} is left out: this account may not list its streams", file=sys.stderr)
-    return marked
+    return [stream for stream, found in zip(streams, await each(is_marked, streams, _AT_ONCE), strict=True) if found]
 
 
 async def _found(client: PravegaClient, scope: str, table: str) -> dict[bytes, bytes] | None:
