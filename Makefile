@@ -171,8 +171,12 @@ check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, 
 	@$(MAKE) --no-print-directory site
 
 .PHONY: bench
-bench: setup ## Measure against the Java client and the official Python client
+bench: setup ## Measure against the Java client and the official Python client (others: make bench-queries bench-growth)
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+# Each module of benchmarks that is a program, with arguments of its own: make bench-queries ARGS='--connector JARS …'
+bench-%: setup
+	@$(BIN)/python -m benchmarks.$* $(ARGS)
 
 .PHONY: profile
 profile: setup ## Measure where the time of a read goes, and draw it

@@ -17,7 +17,7 @@ from typing import Final
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
-from benchmarks.bench import Bench
+from benchmarks.bench import SEGMENTS, Bench
 from benchmarks.measure import Load
 from benchmarks.processes import largest_memory
 from pravega_emulator import PravegaEmulator
@@ -75,12 +75,13 @@ def _write(client: PravegaClient, stream: StreamName, events: int) -> None:
             writer.write(_PAYLOAD, f"key-{number}")
 
 
-def memory(gigabytes: list[int]) -> Iterator[str]:
-    """Rows of a table: the largest processes after reads of streams of so many GB."""
+def memory(gigabytes: list[int], segments: list[int]) -> Iterator[str]:
+    """Rows of a table: the largest processes after reads of so many GB, then of one GB in so many segments."""
+    ranges = [(size, SEGMENTS) for size in gigabytes] + [(1, count) for count in segments]
     with tempfile.TemporaryDirectory() as folder, Bench(_CACHE_MEGABYTES, Path(folder)) as bench:
-        for size in gigabytes:
-            load = Load(f"{size} GB", size * 1_000_000, 1_000)
-            stream = bench.fill(load)
+        for size, count in ranges:
+            load = Load(f"{size} GB in {count:,} segments", size * 1_000_000, 1_000)
+            stream = bench.fill(load, count)
             bench.spark.noop(stream, load)
             found = [largest_memory(bench.spark.pid, words) / _MEGABYTE for words in _PROCESSES.values()]
             yield f"| {load.name} | " + " | ".join(f"{each:,.0f}" for each in found) + " |"
@@ -93,12 +94,13 @@ def main() -> None:
     parser.add_argument("--segments", type=int, nargs="*", default=[1, 10, 100, 1000, 2000])
     parser.add_argument("--scalings", type=int, nargs="*", default=[10, 100, 1000])
     parser.add_argument("--gigabytes", type=int, nargs="*", default=[1, 4, 20])
+    parser.add_argument("--spread", type=int, nargs="*", default=[256, 2000], help="segments with 1 GB")
     given = parser.parse_args()
     print("| stream | events | tasks | planned, s | ms for each |\n|---|---:|---:|---:|---:|")
     for line in planning(given.segments, given.scalings):
         print(line, flush=True)
     print(f"\n| range | {' | '.join(f'{name}, MB' for name in _PROCESSES)} |\n|---|---:|---:|---:|")
-    for line in memory(given.gigabytes) if given.gigabytes else ():
+    for line in memory(given.gigabytes, given.spread) if given.gigabytes or given.spread else ():
         print(line, flush=True)
 
 

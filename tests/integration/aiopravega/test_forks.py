@@ -18,7 +18,7 @@ def test_children_of_a_process_with_an_open_client_live(pravega_config: PravegaC
         [sys.executable, program, pravega_config.controller_uri, scope],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=800,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -29,11 +29,15 @@ class OnOpen(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NextStart:
-    """Where the next range starts; `after` and `skipped` are for `CutLedger.record`."""
+    """Where the next range starts; `after` and `skipped` are for `CutLedger.record`.
+
+    `waits_for` is the last interval of the chain if it is not done: another run may have taken it a moment ago.
+    """
 
     cut: StreamCut
     after: StoredRange | None = None
     skipped: SkippedPart | None = None
+    waits_for: CutRecord | None = None
 
 
 async def next_start(
@@ -56,7 +60,7 @@ async def next_start(
     left = await what_is_left(client, last.end)
     if left.gone is not None and on_truncated is OnTruncated.FAIL:
         raise left.refusal(last.record.identity, follows=True)
-    return NextStart(left.range.start, last, left.gone)
+    return NextStart(left.range.start, last, left.gone, _not_done_of_another(last, interval))
 
 
 async def begin_at_tail(client: PravegaClient, ledger: CutLedger, interval: Interval) -> None:
@@ -71,9 +75,11 @@ async def begin_at_tail(client: PravegaClient, ledger: CutLedger, interval: Inte
 async def waited_for(ledger: CutLedger, interval: Interval) -> CutRecord | None:
     """The last interval of the chain, if it is a different one and is not done: the next interval waits for it."""
     last = await ledger.last(interval)
-    if last is None or last.interval == interval.name or not last.record.is_waiting:
-        return None
-    return last.record
+    return None if last is None else _not_done_of_another(last, interval)
+
+
+def _not_done_of_another(last: StoredRange, interval: Interval) -> CutRecord | None:
+    return last.record if last.record.is_waiting and last.interval != interval.name else None
 
 
 async def take_over(ledger: CutLedger, interval: Interval, record: CutRecord, *, by: str | None = None) -> None:

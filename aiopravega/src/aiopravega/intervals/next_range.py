@@ -97,6 +97,8 @@ async def take_next(
             await begin_at_tail(client, ledger, interval)
         head = await client.head(stream.scope, stream.stream)
         begins = await next_start(client, ledger, interval, head, rules.on_truncated)
+        if begins.waits_for is not None and rules.on_open is not OnOpen.SKIP:
+            continue  # another run has taken a range since `_may_continue` asked the ledger
         if seen is not None and seen.start == begins.cut:
             end: StreamCut | None = seen.end
         else:

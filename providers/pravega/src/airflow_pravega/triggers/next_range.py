@@ -101,12 +101,16 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
                 return None  # the ledger need not be asked each time
         stream = StreamName.parse(self.stream)
         ledger, interval = client.cut_ledger(stream.scope), Interval(self.consumer, stream, self.interval)
-        before = None if OnOpen(self.on_open) is OnOpen.SKIP else await waited_for(ledger, interval)
+        does_wait = OnOpen(self.on_open) is not OnOpen.SKIP
+        before = await waited_for(ledger, interval) if does_wait else None
         if before is not None:
             self._start = None
             return await self._about(before, ledger, interval, turn)
         head = await client.head(stream.scope, stream.stream)
         begins = await next_start(client, ledger, interval, head, OnTruncated(self.on_truncated))
+        if does_wait and begins.waits_for is not None:  # another run has taken a range since
+            self._start = None
+            return None
         self._start, self._start_at = begins.cut, time.monotonic()
         end = await self._watch.end_if_moved(client, begins.cut, check=False)
         if end is None:

@@ -1,0 +1,46 @@
+"""Runs that take their ranges at the same time: each waits for the one before it, whenever that has begun."""
+
+from aiopravega import PravegaClient, ScalingPolicy, StreamCut, StreamName
+from aiopravega.intervals.conditions import MoveCondition
+from aiopravega.intervals.moved import StreamWatch
+from aiopravega.intervals.next_range import ChainRules, NotNow, take_next
+from aiopravega.ledger import CutRecord, Interval
+
+
+async def take(client: PravegaClient, stream: StreamName, run: str) -> CutRecord | NotNow:
+    ledger, watch = client.cut_ledger(stream.scope), StreamWatch(MoveCondition())
+    return await take_next(client, ledger, Interval("shop", stream, run), ChainRules(), watch, by=run)
+
+
+async def test_a_run_waits_for_a_range_that_is_taken_amid_its_check(pravega_config, client, scope):
+    stream = StreamName(scope, "orders")
+    await client.create_stream(scope, stream.stream, ScalingPolicy.fixed(1))
+    await client.cut_ledger(scope).create()
+
+    async def write() -> None:
+        async with client.writer(scope, stream.stream) as writer:
+            await writer.write(b"order")
+
+    taken: list[CutRecord | NotNow] = []
+
+    class Slow(PravegaClient):
+        """Asks for the head when it knows that no range is open, and before it asks where the chain continues."""
+
+        async def head(self, scope: str, stream_: str) -> StreamCut:
+            if not taken:
+                taken.append(await take(client, stream, "first"))
+                await write()
+            return await super().head(scope, stream_)
+
+    await write()
+    async with Slow(pravega_config) as slow:
+        found = await take(slow, stream, "second")
+
+    [first] = taken
+    assert isinstance(first, CutRecord)
+    assert isinstance(found, NotNow)
+    assert found.waits_for == first
+    await client.cut_ledger(scope).finish(first.identity, by="first")
+    second = await take(client, stream, "second")
+    assert isinstance(second, CutRecord)
+    assert second.start == first.end
