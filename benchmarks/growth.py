@@ -84,6 +84,7 @@ def memory(gigabytes: list[int], segments: list[int]) -> Iterator[str]:
             stream = bench.fill(load, count)
             bench.spark.noop(stream, load)
             found = [largest_memory(bench.spark.pid, words) / _MEGABYTE for words in _PROCESSES.values()]
+            assert all(found), f"Spark has no process of one of these kinds: {_PROCESSES}"
             yield f"| {load.name} | " + " | ".join(f"{each:,.0f}" for each in found) + " |"
             bench.drop(stream)
 

@@ -37,7 +37,7 @@ def largest_memory(pid: int, words: str) -> int:
     for process in family(pid):
         with suppress(FileNotFoundError, ProcessLookupError):
             folder = Path(f"/proc/{process}")
-            if words in (folder / "cmdline").read_text(errors="replace"):
+            if words in (folder / "cmdline").read_text(errors="replace").replace("\0", " "):
                 lines = (folder / "status").read_text().splitlines()
                 largest = max(largest, *(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")))
     return largest
