@@ -13,12 +13,12 @@ async def take(client: PravegaClient, stream: StreamName, run: str) -> CutRecord
 
 
 async def test_a_run_waits_for_a_range_that_is_taken_amid_its_check(pravega_config, client, scope):
-    stream = StreamName(scope, "orders")
-    await client.create_stream(scope, stream.stream, ScalingPolicy.fixed(1))
+    orders = StreamName(scope, "orders")
+    await client.create_stream(scope, orders.stream, ScalingPolicy.fixed(1))
     await client.cut_ledger(scope).create()
 
     async def write() -> None:
-        async with client.writer(scope, stream.stream) as writer:
+        async with client.writer(scope, orders.stream) as writer:
             await writer.write(b"order")
 
     taken: list[CutRecord | NotNow] = []
@@ -26,21 +26,21 @@ async def test_a_run_waits_for_a_range_that_is_taken_amid_its_check(pravega_conf
     class Slow(PravegaClient):
         """Asks for the head when it knows that no range is open, and before it asks where the chain continues."""
 
-        async def head(self, scope: str, stream_: str) -> StreamCut:
+        async def head(self, scope: str, stream: str) -> StreamCut:
             if not taken:
-                taken.append(await take(client, stream, "first"))
+                taken.append(await take(client, orders, "first"))
                 await write()
-            return await super().head(scope, stream_)
+            return await super().head(scope, stream)
 
     await write()
     async with Slow(pravega_config) as slow:
-        found = await take(slow, stream, "second")
+        found = await take(slow, orders, "second")
 
     [first] = taken
     assert isinstance(first, CutRecord)
     assert isinstance(found, NotNow)
     assert found.waits_for == first
     await client.cut_ledger(scope).finish(first.identity, by="first")
-    second = await take(client, stream, "second")
+    second = await take(client, orders, "second")
     assert isinstance(second, CutRecord)
     assert second.start == first.end
