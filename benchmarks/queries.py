@@ -25,6 +25,7 @@ from aiopravega import ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
 from benchmarks.measure import Load
 from benchmarks.processes import cpu_seconds
+from benchmarks.query_stages import draw_stages
 from benchmarks.writers import write_events
 from pravega_emulator import PravegaEmulator
 
@@ -38,11 +39,15 @@ _LOADS: Final = {
     "small-query": ("AvailableNow over 1,000 events", "available", _SMALL),
     "batch": ("a batch job over 1 GB of 1 kB, noop", "read", _LARGE),
     "query": ("AvailableNow over 1 GB of 1 kB, noop", "available", _LARGE),
-    "write": ("1 GB of 1 kB written exactly once", "write", _LARGE),
-    "keyed": ("the same with routing keys", "keyed", _LARGE),
+    "write": ("1 GB of 1 kB written exactly once, batches of 1 MB", "write", _LARGE),
+    "write-small": ("1,000 events written exactly once", "write", _SMALL),
+    "whole": ("1 GB of 1 kB written exactly once, in batches of up to 10,000 rows", "whole", _LARGE),
+    "keyed": ("the same with routing keys, batches of 1 MB", "keyed", _LARGE),
 }
+_WRITES: Final = ("write", "whole", "keyed")
 _FOLLOW, _IDLE = "follow", "idle"
 WORKS: Final = (*_LOADS, _FOLLOW, _IDLE)
+_FEW: Final = 4
 # Small batches: so many events, so often, for so long.
 _EVENTS, _EVERY, _TIMES = 100, 0.05, 400
 _IDLE_SECONDS: Final = 20.0
@@ -78,7 +83,7 @@ class Queries:
         if work == _IDLE:
             return lambda peer, _: self._idle(peer)
         _, command, load = _LOADS[work]
-        if command in ("write", "keyed"):
+        if command in _WRITES:
             return lambda peer, _: self._write(peer, command, load)
         stream = self._new_stream()
         write_events(self._server.config, stream, load)
@@ -92,6 +97,8 @@ class Queries:
 
     def _write(self, peer: Child, command: str, load: Load) -> Answer:
         stream = self._new_stream()
+        # The first write to a stream makes the ledger, and marks the stream with it.
+        peer.answer_to(f"write {stream.scope} {stream.stream} {_FEW} {_SMALL.size}")
         answer = _timed(peer, f"{command} {stream.scope} {stream.stream} {load.events} {load.size}")
         self._client.truncate_stream(self._client.tail(stream.scope, stream.stream))
         return answer
@@ -178,6 +185,7 @@ def main() -> None:
     parser.add_argument("--connector-python", type=Path, help="Python with the PySpark that it is for")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--warm-up", type=int, default=_WARM_UP, help="rounds that do not count")
+    parser.add_argument("--picture", type=Path, help="draw where the time of queries goes into this file")
     parser.add_argument("--only", choices=WORKS, action="append")
     given = parser.parse_args()
     if (given.connector is None) != (given.connector_python is None):
@@ -201,8 +209,14 @@ def main() -> None:
         names = [NOW, BEFORE, CONNECTOR, f"{BEFORE} / {NOW}", f"{CONNECTOR} / {NOW}", f"CPU s of {', '.join(peers)}"]
         print(f"| work | {' | '.join(names)} |")
         print("|---|---:|---:|---:|---:|---:|---:|")
+        stages: dict[str, list[dict[str, Answer]]] = {}
         for work in given.only or WORKS:
-            print(_line(work, _rounds(queries.run_of(work), peers, work, given.rounds, given.warm_up)), flush=True)
+            found = _rounds(queries.run_of(work), peers, work, given.rounds, given.warm_up)
+            print(_line(work, found), flush=True)
+            if work in ("small-query", "query"):
+                stages[_LOADS[work][0]] = found
+    if given.picture is not None:
+        draw_stages(stages, given.picture)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ import time
 import uuid
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 from unittest import mock
 
@@ -30,6 +29,7 @@ from pyspark.sql.types import BinaryType, StructType
 from aiopravega import PravegaConfig, ScalingPolicy, StreamName, wire
 from aiopravega.blocking import PravegaClient
 from aiopravega.ledger import Fingerprint, PartitionCommit, WriteJob
+from benchmarks.processes import cpu_seconds
 from pravega_emulator import PravegaEmulator
 from pyspark_pravega.write import partition
 from pyspark_pravega.write.columns import SinkColumns
@@ -41,11 +41,8 @@ _LEASE: Final = 120.0
 # Rounds that nobody counts.
 _WARM_UP: Final = 3
 _MICROSECONDS: Final = 1e6
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
 _OFFSET: Final = np.dtype(np.int32)
 HASHES, CRC, NOTHING = "hashes", "CRC-32, as before", "nothing"
-# The fields of /proc/<pid>/stat after the name: user and system time.
-_TIMES: Final = slice(11, 13)
 
 Round = dict[str, tuple[float, float]]
 
@@ -72,24 +69,6 @@ class _Summed(_Counted):
 
 
 CONTENDERS: Final = {HASHES: RowTally, CRC: _Summed, NOTHING: _Counted}
-
-
-def _family() -> Iterator[int]:
-    """The processes below this one: the server, and what keeps it."""
-    family = [os.getpid()]
-    for process in family:
-        for children in Path(f"/proc/{process}/task").glob("*/children"):
-            family += [int(child) for child in children.read_text().split()]
-    yield from family[1:]
-
-
-def cpu_seconds() -> float:
-    """CPU seconds so far of this process and the server."""
-    ticks = 0
-    for process in _family():
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        ticks += sum(int(field) for field in fields[_TIMES])
-    return time.process_time() + ticks / _TICKS
 
 
 def write(client: PravegaClient, stream: StreamName, rows: pa.RecordBatch, tally: type[RowTally]) -> None:
@@ -125,9 +104,9 @@ def measure(client: PravegaClient, scope: str, rows: pa.RecordBatch) -> Round:
     for name in random.sample(list(CONTENDERS), len(CONTENDERS)):
         stream = StreamName(scope, f"s-{uuid.uuid4().hex}")
         client.create_stream(stream.scope, stream.stream, ScalingPolicy.fixed(_SEGMENTS))
-        cpu, clock = cpu_seconds(), time.perf_counter()
+        cpu, clock = cpu_seconds(os.getpid()), time.perf_counter()
         write(client, stream, rows, CONTENDERS[name])
-        used = cpu_seconds() - cpu, time.perf_counter() - clock
+        used = cpu_seconds(os.getpid()) - cpu, time.perf_counter() - clock
         found[name] = (used[0] / rows.num_rows * _MICROSECONDS, used[1] / rows.num_rows * _MICROSECONDS)
         client.delete_stream(stream.scope, stream.stream)
     print(found, file=sys.stderr, flush=True)

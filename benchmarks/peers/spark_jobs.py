@@ -3,6 +3,7 @@
 read       SCOPE STREAM EVENTS   a whole stream, all columns, into the sink that does nothing
 available  SCOPE STREAM EVENTS   the same by a streaming query with Trigger.AvailableNow
 write      SCOPE STREAM EVENTS SIZE   rows without routing keys, exactly once, by four tasks
+whole      SCOPE STREAM EVENTS SIZE   the same in batches as Spark makes them by default
 keyed      SCOPE STREAM EVENTS SIZE   the same with routing keys
 follow     SCOPE STREAM EVENTS   a query that follows the stream until it has read so many events: its triggers
 start      SCOPE STREAM          a query that follows the stream, until `stop`
@@ -19,6 +20,7 @@ import statistics
 import sys
 import tempfile
 import time
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -27,6 +29,11 @@ from pyspark.sql import functions as sf
 _TASKS = 4
 _KEYS = 1000
 _LONGEST_SECONDS = 300.0
+# What Spark says of each trigger of a query.
+_IN_TRIGGERS = ("latestOffset", "walCommit", "queryPlanning", "addBatch", "commitOffsets")
+# As our manual says for writes; the JVM connector makes no such batches.
+_BATCH = "spark.sql.execution.arrow.maxBytesPerBatch"
+_SMALL, _WHOLE = "1m", "64m"
 
 
 def _session(jars: str | None) -> SparkSession:
@@ -35,6 +42,7 @@ def _session(jars: str | None) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.driver.memory": "2g",
         "spark.python.unix.domain.socket.enabled": "true",
+        _BATCH: _SMALL,
         "spark.sql.streaming.numRecentProgressUpdates": "100000",
         **({"spark.driver.extraClassPath": jars} if jars else {}),
     }.items():
@@ -42,6 +50,15 @@ def _session(jars: str | None) -> SparkSession:
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _stages(triggers: list[dict[str, Any]], began: float, seconds: float) -> dict[str, float]:
+    """Seconds of a query that began at a time of the epoch: before its first trigger, in its triggers, and after."""
+    first = datetime.fromisoformat(triggers[0]["timestamp"]).timestamp() - began
+    spent = {name: sum(one["durationMs"].get(name, 0) for one in triggers) / 1000 for name in _IN_TRIGGERS}
+    whole = sum(one["durationMs"]["triggerExecution"] for one in triggers) / 1000
+    other = {"other": whole - sum(spent.values()), "after": seconds - first - whole}
+    return {f"stage {name}": value for name, value in {"before": first, **spent, **other}.items()}
 
 
 class Jobs:
@@ -61,19 +78,27 @@ class Jobs:
         return {"seconds": time.perf_counter() - start, "events": int(events)}
 
     def available(self, scope: str, stream: str, events: str) -> dict[str, float]:
-        """A whole stream by a query that reads what there is."""
+        """A whole stream by a query that reads what there is, and how long each of its stages took."""
         with tempfile.TemporaryDirectory() as checkpoint:
-            start = time.perf_counter()
+            began, start = time.time(), time.perf_counter()
             query = self._sink(scope, stream, "earliest", checkpoint).trigger(availableNow=True).start()
             query.awaitTermination()
             seconds = time.perf_counter() - start
         found = sum(progress["numInputRows"] for progress in query.recentProgress)
         assert found == int(events), (found, events)
-        return {"seconds": seconds, "events": found}
+        return {"seconds": seconds, "events": found, **_stages(query.recentProgress, began, seconds)}
 
     def write(self, scope: str, stream: str, events: str, size: str) -> dict[str, float]:
         """Rows without routing keys, exactly once."""
         return self._write(scope, stream, int(events), sf.lit(random.randbytes(int(size))).alias("event"))
+
+    def whole(self, scope: str, stream: str, events: str, size: str) -> dict[str, float]:
+        """Rows without routing keys, exactly once, in batches of up to 10,000 rows."""
+        self._session.conf.set(_BATCH, _WHOLE)
+        try:
+            return self.write(scope, stream, events, size)
+        finally:
+            self._session.conf.set(_BATCH, _SMALL)
 
     def keyed(self, scope: str, stream: str, events: str, size: str) -> dict[str, float]:
         """Rows with routing keys, exactly once."""

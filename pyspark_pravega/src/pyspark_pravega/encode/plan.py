@@ -32,6 +32,11 @@ class EncodePlan:
     codec: str = NONE
     changes: "WrittenChanges | None" = None
 
+    @property
+    def keyed(self) -> bool:
+        """Whether the format itself has routing keys."""
+        return self.changes is not None
+
     def encoder(self) -> BlockSerializer:
         """An encoder for one task.
 

@@ -84,6 +84,11 @@ class SinkColumns:
         return replace(self, plan=plan)
 
     @property
+    def keyed(self) -> bool:
+        """Whether rows may have routing keys."""
+        return self.routing_key is not None or (self.plan is not None and self.plan.keyed)
+
+    @property
     def arrow_fields(self) -> pa.Schema:
         """The fields that are encoded, as Arrow's types."""
         return arrow_schema(self.fields)

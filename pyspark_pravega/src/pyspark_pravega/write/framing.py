@@ -44,12 +44,14 @@ class FramedEvents:
     def blocks(
         self, start: int, end: int, positions: npt.NDArray[np.float64] | None = None, largest: int = BLOCK_BYTES
     ) -> Iterator[FramedBlock]:
-        """Cut the events `[start, end)` into blocks of up to `largest` bytes; a longer event has one of its own.
+        """Cut the events `[start, end)` into like blocks of up to `largest` bytes; a longer event has one of its own.
 
+        Like ones: what is a little longer than a block would else leave a tiny one, which costs the server as much.
         `positions` are the positions of all events in the key space, if the blocks are to have them.
         """
         while start < end:
-            limit = int(self.offsets[start]) + largest
+            size = int(self.offsets[end] - self.offsets[start])
+            limit = int(self.offsets[start]) + size // -(-size // largest)
             fitting = int(np.searchsorted(self.offsets, limit, side="right")) - 1
             following = min(end, max(fitting, start + 1))
             part = None if positions is None else positions[start:following].tolist()

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Rows are framed and routed in chunks: large enough that each segment gets whole blocks out of one, small enough
-# that a task stays small.
+# A task stays small.
 _LARGEST_CHUNK: Final = 16 * BLOCK_BYTES
 
 
@@ -53,6 +52,15 @@ def chunks(batches: Iterable[pa.RecordBatch], wanted: int) -> Iterator[pa.Record
                 waiting, size = [], 0
     if waiting:
         yield _joined(waiting)
+
+
+def _wanted(columns: SinkColumns, segments: int) -> int:
+    """The bytes of a chunk: so many that each segment gets whole blocks out of it.
+
+    Rows without keys go to any segment, so that half a block is enough: what Spark hands over in pieces of that size is
+    not copied once more to be joined.
+    """
+    return min(_LARGEST_CHUNK, BLOCK_BYTES * segments) if columns.keyed else BLOCK_BYTES // 2
 
 
 def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
@@ -143,8 +151,7 @@ def write_in_transaction(
     transaction = client.open_transaction(stream.scope, stream.stream, lease=lease)
     try:
         writer = TransactionWriter(transaction, columns, turn=partition)
-        wanted = min(_LARGEST_CHUNK, BLOCK_BYTES * len(transaction.segments.segments))
-        for chunk in chunks(chain([first], batches), wanted):
+        for chunk in chunks(chain([first], batches), _wanted(columns, len(transaction.segments.segments))):
             writer.write(chunk)
         transaction.flush()
         witnessed_at = _witnessed_at(transaction)
@@ -201,7 +208,7 @@ def write_plainly(writer: EventWriter, columns: SinkColumns, batches: Iterable[p
     """
     count = 0
     encoder = columns.encoder()
-    for batch in chunks(batches, BLOCK_BYTES * len(writer.segments.segments)):
+    for batch in chunks(batches, _wanted(columns, len(writer.segments.segments))):
         frames = frame_events(columns.events(batch, encoder))
         segments = writer.segments
         writer.write_blocks(list(_grouped(frames, _positions(columns, batch, encoder), Router(segments))), segments)

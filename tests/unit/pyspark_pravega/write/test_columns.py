@@ -20,6 +20,13 @@ def test_an_event_is_text_or_binary(kind: StringType | BinaryType) -> None:
     assert (found.event, found.routing_key) == ((0,), None)
 
 
+@pytest.mark.parametrize("key", [True, False])
+def test_rows_have_keys_if_there_is_a_column_of_them(key: bool) -> None:
+    schema = StructType().add("event", BinaryType())
+
+    assert SinkColumns.find(schema.add("routing_key", StringType()) if key else schema).keyed == key
+
+
 def test_columns_are_found_in_any_order() -> None:
     found = SinkColumns.find(schema(routing_key=TEXT, event=BYTES))
 

@@ -64,6 +64,12 @@ def test_blocks_cover_all_events_once_in_order(events: list[bytes], largest: int
     assert all(block.size <= largest or block.events == 1 for block in blocks)
 
 
+def test_what_is_a_little_longer_than_a_block_leaves_no_tiny_one() -> None:
+    frames = frame_events(pa.array([bytes(92)] * 11, pa.binary()))
+
+    assert [block.events for block in frames.blocks(0, 11, largest=1000)] == [5, 6]
+
+
 @given(EVENTS, st.data())
 def test_frames_can_be_taken_in_another_order(events: list[bytes], data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(events))))
