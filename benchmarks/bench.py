@@ -1,7 +1,6 @@
 """One server with all contenders, and streams for them."""
 
 import os
-import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +11,7 @@ from aiopravega.blocking import PravegaClient
 from benchmarks.measure import Load
 from benchmarks.peer import Peer
 from benchmarks.readers import BulkContender
+from benchmarks.second_tier import settle, storage_of
 from benchmarks.spark import SparkContender
 from benchmarks.writers import write_events
 from pravega_emulator import PravegaEmulator
@@ -23,22 +23,8 @@ SEGMENTS = 4
 CORES = os.cpu_count() or 1
 _WARM_UP = Load("warm-up", 1_000_000, 1_000)
 _HEAP_MEGABYTES = 6144
-# The server moves what is older than a second.
-_QUIET_SECONDS = 2.5
 # What is written at a time may have this part of the cache: more than fits ends the server.
 _CACHE_SHARE = 2
-# Bytes that its own bookkeeping may write meanwhile.
-_LITTLE = 1_000_000
-
-
-def _size(folder: Path) -> int:
-    """Bytes of all files below; those that vanish meanwhile count nothing."""
-    total = 0
-    for root, _, names in os.walk(folder):
-        for name in names:
-            with suppress(FileNotFoundError):
-                total += Path(root, name).stat().st_size
-    return total
 
 
 class Bench:
@@ -98,19 +84,12 @@ class Bench:
         return {"bulk reader": self.bulk.largest_memory, "Spark task": self.spark.largest_memory}
 
     def settle(self) -> None:
-        """Wait until the server has moved everything to the second tier, where it slows no later benchmark.
-
-        It falls behind writers that write for long: then its log, on the heap, grows until it ends the server, and a
-        stream that is deleted before it has been moved holds it up further.
-        """
-        before, now = 0, _LITTLE + 1
-        while abs(now - before) > _LITTLE:
-            time.sleep(_QUIET_SECONDS)
-            before, now = now, _size(self._data / "storage")
+        """Wait until the server has moved everything to the second tier."""
+        settle(self._data)
 
     def forget(self) -> None:
         """Make the system read the second tier from the disk again, which is otherwise in its page cache as a whole."""
-        for root, _, names in os.walk(self._data / "storage"):
+        for root, _, names in os.walk(storage_of(self._data)):
             for name in names:
                 with suppress(FileNotFoundError), Path(root, name).open("rb") as file:
                     os.fsync(file.fileno())  # what is not written yet cannot be forgotten

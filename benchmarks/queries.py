@@ -26,6 +26,7 @@ from aiopravega.blocking import PravegaClient
 from benchmarks.measure import Load
 from benchmarks.processes import cpu_seconds
 from benchmarks.query_stages import draw_stages
+from benchmarks.second_tier import settle
 from benchmarks.writers import write_events
 from pravega_emulator import PravegaEmulator
 
@@ -72,8 +73,8 @@ def _peer(root: Path, python: Path, log: Path, *arguments: str) -> Child:
 class Queries:
     """All works on one server."""
 
-    def __init__(self, server: PravegaEmulator, client: PravegaClient) -> None:
-        self._server, self._client = server, client
+    def __init__(self, server: PravegaEmulator, client: PravegaClient, data: Path) -> None:
+        self._server, self._client, self._data = server, client, data
         self._streams = 0
 
     def run_of(self, work: str) -> Run:
@@ -87,6 +88,7 @@ class Queries:
             return lambda peer, _: self._write(peer, command, load)
         stream = self._new_stream()
         write_events(self._server.config, stream, load)
+        settle(self._data)
         return lambda peer, _: _timed(peer, f"{command} {stream.scope} {stream.stream} {load.events}")
 
     def _new_stream(self) -> StreamName:
@@ -100,6 +102,7 @@ class Queries:
         # The first write to a stream makes the ledger, and marks the stream with it.
         peer.answer_to(f"write {stream.scope} {stream.stream} {_FEW} {_SMALL.size}")
         answer = _timed(peer, f"{command} {stream.scope} {stream.stream} {load.events} {load.size}")
+        settle(self._data)
         self._client.truncate_stream(self._client.tail(stream.scope, stream.stream))
         return answer
 
@@ -192,7 +195,10 @@ def main() -> None:
         parser.error("--connector and --connector-python belong together")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        server = stack.enter_context(PravegaEmulator(full_jit=True, cache_megabytes=2048, heap_megabytes=4096))
+        data = folder / "server"
+        server = stack.enter_context(
+            PravegaEmulator(data=data, full_jit=True, cache_megabytes=2048, heap_megabytes=6144)
+        )
         client = stack.enter_context(PravegaClient(server.config))
         uri, root = server.controller_uri, Path(__file__).parents[1]
         peers = {NOW: _peer(root, Path(sys.executable), folder / "now.log", uri)}
@@ -205,7 +211,7 @@ def main() -> None:
         for peer in peers.values():
             stack.enter_context(peer)
         client.create_scope(_SCOPE)
-        queries = Queries(server, client)
+        queries = Queries(server, client, data)
         names = [NOW, BEFORE, CONNECTOR, f"{BEFORE} / {NOW}", f"{CONNECTOR} / {NOW}", f"CPU s of {', '.join(peers)}"]
         print(f"| work | {' | '.join(names)} |")
         print("|---|---:|---:|---:|---:|---:|---:|")
