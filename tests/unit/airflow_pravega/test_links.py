@@ -1,5 +1,6 @@
 """Which operators have which links, and the words of the page of a stream."""
 
+import logging
 from datetime import timedelta
 from importlib import import_module
 from typing import Any
@@ -9,6 +10,7 @@ from airflow.sdk import BaseOperator
 
 from aiopravega import RetentionPolicy, ScalingPolicy
 from aiopravega.control.policies import RetentionType
+from airflow_pravega.links import PravegaSparkLink, store_last_link
 from airflow_pravega.page.streams import retention_in_words, scaling_in_words
 from airflow_pravega.provider_info import get_provider_info
 
@@ -61,6 +63,20 @@ def test_every_operator_has_the_links_to_what_it_works_on():
     assert {name for name, links in found.items() if "Pravega stream" not in links} == WITHOUT
     assert {name for name, links in found.items() if "Pravega consumer" in links} == OF_CONSUMERS
     assert {name for name, links in found.items() if "Spark" in links} == OF_SPARK
+
+
+class Away:
+    """A task whose server is away."""
+
+    def xcom_push(self, **_: object) -> None:
+        """Fail."""
+        raise ConnectionError("nobody listens")
+
+
+def test_the_last_link_of_a_task_hides_no_error(caplog: pytest.LogCaptureFixture):
+    context: Any = {"ti": Away()}
+    store_last_link(context, PravegaSparkLink(), "http://history", logging.getLogger("task"))
+    assert "The link 'Spark' of this task is not stored: nobody listens" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ again, in the task's process, when the task has deferred or ended.
 """
 
 from collections.abc import Collection, Mapping
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from airflow.providers.common.compat.sdk import TaskInstanceKey, XCom
@@ -59,6 +60,14 @@ class PravegaSparkLink(_StoredLink):
 def store_link(context: Context, link: BaseOperatorLink, address: str) -> None:
     """Let a link of the running task lead to an address; an empty one takes the link away."""
     context["ti"].xcom_push(key=link.xcom_key, value=address)
+
+
+def store_last_link(context: Context, link: BaseOperatorLink, address: str, log: Any) -> None:
+    """As `store_link`, when a task ends: what the task ended with counts, so a link that fails is only a warning."""
+    try:
+        store_link(context, link, address)
+    except Exception as error:  # noqa: BLE001 - the task's own error counts, whatever Airflow's server says
+        log.warning("The link %r of this task is not stored: %s", link.name, error)
 
 
 class LinkedToStream:

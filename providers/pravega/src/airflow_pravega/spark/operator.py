@@ -14,7 +14,7 @@ from aiopravega.jobs.spark_session import LOCAL, interruptible, session_for_bloc
 from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name
-from airflow_pravega.links import PravegaSparkLink, store_link
+from airflow_pravega.links import PravegaSparkLink, store_last_link, store_link
 from airflow_pravega.spark.connection import session_settings
 from airflow_pravega.spark.jvm_lines import jvm_lines_logged
 from airflow_pravega.task_failures import failing_for_good
@@ -97,7 +97,7 @@ class PravegaSparkOperator(BaseOperator):
             finally:
                 self._interrupt = None
                 if pages.live or pages.kept:
-                    store_link(context, PravegaSparkLink(), pages.kept)
+                    store_last_link(context, PravegaSparkLink(), pages.kept, self.log)
 
     def transformed(self, frame: "DataFrame") -> "DataFrame":
         """The frame after the user's transformation."""
