@@ -5,7 +5,6 @@ Peers that are not installed are left out: pip install fastavro pyruhvro polars,
 
 import io
 import json
-import struct
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -14,64 +13,16 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 import pyarrow as pa
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from aiopravega.schema.arrow.arrays import values_of
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
+from benchmarks.encoded_events import FIELDS, MESSAGE, avro_event, protobuf_message
 from benchmarks.events import AVRO, flights
 
 _TIMES_THE_ROWS: Final = 10
 _ATTEMPTS: Final = 7
-_MORE: Final = 0x80
 _ARROW: Final = {"string": pa.string(), "long": pa.int64(), "double": pa.float64(), "boolean": pa.bool_()}
-_FIELDS: Final[list[tuple[str, str]]] = [
-    (field["name"], field["type"] if isinstance(field["type"], str) else field["type"][1])
-    for field in json.loads(AVRO)["fields"]
-]
 Decode = Callable[[], object]
-
-
-def _long(value: int) -> bytes:
-    left = value << 1 if value >= 0 else (-value << 1) - 1
-    out = bytearray()
-    while left >= _MORE:
-        out.append(left % _MORE | _MORE)
-        left //= _MORE
-    return bytes([*out, left])
-
-
-def _avro(row: Mapping[str, Any]) -> bytes:
-    out = b""
-    for name, kind in _FIELDS:
-        value = row[name]
-        if name == "dep_delay":  # the only one that may be null
-            out += b"\0" if value is None else b"\2"
-        if isinstance(value, str):
-            out += _long(len(value.encode())) + value.encode()
-        elif isinstance(value, bool):
-            out += bytes([value])
-        elif value is not None:
-            out += struct.pack("<d", value) if kind == "double" else _long(value)
-    return out
-
-
-def _protobuf() -> tuple[bytes, Any]:
-    """The descriptor set of a flight, and the class of its message."""
-    file = descriptor_pb2.FileDescriptorProto(name="flight.proto", package="demo", syntax="proto3")
-    message = file.message_type.add(name="Flight")
-    field = descriptor_pb2.FieldDescriptorProto
-    kinds = {
-        "string": field.TYPE_STRING,
-        "long": field.TYPE_INT64,
-        "double": field.TYPE_DOUBLE,
-        "boolean": field.TYPE_BOOL,
-    }
-    for number, (name, kind) in enumerate(_FIELDS, 1):
-        message.field.add(name=name, number=number, type=kinds[kind], label=field.LABEL_OPTIONAL)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    made = message_factory.GetMessageClass(pool.FindMessageTypeByName("demo.Flight"))
-    return descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString(), made
 
 
 def _ours(target: Target, events: pa.BinaryArray) -> object:
@@ -118,16 +69,16 @@ def _seconds(decode: Decode) -> float:
 def main() -> None:
     """Print a table for each format."""
     rows = flights() * _TIMES_THE_ROWS
-    avro = [_avro(row) for row in rows]
+    avro = [avro_event(row) for row in rows]
     ours = partial(_ours, AvroTarget.of(AVRO), values_of(avro, pa.binary()))
     _show("Avro", avro, {"decode=avro": ours, **_peers_of_avro(avro)})
     text = [json.dumps(row).encode() for row in rows]
-    columns = pa.schema([(name, _ARROW[kind]) for name, kind in _FIELDS])
+    columns = pa.schema([(name, _ARROW[kind]) for name, kind in FIELDS])
     peers = {"json.loads, dictionaries": lambda: [json.loads(event) for event in text]}
     _show("JSON", text, {"decode=json": partial(_ours, JsonTarget(columns), values_of(text, pa.binary())), **peers})
-    descriptors, flight = _protobuf()
+    descriptors, flight = protobuf_message()
     binary = [flight(**row).SerializeToString() for row in rows]
-    target = ProtobufTarget.of(descriptors, "demo.Flight")
+    target = ProtobufTarget.of(descriptors, MESSAGE)
     peers = {"protobuf, messages": lambda: [flight.FromString(event) for event in binary]}
     _show("Protobuf", binary, {"decode=protobuf": partial(_ours, target, values_of(binary, pa.binary())), **peers})
 

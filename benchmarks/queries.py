@@ -2,10 +2,11 @@
 
     python -m benchmarks.queries --connector JARS --connector-python PYTHON --before CHECKOUT
 
-JARS is a folder with the connector's jar and the jars of the Pravega client that it needs, PYTHON the Python of an
-environment with the PySpark that it is for, 3.5. CHECKOUT is another checkout, set up. Each contender has a Spark of
-its own, with one task slot per core, which stays up for all rounds; who goes first changes from round to round. The
-server is on the same cores. CPU is that of the contender's processes, without the server's.
+JARS is a folder with the connector's jar, the jars of the Pravega client that it needs, and for typed reads Spark's own
+for Avro and Protobuf; PYTHON is that of an environment with the PySpark that they are for, 3.5. CHECKOUT is another
+checkout, set up. Each contender has a Spark of its own, with one task slot per core, which stays up for all rounds; who
+goes first changes from round to round. The server is on the same cores. CPU is that of the contender's processes,
+without the server's.
 """
 
 import argparse
@@ -23,11 +24,13 @@ from tests.java.child import Child
 
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
+from benchmarks.encoded_events import MESSAGE, encoded_flights
+from benchmarks.events import ROWS
 from benchmarks.measure import Load
 from benchmarks.processes import cpu_seconds
 from benchmarks.query_stages import draw_stages
 from benchmarks.second_tier import settle
-from benchmarks.writers import write_events
+from benchmarks.writers import write_events, write_repeatedly
 from pravega_emulator import PravegaEmulator
 
 _SCOPE: Final = "queries"
@@ -35,11 +38,15 @@ _SEGMENTS: Final = 4
 _WARM_UP: Final = 2
 _SMALL: Final = Load("1,000 events", 1_000, 100)
 _LARGE: Final = Load("1 GB", 1_000_000, 1_000)
+_FLIGHTS: Final = Load("flights", 100 * ROWS, 0)  # their formats have sizes of their own
 _LOADS: Final = {
     "small-batch": ("a batch job over 1,000 events", "read", _SMALL),
     "small-query": ("AvailableNow over 1,000 events", "available", _SMALL),
     "batch": ("a batch job over 1 GB of 1 kB, noop", "read", _LARGE),
     "query": ("AvailableNow over 1 GB of 1 kB, noop", "available", _LARGE),
+    "json": ("typed: a million flights as JSON, noop", "typed", _FLIGHTS),
+    "avro": ("typed: a million flights as Avro, noop", "typed", _FLIGHTS),
+    "protobuf": ("typed: a million flights as Protobuf, noop", "typed", _FLIGHTS),
     "write": ("1 GB of 1 kB written exactly once, batches of 1 MB", "write", _LARGE),
     "write-small": ("1,000 events written exactly once", "write", _SMALL),
     "whole": ("1 GB of 1 kB written exactly once, in batches of up to 10,000 rows", "whole", _LARGE),
@@ -87,9 +94,20 @@ class Queries:
         if command in _WRITES:
             return lambda peer, _: self._write(peer, command, load)
         stream = self._new_stream()
+        if command == "typed":
+            return self._typed(work, stream, load)
         write_events(self._server.config, stream, load)
         settle(self._data)
         return lambda peer, _: _timed(peer, f"{command} {stream.scope} {stream.stream} {load.events}")
+
+    def _typed(self, kind: str, stream: StreamName, load: Load) -> Run:
+        events, schema = encoded_flights(kind)
+        file = self._data.parent / f"flights.{kind}"
+        file.write_bytes(schema)
+        write_repeatedly(self._server.config, stream, events, load.events // len(events))
+        settle(self._data)
+        line = f"typed {stream.scope} {stream.stream} {load.events} {kind} {file} {MESSAGE}"
+        return lambda peer, _: _timed(peer, line)
 
     def _new_stream(self) -> StreamName:
         self._streams += 1

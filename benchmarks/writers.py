@@ -9,8 +9,9 @@ import asyncio
 import random
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from itertools import repeat
 from statistics import median
 from typing import Final, Protocol
 
@@ -28,19 +29,26 @@ _THREADS: Final = 4
 _KEYS: Final = [f"customer-{number}" for number in range(1000)]
 
 
-async def _write(config: PravegaConfig, stream: StreamName, load: Load) -> Measured:
-    payload = random.randbytes(load.size)
+async def _write(config: PravegaConfig, stream: StreamName, calls: Iterable[list[bytes]]) -> float:
     async with PravegaClient(config) as client:
         with stopwatch() as watch:
             async with client.writer(stream.scope, stream.stream) as writer:
-                for start in range(0, load.events, _EVENTS_A_CALL):
-                    await writer.write_many([payload] * min(_EVENTS_A_CALL, load.events - start))
-    return Measured(load.events, load.events * load.size, watch.seconds)
+                for events in calls:
+                    await writer.write_many(events)
+    return watch.seconds
 
 
 def write_events(config: PravegaConfig, stream: StreamName, load: Load) -> Measured:
     """Events without routing keys through the event writer, until all are durable."""
-    return asyncio.run(_write(config, stream, load))
+    payload = random.randbytes(load.size)
+    starts = range(0, load.events, _EVENTS_A_CALL)
+    calls = ([payload] * min(_EVENTS_A_CALL, load.events - start) for start in starts)
+    return Measured(load.events, load.events * load.size, asyncio.run(_write(config, stream, calls)))
+
+
+def write_repeatedly(config: PravegaConfig, stream: StreamName, events: list[bytes], times: int) -> None:
+    """The same events again and again, without routing keys, until all are durable."""
+    asyncio.run(_write(config, stream, repeat(events, times)))
 
 
 class _Writes(Protocol):

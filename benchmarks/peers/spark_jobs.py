@@ -1,7 +1,9 @@
 """The same jobs on any Spark whose format `pravega` takes the same options: ours, or the JVM connector's.
 
 read       SCOPE STREAM EVENTS   a whole stream, all columns, into the sink that does nothing
-available  SCOPE STREAM EVENTS   the same by a streaming query with Trigger.AvailableNow
+typed      SCOPE STREAM EVENTS KIND FILE MESSAGE   the same, with its events as columns: by `decode`, or in a Spark
+           with the JVM connector by Spark's functions; FILE has the schema
+available  SCOPE STREAM EVENTS   the same as read by a streaming query with Trigger.AvailableNow
 write      SCOPE STREAM EVENTS SIZE   rows without routing keys, exactly once, by four tasks
 whole      SCOPE STREAM EVENTS SIZE   the same in batches as Spark makes them by default
 keyed      SCOPE STREAM EVENTS SIZE   the same with routing keys
@@ -21,10 +23,12 @@ import sys
 import tempfile
 import time
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.avro.functions import from_avro
 
 _TASKS = 4
 _KEYS = 1000
@@ -61,21 +65,32 @@ def _stages(triggers: list[dict[str, Any]], began: float, seconds: float) -> dic
     return {f"stage {name}": value for name, value in {"before": first, **spent, **other}.items()}
 
 
+def _read(frame: Any, events: int) -> dict[str, float]:
+    start = time.perf_counter()
+    frame.write.mode("overwrite").format("noop").save()
+    return {"seconds": time.perf_counter() - start, "events": events}
+
+
 class Jobs:
     """The jobs of one session."""
 
     def __init__(self, controller_uri: str, jars: str | None = None) -> None:
         self._controller_uri = controller_uri
         self._session = _session(jars)
+        self._decodes = jars is None
         self._query: Any = None
         self._folder: Any = None
 
     def read(self, scope: str, stream: str, events: str) -> dict[str, float]:
         """A whole stream by a batch job."""
-        frame = self._session.read.format("pravega").options(**self._options(scope, stream)).load()
-        start = time.perf_counter()
-        frame.write.mode("overwrite").format("noop").save()
-        return {"seconds": time.perf_counter() - start, "events": int(events)}
+        return _read(self._raw(scope, stream), int(events))
+
+    def typed(self, scope: str, stream: str, events: str, kind: str, file: str, message: str) -> dict[str, float]:
+        """A whole stream by a batch job, as columns."""
+        if self._decodes:
+            return _read(self._decoded(scope, stream, kind, file, message), int(events))
+        row = self._by_spark(kind, file, message).alias("row")
+        return _read(self._raw(scope, stream).select(row).select("row.*"), int(events))
 
     def available(self, scope: str, stream: str, events: str) -> dict[str, float]:
         """A whole stream by a query that reads what there is, and how long each of its stages took."""
@@ -140,6 +155,25 @@ class Jobs:
         assert self._query.exception() is None, self._query.exception()
         self._folder.cleanup()
         return {"seconds": seconds}
+
+    def _raw(self, scope: str, stream: str) -> Any:
+        return self._session.read.format("pravega").options(**self._options(scope, stream)).load()
+
+    def _decoded(self, scope: str, stream: str, kind: str, file: str, message: str) -> Any:
+        reader = self._session.read.format("pravega").options(**self._options(scope, stream), decode=kind)
+        if kind == "json":
+            return reader.schema(Path(file).read_text()).load()
+        return reader.options(schema_file=file, **({"schema_type": message} if kind == "protobuf" else {})).load()
+
+    def _by_spark(self, kind: str, file: str, message: str) -> Any:
+        if kind == "json":
+            return sf.from_json(sf.col("event").cast("string"), Path(file).read_text())
+        if kind == "avro":
+            return from_avro("event", Path(file).read_text())
+        # Python's from_protobuf of 3.5 does not know the functions of a jar of 3.4, which has this one.
+        jvm: Any = self._session.sparkContext._jvm  # noqa: SLF001 - Spark has no other way to a function of a jar
+        functions = jvm.org.apache.spark.sql
+        return Column(functions.protobuf.functions.from_protobuf(functions.functions.col("event"), message, file, {}))
 
     def _options(self, scope: str, stream: str) -> dict[str, str]:
         return {"controller": self._controller_uri, "scope": scope, "stream": stream}

@@ -1,0 +1,73 @@
+"""Flights as events: JSON, Avro and Protobuf, and what a reader needs to know of them."""
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any, Final
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+from benchmarks.events import AVRO, DDL, flights
+
+KINDS: Final = ("json", "avro", "protobuf")
+_PACKAGE: Final = "demo"
+MESSAGE: Final = f"{_PACKAGE}.Flight"
+_MORE: Final = 0x80
+FIELDS: Final[list[tuple[str, str]]] = [
+    (field["name"], field["type"] if isinstance(field["type"], str) else field["type"][1])
+    for field in json.loads(AVRO)["fields"]
+]
+
+
+def _long(value: int) -> bytes:
+    left = value << 1 if value >= 0 else (-value << 1) - 1
+    out = bytearray()
+    while left >= _MORE:
+        out.append(left % _MORE | _MORE)
+        left //= _MORE
+    return bytes([*out, left])
+
+
+def avro_event(row: Mapping[str, Any]) -> bytes:
+    """A flight as Avro."""
+    out = b""
+    for name, kind in FIELDS:
+        value = row[name]
+        if name == "dep_delay":  # the only one that may be null
+            out += b"\0" if value is None else b"\2"
+        if isinstance(value, str):
+            out += _long(len(value.encode())) + value.encode()
+        elif isinstance(value, bool):
+            out += bytes([value])
+        elif value is not None:
+            out += struct.pack("<d", value) if kind == "double" else _long(value)
+    return out
+
+
+def protobuf_message() -> tuple[bytes, Any]:
+    """The descriptor set of a flight, and the class of its message."""
+    file = descriptor_pb2.FileDescriptorProto(name="flight.proto", package=_PACKAGE, syntax="proto3")
+    message = file.message_type.add(name="Flight")
+    field = descriptor_pb2.FieldDescriptorProto
+    kinds = {
+        "string": field.TYPE_STRING,
+        "long": field.TYPE_INT64,
+        "double": field.TYPE_DOUBLE,
+        "boolean": field.TYPE_BOOL,
+    }
+    for number, (name, kind) in enumerate(FIELDS, 1):
+        message.field.add(name=name, number=number, type=kinds[kind], label=field.LABEL_OPTIONAL)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    made = message_factory.GetMessageClass(pool.FindMessageTypeByName(MESSAGE))
+    return descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString(), made
+
+
+def encoded_flights(kind: str) -> tuple[list[bytes], bytes]:
+    """Flights in a format, and their schema: DDL, an Avro schema, or a descriptor set."""
+    if kind == "json":
+        return [json.dumps(row).encode() for row in flights()], DDL.encode()
+    if kind == "avro":
+        return [avro_event(row) for row in flights()], AVRO.encode()
+    descriptors, flight = protobuf_message()
+    return [flight(**row).SerializeToString() for row in flights()], descriptors
