@@ -47,12 +47,11 @@ _LOADS: Final = {
     "json": ("typed: a million flights as JSON, noop", "typed", _FLIGHTS),
     "avro": ("typed: a million flights as Avro, noop", "typed", _FLIGHTS),
     "protobuf": ("typed: a million flights as Protobuf, noop", "typed", _FLIGHTS),
-    "write": ("1 GB of 1 kB written exactly once, batches of 1 MB", "write", _LARGE),
+    "write": ("1 GB of 1 kB written exactly once", "write", _LARGE),
     "write-small": ("1,000 events written exactly once", "write", _SMALL),
-    "whole": ("1 GB of 1 kB written exactly once, in batches of up to 10,000 rows", "whole", _LARGE),
-    "keyed": ("the same with routing keys, batches of 1 MB", "keyed", _LARGE),
+    "keyed": ("1 GB of 1 kB with routing keys written exactly once", "keyed", _LARGE),
 }
-_WRITES: Final = ("write", "whole", "keyed")
+_WRITES: Final = ("write", "keyed")
 _FOLLOW, _IDLE = "follow", "idle"
 WORKS: Final = (*_LOADS, _FOLLOW, _IDLE)
 _FEW: Final = 4

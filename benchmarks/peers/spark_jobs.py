@@ -5,7 +5,6 @@ typed      SCOPE STREAM EVENTS KIND FILE MESSAGE   the same, with its events as 
            with the JVM connector by Spark's functions; FILE has the schema
 available  SCOPE STREAM EVENTS   the same as read by a streaming query with Trigger.AvailableNow
 write      SCOPE STREAM EVENTS SIZE   rows without routing keys, exactly once, by four tasks
-whole      SCOPE STREAM EVENTS SIZE   the same in batches as Spark makes them by default
 keyed      SCOPE STREAM EVENTS SIZE   the same with routing keys
 follow     SCOPE STREAM EVENTS   a query that follows the stream until it has read so many events: its triggers
 start      SCOPE STREAM          a query that follows the stream, until `stop`
@@ -35,9 +34,6 @@ _KEYS = 1000
 _LONGEST_SECONDS = 300.0
 # What Spark says of each trigger of a query.
 _IN_TRIGGERS = ("latestOffset", "walCommit", "queryPlanning", "addBatch", "commitOffsets")
-# As our manual says for writes; the JVM connector makes no such batches.
-_BATCH = "spark.sql.execution.arrow.maxBytesPerBatch"
-_SMALL, _WHOLE = "1m", "64m"
 
 
 def _session(jars: str | None) -> SparkSession:
@@ -46,7 +42,6 @@ def _session(jars: str | None) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.driver.memory": "2g",
         "spark.python.unix.domain.socket.enabled": "true",
-        _BATCH: _SMALL,
         "spark.sql.streaming.numRecentProgressUpdates": "100000",
         **({"spark.driver.extraClassPath": jars} if jars else {}),
     }.items():
@@ -106,14 +101,6 @@ class Jobs:
     def write(self, scope: str, stream: str, events: str, size: str) -> dict[str, float]:
         """Rows without routing keys, exactly once."""
         return self._write(scope, stream, int(events), sf.lit(random.randbytes(int(size))).alias("event"))
-
-    def whole(self, scope: str, stream: str, events: str, size: str) -> dict[str, float]:
-        """Rows without routing keys, exactly once, in batches of up to 10,000 rows."""
-        self._session.conf.set(_BATCH, _WHOLE)
-        try:
-            return self.write(scope, stream, events, size)
-        finally:
-            self._session.conf.set(_BATCH, _SMALL)
 
     def keyed(self, scope: str, stream: str, events: str, size: str) -> dict[str, float]:
         """Rows with routing keys, exactly once."""

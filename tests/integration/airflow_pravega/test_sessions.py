@@ -23,7 +23,6 @@ def test_a_session_of_another_thread_is_used_and_continues(spark: SparkSession):
     assert spark.range(3).count() == 3
 
 
-BATCH = "spark.sql.execution.arrow.maxBytesPerBatch"
 ALONE = """
 import json
 import sys
@@ -40,9 +39,9 @@ for conf in map(json.loads, sys.argv[1:]):
         at = {each.laddr for jvm in jvms for each in jvm.net_connections("tcp") if each.status == "LISTEN"}
         pages = pages_of(spark)
         assert pages.live == (url or "")
-        found = {"id": spark.sparkContext.applicationId, "batch": spark.conf.get("BATCH")}
-        print(json.dumps({"at": [ip for ip, its in at if its == port], "kept": pages.kept, **found}))
-""".replace("BATCH", BATCH)
+        id_ = spark.sparkContext.applicationId
+        print(json.dumps({"at": [ip for ip, its in at if its == port], "kept": pages.kept, "id": id_}))
+"""
 
 
 def run_alone(*settings: dict[str, str]) -> tuple[list[dict[str, Any]], str]:
@@ -62,14 +61,13 @@ PAGES = {"spark.ui.enabled": "true"}
 def test_the_pages_of_spark_are_on_loopback_or_off_and_no_bar_is_drawn(tmp_path):
     logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": tmp_path.as_uri()}
     history = {"spark.yarn.historyServer.address": "history:18080"}
-    (asked, by_default, kept), errors = run_alone(PAGES | history | {BATCH: "2m"}, {}, logged | history)
+    (asked, by_default, kept), errors = run_alone(PAGES | history, {}, logged | history)
     assert [address.removeprefix("::ffff:") for address in asked["at"]] == ["127.0.0.1"]
     assert by_default["at"] == kept["at"] == []
     assert asked["kept"] == by_default["kept"] == ""
     assert kept["kept"] == f"http://history:18080/history/{kept['id']}"
     assert [file.name for file in tmp_path.iterdir()] != []
     assert "[Stage" not in errors
-    assert (asked["batch"], by_default["batch"]) == ("2m", "1m")
 
 
 def test_the_pages_of_spark_stay_off_where_they_would_be_on_all_addresses():

@@ -24,8 +24,6 @@ LOCAL: Final = "local[*]"
 _UI: Final = "spark.ui.enabled"
 # Its pages ask nobody who they are, and its bar is drawn on the error output, where schedulers take it for errors.
 _QUIET: Final = {_UI: "false", "spark.ui.showConsoleProgress": "false"}
-# Batches on their way to Python fit into a processor's cache. Spark's own have up to 64 MB and 10,000 rows.
-_SMALL_BATCHES: Final = {"spark.sql.execution.arrow.maxBytesPerBatch": "1m"}
 _LOCALHOST: Final = "127.0.0.1"
 _LOCAL_IP: Final = "SPARK_LOCAL_IP"
 _CONNECT: Final = "sc://"
@@ -43,7 +41,6 @@ def lasting_session(name: str, master: str, conf: Mapping[str, str], *, package:
             `sc://host:port`, whose Python has the data source then.
         conf: Spark's settings. Credentials do not belong here: all users of the session can see them. Spark's pages and
             its progress bar are off unless they are asked for here; on this machine, the pages are on loopback then.
-            Rows go to Python in batches of 1 MB, unless it is said otherwise here.
         package: whose extra `spark` brings Spark and its data source.
 
     Raises:
@@ -148,7 +145,7 @@ def _new(name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":
         builder = builder.remote(master)
     else:
         builder = builder.master(master)
-        conf = {**_QUIET, **_SMALL_BATCHES, **conf}
+        conf = {**_QUIET, **conf}
     if master.startswith("local") and conf.get(_UI) == "true":
         if _started_without_address():
             logger.warning(
