@@ -9,7 +9,6 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from benchmarks.events import AVRO, DDL, flights
 
-KINDS: Final = ("json", "avro", "protobuf")
 _PACKAGE: Final = "demo"
 MESSAGE: Final = f"{_PACKAGE}.Flight"
 _MORE: Final = 0x80
