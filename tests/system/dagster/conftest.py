@@ -1,4 +1,4 @@
-"""Dagster's real processes, for all tests of this folder."""
+"""Dagster's real processes, for the tests of a file: a daemon that is left would look for work until all tests end."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ from aiopravega.ledger import CutRecord
 DEFINITIONS = Path(__file__).with_name("definitions")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def dagster(pravega_config: PravegaConfig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Components]:
     """Code servers, a webserver and a daemon, each as a process."""
     locations = {file.stem: file for file in sorted(DEFINITIONS.glob("*.py"))}
