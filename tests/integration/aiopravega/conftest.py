@@ -75,7 +75,7 @@ def read_all(client: PravegaClient) -> ReadAll:
 
 @pytest.fixture
 def eventually() -> Eventually:
-    """Asks until the answer is yes; a minute is the limit."""
+    """Asks until the answer is yes; five minutes are the limit."""
 
     async def ask(question: Callable[[], Awaitable[bool]]) -> None:
         async with asyncio.timeout(300):
