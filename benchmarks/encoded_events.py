@@ -1,46 +1,29 @@
 """Flights as events: JSON, Avro and Protobuf, and what a reader needs to know of them."""
 
 import json
-import struct
 from collections.abc import Mapping
+from io import BytesIO
 from typing import Any, Final
 
+import fastavro
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from benchmarks.events import AVRO, DDL, flights
 
 _PACKAGE: Final = "demo"
 MESSAGE: Final = f"{_PACKAGE}.Flight"
-_MORE: Final = 0x80
+_SCHEMA: Final = fastavro.parse_schema(json.loads(AVRO))
 FIELDS: Final[list[tuple[str, str]]] = [
     (field["name"], field["type"] if isinstance(field["type"], str) else field["type"][1])
     for field in json.loads(AVRO)["fields"]
 ]
 
 
-def _long(value: int) -> bytes:
-    left = value << 1 if value >= 0 else (-value << 1) - 1
-    out = bytearray()
-    while left >= _MORE:
-        out.append(left % _MORE | _MORE)
-        left //= _MORE
-    return bytes([*out, left])
-
-
 def avro_event(row: Mapping[str, Any]) -> bytes:
     """A flight as Avro."""
-    out = b""
-    for name, kind in FIELDS:
-        value = row[name]
-        if name == "dep_delay":  # the only one that may be null
-            out += b"\0" if value is None else b"\2"
-        if isinstance(value, str):
-            out += _long(len(value.encode())) + value.encode()
-        elif isinstance(value, bool):
-            out += bytes([value])
-        elif value is not None:
-            out += struct.pack("<d", value) if kind == "double" else _long(value)
-    return out
+    out = BytesIO()
+    fastavro.schemaless_writer(out, _SCHEMA, row)
+    return out.getvalue()
 
 
 def protobuf_message() -> tuple[bytes, Any]:
