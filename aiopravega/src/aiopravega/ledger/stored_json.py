@@ -5,9 +5,10 @@ A value ends with a checksum of all before it, so that one that was changed anyw
 
 import json
 import zlib
+from datetime import datetime
 from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import AwareDatetime, BaseModel, BeforeValidator
 
 from aiopravega.errors import LedgerError
 from aiopravega.names import StreamName
@@ -66,6 +67,15 @@ def _check_names(value: object) -> object:
 
 # A stream in a record.
 StoredStream = Annotated[StreamName, BeforeValidator(_check_names)]
+
+
+def _read_time(value: object) -> object:
+    # pydantic's own reading takes the text "0" for a moment of 1970.
+    return datetime.fromisoformat(value) if isinstance(value, str) else value
+
+
+# A time with a zone in a record, as ISO 8601 spells it.
+StoredTime = Annotated[AwareDatetime, BeforeValidator(_read_time)]
 
 
 def has_version(found: dict[str, Any], *versions: int) -> bool:

@@ -9,6 +9,8 @@ import io.pravega.client.stream.ReaderGroupConfig;
 import io.pravega.client.stream.Stream;
 import io.pravega.client.stream.TimeWindow;
 import io.pravega.client.stream.impl.UTF8StringSerializer;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
 import java.net.URI;
 import java.util.UUID;
 
@@ -19,7 +21,7 @@ public class JavaTimes {
         ClientConfig config = ClientConfig.builder().controllerURI(URI.create(arguments[1])).build();
         try (EventStreamClientFactory factory = EventStreamClientFactory.withScope(scope, config)) {
             if (arguments[0].equals("write")) {
-                write(factory, name, arguments);
+                write(factory, name);
             } else {
                 read(factory, config, scope, name, Long.parseLong(arguments[4]));
             }
@@ -27,17 +29,18 @@ public class JavaTimes {
         System.exit(0);
     }
 
-    private static void write(EventStreamClientFactory factory, String name, String[] arguments) throws Exception {
+    /** Notes each time of a line that it is given, and stays until there are no more: a note is sent without waiting. */
+    private static void write(EventStreamClientFactory factory, String name) throws Exception {
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
         try (EventStreamWriter<String> writer = factory.createEventWriter(
                 name, new UTF8StringSerializer(), EventWriterConfig.builder().build())) {
-            for (int i = 4; i < arguments.length; i++) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                 for (int key = 0; key < 10; key++) {
-                    writer.writeEvent(Integer.toString(key), arguments[i]);
+                    writer.writeEvent(Integer.toString(key), line);
                 }
                 writer.flush();
-                writer.noteTime(Long.parseLong(arguments[i]));
+                writer.noteTime(Long.parseLong(line));
             }
-            Thread.sleep(1000); // a note is sent without waiting for the answer
         }
     }
 
@@ -49,7 +52,7 @@ public class JavaTimes {
             groups.createReaderGroup(group, ReaderGroupConfig.builder().stream(stream).groupRefreshTimeMillis(200).build());
             try (EventStreamReader<String> reader = factory.createReader(
                     "reader", group, new UTF8StringSerializer(), ReaderConfig.builder().build())) {
-                for (long end = System.currentTimeMillis() + 60_000; System.currentTimeMillis() < end; ) {
+                for (long end = System.currentTimeMillis() + 600_000; System.currentTimeMillis() < end; ) {
                     reader.readNextEvent(200);
                     TimeWindow window = reader.getCurrentTimeWindow(stream);
                     if (window.getLowerTimeBound() != null && window.getLowerTimeBound() >= last) {

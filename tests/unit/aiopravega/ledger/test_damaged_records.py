@@ -202,6 +202,19 @@ def test_a_value_of_another_kind_is_read_as_it_stands_or_refused(value: bytes, r
     assert found is None or _holds(found, document)
 
 
+@pytest.mark.parametrize("kind", ["commit record", "cut record", *BEFORE])
+@pytest.mark.parametrize("time", ["0", "1767312000", "-1.5", "20260102", "2026-01-02", "2026-01-02T00:00:00", 0, 1.5])
+def test_a_time_that_is_no_moment_is_refused(kind: str, time: object):
+    value, read = (NOW | BEFORE)[kind]
+    document = _document(value)
+    times = [name for name in document if name in {"prepared_at", "done_at", "witnessed_at", "recorded_at"}]
+
+    assert times
+    for name in times:
+        with pytest.raises(PravegaError):
+            read(_value({**document, name: time}, value))
+
+
 @kinds
 @given(data=st.data())
 def test_an_unknown_name_is_refused(value: bytes, read: Read, data: st.DataObject):

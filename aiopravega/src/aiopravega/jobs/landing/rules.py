@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError, LandingError
 from aiopravega.ledger import Interval
-from aiopravega.ledger.stored_json import StoredStream, read_value, with_checksum
+from aiopravega.ledger.stored_json import StoredStream, StoredTime, read_value, with_checksum
 
 VERSION: Final = 1
 # The columns that every landed row has.
@@ -72,7 +72,7 @@ class Holding(BaseModel):
     end: str
     generation: int
     rows: int
-    landed_at: AwareDatetime
+    landed_at: StoredTime
 
     @classmethod
     def of(cls, landing: Landing, rows: int) -> Self:

@@ -13,12 +13,19 @@ from enum import StrEnum
 from typing import Final, Literal, Self
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import LedgerError
 from aiopravega.ledger.commits.fingerprint import Fingerprint
-from aiopravega.ledger.stored_json import StoredStream, has_version, object_in, with_checksum, without_checksum
+from aiopravega.ledger.stored_json import (
+    StoredStream,
+    StoredTime,
+    has_version,
+    object_in,
+    with_checksum,
+    without_checksum,
+)
 from aiopravega.names import StreamName
 
 RECORD_VERSION: Literal[3] = 3
@@ -80,12 +87,12 @@ class CommitRecord(BaseModel):
     write_id: str = Field(min_length=1)
     attempt: UUID
     partitions: tuple[PartitionCommit, ...]
-    prepared_at: AwareDatetime
-    done_at: AwareDatetime | None = None
+    prepared_at: StoredTime
+    done_at: StoredTime | None = None
     by: str = ""
     resolved: bool = False
     retain: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    witnessed_at: AwareDatetime | None = None
+    witnessed_at: StoredTime | None = None
     start: str | None = None
     end: str | None = None
     earlier: tuple["CommitRecord", ...] = ()

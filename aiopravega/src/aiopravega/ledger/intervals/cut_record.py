@@ -7,12 +7,19 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Final, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError
 from aiopravega.ledger.authors import myself
-from aiopravega.ledger.stored_json import StoredStream, has_version, object_in, with_checksum, without_checksum
+from aiopravega.ledger.stored_json import (
+    StoredStream,
+    StoredTime,
+    has_version,
+    object_in,
+    with_checksum,
+    without_checksum,
+)
 from aiopravega.names import StreamName
 
 VERSION: Final = 4
@@ -103,13 +110,13 @@ class CutRecord(BaseModel):
     end: str
     number: int = 0
     follows: bool = False
-    since: AwareDatetime | None = None
-    until: AwareDatetime | None = None
+    since: StoredTime | None = None
+    until: StoredTime | None = None
     state: IntervalState = IntervalState.OPEN
     recorded_by: str
-    recorded_at: AwareDatetime
+    recorded_at: StoredTime
     changed_by: str | None = None
-    changed_at: AwareDatetime | None = None
+    changed_at: StoredTime | None = None
     reason: str | None = None
     changes: int = 0
     skipped_from: str | None = None
