@@ -160,7 +160,10 @@ def _measure(
         times["serialize"].append(write)
         times["deserialize"].append(read)
 
-    with SchemaRegistry(RegistryConfig(uri=registry_uri)) as registry, JavaSerializers(registry_uri, folder) as java:
+    with (
+        SchemaRegistry(RegistryConfig(uri=registry_uri)) as registry,
+        JavaSerializers(registry_uri, folder, full_jit=True) as java,
+    ):
         contenders = _contenders(registry, group, form, records)
         data = form.info.schema_data
         schema = data if name == "protobuf" else data.decode()

@@ -5,17 +5,16 @@
 
 import base64
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.java.child import Child
+from tests.java.program import java_program
 
 from aiopravega.names import StreamName
 from pravega_emulator.fetch import ensure_jars
 from pravega_emulator.jars import JarList
-from pravega_emulator.java import find_java
 
 HERE = Path(__file__).parent
 
@@ -31,11 +30,12 @@ class JavaSerializers(Child):
     Args:
         registry_uri: of a registry without credentials.
         folder: for a log that one of the jars writes, and for what Java complains about.
+        full_jit: compile hot code as fast as it can be, for `time`.
     """
 
-    def __init__(self, registry_uri: str, folder: Path) -> None:
-        path = os.pathsep.join(f"{jars}/*" for jars in (serializer_jars(), ensure_jars()))
-        command = [find_java(), "-Xmx512m", "-cp", path, str(HERE / "Serializers.java"), registry_uri]
+    def __init__(self, registry_uri: str, folder: Path, *, full_jit: bool = False) -> None:
+        program = HERE / "Serializers.java"
+        command = java_program(program, registry_uri, heap_megabytes=512, jars=serializer_jars(), full_jit=full_jit)
         super().__init__(command, folder / "serializers.log")
 
     def write(self, value: str, **how: Any) -> bytes:
@@ -67,8 +67,7 @@ class JavaSchemaJudge(Child):
     """
 
     def __init__(self, folder: Path) -> None:
-        command = [find_java(), "-Xmx256m", "-cp", f"{ensure_jars()}/*", str(HERE / "SchemaJudge.java")]
-        super().__init__(command, folder / "judge.log")
+        super().__init__(java_program(HERE / "SchemaJudge.java"), folder / "judge.log")
 
     def verdict(self, reader: str, writer: str) -> dict[str, Any]:
         """Whether it is `compatible` and what the `problem` is; `refused` says which one is not a schema."""
@@ -84,7 +83,7 @@ class JavaClient(Child):
     """
 
     def __init__(self, controller_uri: str, folder: Path) -> None:
-        command = [find_java(), "-Xmx2g", "-cp", f"{ensure_jars()}/*", str(HERE / "Client.java"), controller_uri]
+        command = java_program(HERE / "Client.java", controller_uri, heap_megabytes=2048)
         super().__init__(command, folder / "client.log")
         self._folder = folder
 
@@ -131,7 +130,7 @@ class JavaGroups(Child):
     """
 
     def __init__(self, controller_uri: str, folder: Path) -> None:
-        command = [find_java(), "-Xmx512m", "-cp", f"{ensure_jars()}/*", str(HERE / "Groups.java"), controller_uri]
+        command = java_program(HERE / "Groups.java", controller_uri, heap_megabytes=512)
         super().__init__(command, folder / "groups.log")
 
     def ask(self, what: str, **how: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("aiopravega", "pravega_emulator", "pyspark_pravega", "providers/pravega", "dagster_pravega")
 HOSTS = {"apache-airflow", "apache-airflow-core", "apache-airflow-task-sdk", "dagster", "pyspark"}
 # One process installs all of them: uv waits for its own cache anyhow.
-LIMIT = 150  # seconds for one command
+LIMIT = 600  # seconds for one command
 pytestmark = pytest.mark.xdist_group("wheels")
 
 IMPORT_ALL = """

@@ -11,12 +11,12 @@ from aiopravega.errors import EmulatorError
 
 MINIMUM_VERSION = 17
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
-_CHECK_SECONDS = 20
+_CHECK_SECONDS = 120
 _REMEDY = f"install a JDK or JRE {MINIMUM_VERSION} or newer and put it on PATH, or point JAVA_HOME at it"
 # Pravega 0.13.0 reflects on these packages, which newer runtimes close.
 _OPENED = ("java.lang", "java.nio", "sun.nio.ch", "java.util", "java.util.concurrent", "jdk.internal.misc")
 # Most servers here live for minutes: compiling hot code thoroughly takes more of the processor than all that they do.
-_QUICK_COMPILER = "-XX:TieredStopAtLevel=1"
+QUICK_COMPILER = "-XX:TieredStopAtLevel=1"
 _LOGBACK = Path(__file__).with_name("logback.xml")
 
 
@@ -57,7 +57,7 @@ def java_command(
     With `full_jit` Java compiles hot code as fast as it can be: a start takes twice the time, and a server under load
     gains it back after some minutes.
     """
-    compiler = [] if full_jit else [_QUICK_COMPILER]
+    compiler = [] if full_jit else [QUICK_COMPILER]
     direct = [f"-XX:MaxDirectMemorySize={direct_megabytes}m"] if direct_megabytes else []
     opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
     logging = f"-Dlogback.configurationFile={_LOGBACK}"

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.java.program import java_program
 
 from aiopravega import EventPointer, SegmentId, StreamCut
 from aiopravega.blocking import PravegaClient as BlockingClient
@@ -57,20 +58,16 @@ async def test_the_blocking_client_fetches_too(pravega_config, events):
 
 
 async def test_the_java_client_fetches_by_our_pointers(pravega_config, events, tmp_path):
-    from pravega_emulator.fetch import ensure_jars
-    from pravega_emulator.java import find_java
-
     pointers = [EventPointer.of(event) for event in events[:3]]
     program = Path(__file__).with_name("FetchEvent.java")
-    command = [find_java(), "-cp", f"{ensure_jars()}/*", str(program), pravega_config.controller_uri]
 
     ended = await asyncio.to_thread(
         subprocess.run,
-        [*command, *map(str, pointers)],
+        java_program(program, pravega_config.controller_uri, *map(str, pointers)),
         cwd=tmp_path,  # one of the jars writes a log into it
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
 

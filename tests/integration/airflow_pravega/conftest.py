@@ -180,7 +180,7 @@ def meanwhile() -> Callable[..., Any]:
         try:
             yield
         finally:
-            thread.join(timeout=60)
+            thread.join(timeout=300)
         if errors:
             raise errors[0]
 

@@ -57,7 +57,7 @@ def wait_and_read(dag_id: str, stream: StreamName, folder, **sensor) -> DAG:
     every_day = CronDataIntervalTimetable("@daily", timezone="UTC")
     with DAG(dag_id, schedule=every_day, start_date=day(1), catchup=False) as dag:
         wait = PravegaEventTimeSensor(
-            task_id="wait", stream=str(stream), poll_interval=SOON, poke_interval=SOON, timeout=60, **sensor
+            task_id="wait", stream=str(stream), poll_interval=SOON, poke_interval=SOON, timeout=600, **sensor
         )
         PravegaSparkReadOperator(
             task_id="read",

@@ -60,7 +60,7 @@ def test_it_defers_until_enough_is_written(run_task, stream, write, read, meanwh
         write(b"two")
 
     sensor = partial(
-        PravegaStreamCutSensor, stream=str(stream), min_bytes=wanted, deferrable=True, poll_interval=SOON, timeout=60
+        PravegaStreamCutSensor, stream=str(stream), min_bytes=wanted, deferrable=True, poll_interval=SOON, timeout=600
     )
     with meanwhile(slowly):
         run = run_task(sensor)
@@ -72,7 +72,7 @@ def test_it_pokes_where_it_may_not_defer(run_task, client, stream, write, read, 
         until(lambda: has_cut_ledger(client, stream.scope))  # the sensor makes it with its first check
         write(b"new")
 
-    sensor = partial(PravegaStreamCutSensor, stream=str(stream), deferrable=False, poke_interval=SOON, timeout=60)
+    sensor = partial(PravegaStreamCutSensor, stream=str(stream), deferrable=False, poke_interval=SOON, timeout=600)
     with meanwhile(later):
         run = run_task(sensor)
     assert read(run.result()) == [b"new"]
@@ -88,7 +88,7 @@ def test_it_waits_across_a_scaling(run_task, client, stream, write, read, meanwh
 
     wanted = 3 * HEADER + len(b"before") + 2 * len(b"after")
     sensor = partial(
-        PravegaStreamCutSensor, stream=str(stream), min_bytes=wanted, deferrable=True, poll_interval=SOON, timeout=60
+        PravegaStreamCutSensor, stream=str(stream), min_bytes=wanted, deferrable=True, poll_interval=SOON, timeout=600
     )
     with meanwhile(scale):
         run = run_task(sensor)

@@ -71,7 +71,7 @@ with session as spark, interruptible(spark, "name") as interrupt:
 
 def test_a_killed_task_ends_its_jobs(spark_connect_url):
     ended = subprocess.run(
-        [sys.executable, "-c", KILLED, spark_connect_url], capture_output=True, text=True, timeout=200, check=False
+        [sys.executable, "-c", KILLED, spark_connect_url], capture_output=True, text=True, timeout=600, check=False
     )
 
     assert sorted(ended.stdout.split("\n")[:2]) == ["ended True", "interrupted 1"], ended.stderr[-3000:]

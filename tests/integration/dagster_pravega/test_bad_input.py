@@ -174,7 +174,7 @@ assert "pyspark" not in sys.modules
 def test_spark_is_not_even_imported_for_a_range_that_cannot_work(pravega_config):
     environment = {**os.environ, "PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "no-such-scope" in done.stderr

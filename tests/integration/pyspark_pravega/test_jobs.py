@@ -16,7 +16,7 @@ from aiopravega.ledger import CommitRecord, CommitState
 JOB = Path(__file__).with_name("job.py")
 ROWS, KEYS = 3000, 10
 EXPECTED = Counter(f"key-{number % KEYS}:{number}".encode() for number in range(ROWS))
-JOB_SECONDS = 240
+JOB_SECONDS = 600
 # Each test starts one or two JVMs, or four, on a machine that may be busy with other tests.
 pytestmark = pytest.mark.timeout(2 * JOB_SECONDS + 60)
 

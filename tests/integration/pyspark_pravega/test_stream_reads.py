@@ -10,7 +10,7 @@ import pytest
 from aiopravega import StreamCut, StreamName
 
 LARGEST = 8 * 1024 * 1024
-SECONDS = 120
+SECONDS = 600
 
 
 def wait_for(files, spark, query, events) -> None:

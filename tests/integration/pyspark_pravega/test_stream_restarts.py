@@ -18,7 +18,7 @@ from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.stream import PravegaStreamReader
 
 JOB = Path(__file__).with_name("follow_job.py")
-JOB_SECONDS = 240
+JOB_SECONDS = 600
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from aiopravega.ledger import CommitState
 from pyspark_pravega.write.stream import PravegaStreamWriter
 
 JOB = Path(__file__).with_name("copy_job.py")
-JOB_SECONDS = 240
-RUN_SECONDS = 120
+JOB_SECONDS = 600
+RUN_SECONDS = 600
 
 Run = Callable[..., StreamingQuery]
 

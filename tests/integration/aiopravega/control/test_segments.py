@@ -27,11 +27,11 @@ async def test_a_stream_scales_up_and_down_and_remembers_its_epochs(controller, 
     stream = await make_stream()
     first = SegmentId(stream, 0, 0)
 
-    await controller.scale(stream, [first], [(0.0, 0.5), (0.5, 1.0)], timeout=60)
+    await controller.scale(stream, [first], [(0.0, 0.5), (0.5, 1.0)], timeout=300)
     halves = await controller.current_segments(stream)
-    await controller.scale(stream, [halves[0].segment], [(0.0, 0.25), (0.25, 0.5)], timeout=60)
+    await controller.scale(stream, [halves[0].segment], [(0.0, 0.25), (0.25, 0.5)], timeout=300)
     split = await controller.current_segments(stream)
-    await controller.scale(stream, [entry.segment for entry in split], [(0.0, 1.0)], timeout=60)
+    await controller.scale(stream, [entry.segment for entry in split], [(0.0, 1.0)], timeout=300)
     merged = await controller.current_segments(stream)
 
     assert shape(halves) == [(1, 1, 0.0, 0.5), (2, 1, 0.5, 1.0)]
@@ -46,9 +46,9 @@ async def test_a_stream_scales_up_and_down_and_remembers_its_epochs(controller, 
 async def test_successors_and_predecessors_follow_the_key_space(controller, make_stream):
     stream = await make_stream()
     first = SegmentId(stream, 0, 0)
-    await controller.scale(stream, [first], [(0.0, 0.5), (0.5, 1.0)], timeout=60)
+    await controller.scale(stream, [first], [(0.0, 0.5), (0.5, 1.0)], timeout=300)
     halves = await controller.current_segments(stream)
-    await controller.scale(stream, [entry.segment for entry in halves], [(0.0, 1.0)], timeout=60)
+    await controller.scale(stream, [entry.segment for entry in halves], [(0.0, 1.0)], timeout=300)
     (merged,) = await controller.current_segments(stream)
 
     split = await controller.successors(first)
@@ -66,15 +66,15 @@ async def test_scaling_below_what_the_policy_asks_for_is_refused(controller, mak
     current = [entry.segment for entry in await controller.current_segments(stream)]
 
     with pytest.raises(errors.ScalingError, match=r"would have 1 segments.*policy"):
-        await controller.scale(stream, current, [(0.0, 1.0)], timeout=60)
+        await controller.scale(stream, current, [(0.0, 1.0)], timeout=300)
 
 
 async def test_between_two_cuts_are_the_segments_of_both_and_of_all_epochs_between(controller, make_stream):
     stream = await make_stream()
     start = {SegmentId(stream, 0, 0): 0}
-    await controller.scale(stream, list(start), [(0.0, 0.5), (0.5, 1.0)], timeout=60)
+    await controller.scale(stream, list(start), [(0.0, 0.5), (0.5, 1.0)], timeout=300)
     middle = dict.fromkeys([entry.segment for entry in await controller.current_segments(stream)], 0)
-    await controller.scale(stream, list(middle), [(0.0, 1.0)], timeout=60)
+    await controller.scale(stream, list(middle), [(0.0, 1.0)], timeout=300)
     end = dict.fromkeys([entry.segment for entry in await controller.current_segments(stream)], 0)
 
     assert await controller.segments_between(stream, start, end) == [*start, *sorted(middle), *end]
@@ -101,7 +101,7 @@ async def test_a_scaling_that_does_not_fit_is_refused_and_changes_nothing(contro
     before = await controller.current_segments(stream)
 
     with pytest.raises(errors.ScalingError, match=words):
-        await controller.scale(stream, [before[0].segment], ranges, timeout=60)
+        await controller.scale(stream, [before[0].segment], ranges, timeout=300)
 
     assert await controller.current_segments(stream) == before
 
@@ -109,19 +109,19 @@ async def test_a_scaling_that_does_not_fit_is_refused_and_changes_nothing(contro
 async def test_a_scaling_of_segments_of_the_past_is_refused(controller, make_stream):
     stream = await make_stream()
     old = SegmentId(stream, 0, 0)
-    await controller.scale(stream, [old], [(0.0, 0.5), (0.5, 1.0)], timeout=60)
+    await controller.scale(stream, [old], [(0.0, 0.5), (0.5, 1.0)], timeout=300)
 
     for segment in (old, SegmentId(stream, 99, 9)):
         with pytest.raises(errors.ScalingError, match="not all current"):
-            await controller.scale(stream, [segment], [(0.0, 1.0)], timeout=60)
+            await controller.scale(stream, [segment], [(0.0, 1.0)], timeout=300)
 
 
 async def test_a_scaling_that_has_happened_already_is_done(controller, make_stream):
     stream = await make_stream()
     halves = [(0.0, 0.5), (0.5, 1.0)]
 
-    await controller.scale(stream, [SegmentId(stream, 0, 0)], halves, timeout=60)
-    await controller.scale(stream, [SegmentId(stream, 0, 0)], halves, timeout=60)
+    await controller.scale(stream, [SegmentId(stream, 0, 0)], halves, timeout=300)
+    await controller.scale(stream, [SegmentId(stream, 0, 0)], halves, timeout=300)
 
     assert shape(await controller.current_segments(stream)) == [(1, 1, 0.0, 0.5), (2, 1, 0.5, 1.0)]
 
@@ -138,16 +138,16 @@ async def test_a_scaling_needs_segments_and_ranges(controller, make_stream):
     stream = await make_stream()
 
     with pytest.raises(errors.ConfigurationError, match=str(stream)):
-        await controller.scale(stream, [], [(0.0, 1.0)], timeout=60)
+        await controller.scale(stream, [], [(0.0, 1.0)], timeout=300)
     with pytest.raises(errors.ConfigurationError, match=str(stream)):
-        await controller.scale(stream, [SegmentId(stream, 0, 0)], [], timeout=60)
+        await controller.scale(stream, [SegmentId(stream, 0, 0)], [], timeout=300)
 
 
 async def test_truncation_moves_the_head_forward_only(controller, make_stream):
     stream = await make_stream()
     old = {SegmentId(stream, 0, 0): 0}
     assert await controller.head_segments(stream) == old
-    await controller.scale(stream, list(old), [(0.0, 0.5), (0.5, 1.0)], timeout=60)
+    await controller.scale(stream, list(old), [(0.0, 0.5), (0.5, 1.0)], timeout=300)
     current = dict.fromkeys([entry.segment for entry in await controller.current_segments(stream)], 0)
 
     await controller.truncate_stream(stream, current)

@@ -112,7 +112,7 @@ async def test_a_commit_notes_the_time_of_its_writer(controller, stream):
 
 async def test_a_scaling_leaves_an_open_transaction_open(controller, stream):
     txn, segments = await controller.create_transaction(stream, LEASE)
-    await controller.scale(stream, [segments[0].segment], [(0.0, 0.25), (0.25, 0.5)], timeout=60)
+    await controller.scale(stream, [segments[0].segment], [(0.0, 0.25), (0.25, 0.5)], timeout=300)
     parts = [(entry.low, entry.high) for entry in await controller.current_segments(stream)]
 
     await controller.commit_transaction(stream, txn)

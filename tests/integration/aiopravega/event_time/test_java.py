@@ -5,6 +5,7 @@ from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
+from tests.java.program import java_program
 
 from aiopravega import UNBOUNDED, StreamCutRange
 from aiopravega.event_time import Reach
@@ -15,17 +16,12 @@ EARLY, LATE = 1_700_000_000_000, 1_700_000_060_000
 @pytest.fixture
 async def java(pravega_config, tmp_path):
     """Starts the Java client: it writes the times that it is sent as lines, or prints the window that it reads."""
-    from pravega_emulator.fetch import ensure_jars
-    from pravega_emulator.java import find_java
-
-    command = [find_java(), "-cp", f"{ensure_jars()}/*", str(Path(__file__).with_name("JavaTimes.java"))]
     started = []
 
     async def start(what, stream, *times) -> asyncio.subprocess.Process:
         arguments = [what, pravega_config.controller_uri, stream.scope, stream.stream, *map(str, times)]
         process = await asyncio.create_subprocess_exec(
-            *command,
-            *arguments,
+            *java_program(Path(__file__).with_name("JavaTimes.java"), *arguments),
             cwd=tmp_path,  # one of the jars writes a log into it
             stdin=PIPE,
             stdout=PIPE,

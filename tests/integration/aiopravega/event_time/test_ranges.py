@@ -49,9 +49,9 @@ async def days(client, make_timed):
                 await client.scale_stream(stream.scope, stream.stream, 3)
             await writer.write_many([b"%d" % number] * 5, [str(key) for key in range(5)])
             await writer.note_time(day(number + 1))
-            assert await asyncio.wait_for(followed.get(), 60) == millis(number + 1)
+            assert await asyncio.wait_for(followed.get(), 300) == millis(number + 1)
     await client.seal_stream(stream.scope, stream.stream)
-    await asyncio.wait_for(following, 60)  # what is followed ends
+    await asyncio.wait_for(following, 300)  # what is followed ends
     return stream
 
 

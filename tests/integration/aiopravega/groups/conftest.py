@@ -60,6 +60,14 @@ class JavaGroup:
                 found += await self.read(*readers)
         return found
 
+    async def read_until(self, reader: str, reached: Callable[[ReaderGroupDescription], bool]) -> list[str]:
+        """Read until the group is as it should be: readers come to ends and checkpoints by reading."""
+        found: list[str] = []
+        async with asyncio.timeout(400):
+            while not reached(await self.describe()):
+                found += await self.read(reader)
+        return found
+
     async def describe(self) -> ReaderGroupDescription:
         return await self.client.describe_reader_group(self.scope, self.name)
 

@@ -158,9 +158,16 @@ async def test_a_dead_reader_is_taken_out_and_another_reads_its_segments(
         theirs = JavaGroup(other, client, stream.scope, java_group.name)
         await theirs.ask("open", reader="dead")
         assert len(await theirs.read_all("dead", total=20)) == 20
-        reading = asyncio.create_task(theirs.ask("read", reader="dead", events=1, seconds=30))
+        seen = asyncio.Event()
+
+        async def read() -> None:
+            while not seen.is_set():
+                await theirs.read("dead")
+
+        reading = asyncio.create_task(read())
         with pytest.raises(ReadersOnlineError, match="it has just written to the group's state"):
             await client.reader_offline(stream.scope, "group", "dead", watch=300)
+        seen.set()
         await reading
         await asyncio.to_thread(other.kill)
     with pytest.raises(ConfigurationError, match="it is not clear within 1 s"):
@@ -175,7 +182,7 @@ async def test_a_dead_reader_is_taken_out_and_another_reads_its_segments(
     await java_group.ask("open", reader="alive")
     assert numbers(await java_group.read_all("alive", total=20)) == list(range(20))
     assert await client.reader_offline(stream.scope, "group", "alive", force=True)
-    answer = await java_group.ask("read", reader="alive", events=1, seconds=60)
+    answer = await java_group.ask("read", reader="alive", events=1, seconds=300)
     assert answer.get("reset")
 
 
