@@ -1,4 +1,4 @@
-"""A program with an open client that starts other programs and forks workers; prints how many of them failed."""
+"""A program with an open client that starts programs and forks workers; prints the exit codes of those that failed."""
 
 import os
 import signal
@@ -19,30 +19,28 @@ def use(config: PravegaConfig, scope: str) -> None:
         assert client.list_streams(scope) == []
 
 
-def failed(code: int, number: int, what: str) -> bool:
+def report(code: int, number: int, what: str) -> None:
     """Say what has become of a child that did not end well; a negative code is a signal."""
     if code:
         print(f"{what} {number} ended with {code}", file=sys.stderr)
-    return code != 0
+        print(code)
 
 
 def main() -> None:
     """Command line: the controller's URI and a scope."""
     config, scope = PravegaConfig(controller_uri=sys.argv[1]), sys.argv[2]
-    failures = 0
     with PravegaClient(config) as client:
         for number in range(TIMES):
             client.list_streams(scope)
             ignore = lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)  # noqa: E731 - as Spark has it
             program = subprocess.Popen(["true"], preexec_fn=ignore)  # noqa: PLW1509 - as Spark starts its Java gateway
-            failures += failed(program.wait(SECONDS), number, "program")
+            report(program.wait(SECONDS), number, "program")
             if os.fork() == 0:
                 signal.alarm(SECONDS)
                 use(config, scope)
                 os._exit(0)
-            failures += failed(os.waitstatus_to_exitcode(os.wait()[1]), number, "worker")
+            report(os.waitstatus_to_exitcode(os.wait()[1]), number, "worker")
         client.list_streams(scope)
-    print(failures)
 
 
 if __name__ == "__main__":
