@@ -1,4 +1,7 @@
-"""A ledger goes into a file, and is restored from it: into an emptied one, and not where writes would be done twice."""
+"""A ledger goes into a file, and is restored from it: into an emptied one, and not where writes would be done twice.
+
+Each export and import goes through all scopes of its server, so these tests use the one that has the fewest.
+"""
 
 import asyncio
 import json
@@ -11,13 +14,20 @@ from aiopravega.errors import WrongLedgerError
 from aiopravega.ledger import CommitRecord, CommitState, Interval, WriteJob
 
 
+@pytest.fixture(scope="session")
+def pravega_config(pravega_emulator_secure):
+    return pravega_emulator_secure.config
+
+
 @pytest.fixture
-def command(pravega_config, scope, capsys, tmp_path):
+def command(pravega_emulator_secure, scope, capsys, tmp_path, monkeypatch):
     """Runs the command on a ledger's file; returns its exit code, output and errors."""
+    for name, value in pravega_emulator_secure.environment().items():
+        monkeypatch.setenv(name, value)
 
     async def command(word: str, *words: str, ledger: str = "commit-ledger") -> tuple[int, str, str]:
-        address = ["--controller", pravega_config.controller_uri, "--scope", scope, "--table", ledger]
-        code = await asyncio.to_thread(main, [word, str(tmp_path / f"{ledger}.json"), *words, *address])
+        table = ["--scope", scope, "--table", ledger]
+        code = await asyncio.to_thread(main, [word, str(tmp_path / f"{ledger}.json"), *words, *table])
         output = capsys.readouterr()
         return code, output.out, output.err
 
