@@ -60,12 +60,12 @@ class JavaGroup:
                 found += await self.read(*readers)
         return found
 
-    async def read_until(self, reader: str, reached: Callable[[ReaderGroupDescription], bool]) -> list[str]:
+    async def read_until(self, reached: Callable[[ReaderGroupDescription], bool], *readers: str) -> list[str]:
         """Read until the group is as it should be: readers come to ends and checkpoints by reading."""
         found: list[str] = []
         async with asyncio.timeout(400):
             while not reached(await self.describe()):
-                found += await self.read(reader)
+                found += await self.read(*readers, seconds=0.5)
         return found
 
     async def describe(self) -> ReaderGroupDescription:
