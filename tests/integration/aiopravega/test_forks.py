@@ -24,7 +24,7 @@ def test_children_of_a_process_with_an_open_client_live(pravega_config: PravegaC
     )
     assert done.returncode == 0, done.stderr
     codes = [int(code) for code in done.stdout.split()]
-    # One child of some ten thousand dies in gRPC's own code, whose poller goes through its sockets while a thread
-    # closes them (docs/explanation/architecture.md). What its other pollers do to children is an abort.
+    # One child of some ten thousand dies in gRPC's own poller (docs/explanation/architecture.md). What its other
+    # pollers do to children is an abort, not this signal.
     assert [code for code in codes if code != -signal.SIGSEGV] == [], done.stderr
     assert len(codes) <= 1, done.stderr
