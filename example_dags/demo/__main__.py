@@ -132,7 +132,7 @@ class Demo:
             from example_dags.dagster import flights_delays as assets
             from pyspark.sql import SparkSession
 
-            from aiopravega.jobs.file_digest import digest_of_files
+            from pravega_jobs.spark.file_digest import digest_of_files
 
             first = self._runs[FIRST_RUN]
             folder = str(OUTPUT / "dagster")

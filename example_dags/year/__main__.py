@@ -151,7 +151,7 @@ class Year:
     def _compare(self, way: str, folders: Mapping[str, str]) -> None:
         from pyspark.sql import SparkSession
 
-        from aiopravega.jobs.file_digest import digest_of_files
+        from pravega_jobs.spark.file_digest import digest_of_files
 
         spark = SparkSession.active()
         self.digests[way] = {month: digest_of_files(spark, folder) for month, folder in folders.items()}

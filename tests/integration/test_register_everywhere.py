@@ -30,8 +30,8 @@ from aiopravega import StreamName
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.commands.main import main
 from aiopravega.errors import GroupNotFoundError, PravegaError, SchemaRefusedError
-from aiopravega.jobs.retries import error_in
 from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat
+from pravega_jobs.retries import error_in
 
 pytestmark = pytest.mark.xdist_group("pyspark_pravega")
 

@@ -8,8 +8,6 @@ from pydantic import Field
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.event_batches import write_event_batches
-from aiopravega.jobs.spark_options import LEDGER_OPTION
 from dagster_pravega.columns import arrow_schema, wanted_columns
 from dagster_pravega.input_range import InputRange
 from dagster_pravega.schema_registry import SchemaRegistryResource
@@ -17,6 +15,8 @@ from dagster_pravega.spec import options_of
 from dagster_pravega.stream_batches import StreamBatches
 from dagster_pravega.stream_io import StreamIOManager
 from dagster_pravega.windows import unit_of
+from pravega_jobs.events.batches import write_event_batches
+from pravega_jobs.spark.options import LEDGER_OPTION
 
 if TYPE_CHECKING:
     from aiopravega.blocking.registry import SchemaRegistry

@@ -7,12 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 import dagster as dg
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.landing import folder_of
-from aiopravega.jobs.merging import Deletes, Evolution, Ghosts, History, Merged, Unsent, merge_into
-from aiopravega.jobs.merging.merge import choice
-from aiopravega.jobs.merging.reading import change_columns, change_options, key_columns, merged_table
-from aiopravega.jobs.merging.rules import check_history
-from aiopravega.jobs.merging.state import state_of
 from dagster_pravega.columns import DECODED_KEY, arrow_schema
 from dagster_pravega.gates import AnAsset, key_of
 from dagster_pravega.landed import KINDS, TABLE_KEY, interval_reads
@@ -22,6 +16,12 @@ from dagster_pravega.spec import OPTIONS_KEY, TABLE_NAME_KEY, plain
 from dagster_pravega.step_failures import failing_for_good
 from dagster_pravega.stream_read import StreamRead
 from dagster_pravega.wills import REBUILD_TAG, generation_of
+from pravega_jobs.landing import folder_of
+from pravega_jobs.merging import Deletes, Evolution, Ghosts, History, Merged, Unsent, merge_into
+from pravega_jobs.merging.merge import choice
+from pravega_jobs.merging.reading import change_columns, change_options, key_columns, merged_table
+from pravega_jobs.merging.rules import check_history
+from pravega_jobs.merging.state import state_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,7 +8,6 @@ from dagster.components.component_scaffolding import scaffold_component
 from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.gates.debezium_streams import stream_of_table
 from dagster_pravega.cdc import pravega_cdc_asset
 from dagster_pravega.cdc_drift import build_cdc_drift_check
 from dagster_pravega.cdc_ghosts import build_cdc_ghost_check
@@ -17,6 +16,7 @@ from dagster_pravega.connection import resource_of, spark_of
 from dagster_pravega.debezium import build_debezium_check
 from dagster_pravega.lag import build_stream_lag_check
 from dagster_pravega.spec import pravega_stream_spec
+from pravega_jobs.debezium.server.streams import stream_of_table
 
 _NAME = "{name}"
 _CHECKS = ("ghosts", "drift")

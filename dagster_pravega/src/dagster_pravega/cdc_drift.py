@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 import dagster as dg
 
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
-from aiopravega.jobs.merging.reading import merged_table
-from aiopravega.jobs.merging.state import state_of
 from dagster_pravega.gates import AnAsset, checked_key, table_of
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.spec import STREAM_KEY
 from dagster_pravega.step_failures import failing_for_good
+from pravega_jobs.merging.reading import merged_table
+from pravega_jobs.merging.state import state_of
 
 if TYPE_CHECKING:
-    from aiopravega.jobs.merging.drift import ColumnDrift
+    from pravega_jobs.merging.drift import ColumnDrift
 
 _COLUMNS: Final = ("name", "drift", "changes", "table")
 
@@ -60,8 +60,8 @@ def build_cdc_drift_check(
         required_resource_keys={resource_key},
     )
     def cdc_drift(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
-        from aiopravega.jobs.merging.drift import Drift, drift_of
-        from aiopravega.jobs.newest_change import newest_change
+        from pravega_jobs.merging.drift import Drift, drift_of
+        from pravega_jobs.merging.newest_change import newest_change
 
         pravega: PravegaResource = getattr(context.resources, resource_key)
         drift: Sequence[ColumnDrift] = ()

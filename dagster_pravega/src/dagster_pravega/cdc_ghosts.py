@@ -7,14 +7,14 @@ import dagster as dg
 
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.merging import Ghosts
-from aiopravega.jobs.merging.reading import change_columns, change_options, key_columns, merged_table
-from aiopravega.jobs.spark_frames import load_range
 from dagster_pravega.gates import AnAsset, checked_key, table_of
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.sessions import spark_session
 from dagster_pravega.spec import CUTS_KEY, STREAM_KEY
 from dagster_pravega.step_failures import failing_for_good
+from pravega_jobs.merging import Ghosts
+from pravega_jobs.merging.reading import change_columns, change_options, key_columns, merged_table
+from pravega_jobs.spark.frames import load_range
 
 _GHOSTS_KEY: Final = "pravega/ghosts"
 _MOST: Final = 1000
@@ -74,7 +74,7 @@ def build_cdc_ghost_check(
         required_resource_keys={resource_key},
     )
     def cdc_ghosts(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
-        from aiopravega.jobs.merging.table_ghosts import ghost_keys
+        from pravega_jobs.merging.table_ghosts import ghost_keys
 
         pravega: PravegaResource = getattr(context.resources, resource_key)
         with failing_for_good():

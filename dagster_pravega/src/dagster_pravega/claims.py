@@ -14,13 +14,13 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, LedgerError, TableNotFoundError
 from aiopravega.intervals.claimed_again import claimed_again
 from aiopravega.intervals.losses import left_to_process
-from aiopravega.jobs.spark_options import TIME_OPTION
 from aiopravega.ledger import CutRecord, Interval, IntervalState
 from aiopravega.positions import parse_position
 from dagster_pravega.cut_partitions import cut_partitions_of
 from dagster_pravega.ranges import RangeConfig
 from dagster_pravega.time_partitions import is_of_time
 from dagster_pravega.windows import consumer_of, run_keys
+from pravega_jobs.spark.options import TIME_OPTION
 
 _WAYS: Final = (
     "Name the range in the run config of the input (start, end), as a sensor does: the partition keeps it. Or give the "

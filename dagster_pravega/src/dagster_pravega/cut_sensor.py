@@ -26,6 +26,7 @@ from dagster_pravega.resource import PravegaResource
 from dagster_pravega.run_ends import ended_run_of_partition, settle
 from dagster_pravega.spec import STREAM_KEY
 from dagster_pravega.ticks import ask_in_tick, cluster_sensor
+from pravega_jobs.debezium.transactions import watch_of
 
 
 def build_stream_cut_sensor(
@@ -70,7 +71,7 @@ def build_stream_cut_sensor(
             follows is the next range.
         max_events: the most events of a range, in the same way; at least one of each segment that has any.
         transactions: Debezium's stream of transactions: a range ends where all transactions of the database are whole,
-            see `aiopravega.intervals.whole_transactions`.
+            see `pravega_jobs.debezium.transactions.whole_transactions`.
         quiet_for: wait until nothing was written for so long, as the sensor saw it.
         sealed: wait until the stream is sealed.
         combine: `"all"` or `"any"` of these conditions.
@@ -104,7 +105,7 @@ def build_stream_cut_sensor(
         combine=_choice("combine", combine, {each.value: each for each in Combine}),
     )
     # It remembers what it saw as long as the code server lives.
-    watch = StreamWatch(condition)
+    watch = watch_of(condition)
     stream, consumer = partitions_def.stream, partitions_def.consumer
 
     description = f"Runs the next range of {stream} for {consumer!r}: {condition}."

@@ -7,15 +7,15 @@ import dagster as dg
 
 from aiopravega import RetentionPolicy, ScalingPolicy
 from aiopravega.errors import ConfigurationError
-from aiopravega.gates.debezium_file import harms_named, settings_of_file
-from aiopravega.gates.debezium_making import make_streams
-from aiopravega.gates.debezium_report import DebeziumReport, check_debezium
-from aiopravega.jobs.debezium_database import check_database
 from dagster_pravega.gates import AnAsset, checked_key, table_of
 from dagster_pravega.landing_database import dsn_of
 from dagster_pravega.one_op import job_of, op_name
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.step_failures import failing_for_good
+from pravega_jobs.debezium.server.connected import check_database
+from pravega_jobs.debezium.server.file import harms_named, settings_of_file
+from pravega_jobs.debezium.server.making import make_streams
+from pravega_jobs.debezium.server.report import DebeziumReport, check_debezium
 
 _COLUMNS: Final = ("setting", "value", "harm", "fails", "why", "instead")
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from dagster import InputContext
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.handover import HandedInput, HandedPiece
 from dagster_pravega.columns import COLUMNS_KEY
 from dagster_pravega.input_range import InputRange
 from dagster_pravega.range_read import RangeRead
+from pravega_jobs.remote.orders import HandedInput, HandedPiece
 
 
 @dataclass(slots=True)

@@ -11,8 +11,6 @@ from dagster import InputContext
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, SecurityError
-from aiopravega.jobs.ranges import FixedRange
-from aiopravega.jobs.spark_options import TIME_OPTION
 from aiopravega.ledger import CutRecord
 from dagster_pravega.claims import keyed_partitions
 from dagster_pravega.cut_partitions import cut_partitions_of
@@ -25,6 +23,8 @@ from dagster_pravega.spec import stream_of
 from dagster_pravega.unsplit import split_options
 from dagster_pravega.wills import claim_of
 from dagster_pravega.windows import EventTimeWindow, read_options, run_keys, unit_of, wanted_windows
+from pravega_jobs.ranges import FixedRange
+from pravega_jobs.spark.options import TIME_OPTION
 
 _SEVERAL: Final = 2
 

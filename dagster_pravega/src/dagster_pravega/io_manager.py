@@ -6,16 +6,16 @@ from dagster import InitResourceContext, InputContext, OutputContext
 from pydantic import Field
 
 from aiopravega import StreamName
-from aiopravega.jobs.event_frames import ENCODE_OPTION, as_events
-from aiopravega.jobs.spark_frames import save_events
-from aiopravega.jobs.spark_pieces import load_pieces, load_pieces_counted
-from aiopravega.jobs.spark_session import LOCAL
 from dagster_pravega.columns import decoded_columns, spark_schema, wanted_columns
 from dagster_pravega.input_range import InputRange
 from dagster_pravega.sessions import release, spark_session, use
 from dagster_pravega.spec import options_of
 from dagster_pravega.stream_io import StreamIOManager
 from dagster_pravega.stream_read import StreamRead
+from pravega_jobs.spark.event_frames import ENCODE_OPTION, as_events
+from pravega_jobs.spark.frames import save_events
+from pravega_jobs.spark.pieces import load_pieces, load_pieces_counted
+from pravega_jobs.spark.session import LOCAL
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

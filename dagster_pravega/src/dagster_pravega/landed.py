@@ -7,7 +7,6 @@ import dagster as dg
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.next_range import SINCE
-from aiopravega.jobs.landing import Landed, folder_of, land, shown_table
 from dagster_pravega.columns import spark_schema
 from dagster_pravega.gates import AnAsset, key_of
 from dagster_pravega.landed_interval import landed_interval
@@ -18,6 +17,7 @@ from dagster_pravega.step_failures import failing_for_good
 from dagster_pravega.stream_read import StreamRead
 from dagster_pravega.wills import generation_of
 from dagster_pravega.written import GENERATION_KEY, WriteConfig
+from pravega_jobs.landing import Landed, folder_of, land, shown_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -2,10 +2,10 @@
 
 import dagster as dg
 
-from aiopravega.jobs.maintenance import maintain_ledger, named_ledger
 from dagster_pravega.one_op import job_of, op_name
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.step_failures import failing_for_good
+from pravega_jobs.maintenance import maintain_ledger, named_ledger
 
 
 def build_ledger_maintenance(

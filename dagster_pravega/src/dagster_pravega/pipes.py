@@ -11,14 +11,6 @@ from typing import Any, Final
 from dagster import AssetExecutionContext, AssetKey, MaterializeResult, PipesClientCompletedInvocation
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.handover import (
-    HandedOutput,
-    Handover,
-    connection_without_secrets,
-    secrets_environment,
-)
-from aiopravega.jobs.spark_options import LEDGER_OPTION
-from aiopravega.jobs.writes import Written, finished_write
 from dagster_pravega.handed_range import HandedRange
 from dagster_pravega.measures import data_version
 from dagster_pravega.resource import PravegaResource
@@ -26,6 +18,14 @@ from dagster_pravega.step_failures import failing_for_good
 from dagster_pravega.wills import generation_of
 from dagster_pravega.write_measures import WrittenOutput, measures_of_inputs
 from dagster_pravega.written import name_of_write
+from pravega_jobs.remote.orders import (
+    HandedOutput,
+    Handover,
+    connection_without_secrets,
+    secrets_environment,
+)
+from pravega_jobs.spark.options import LEDGER_OPTION
+from pravega_jobs.writes import Written, finished_write
 
 # Of what goes to the process, and comes from it.
 PIPES_KEY: Final = "pravega"

@@ -7,11 +7,11 @@ from pydantic import Field
 
 from aiopravega import UNBOUNDED, PravegaConfig, StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.jobs.ranges import FixedRange, fix_range
-from aiopravega.jobs.spark_options import STREAM_OPTION, connection_options, range_options
 from aiopravega.ledger import CommitRecord
 from aiopravega.positions import parse_position
 from dagster_pravega.secured import SecuredResource
+from pravega_jobs.ranges import FixedRange, fix_range
+from pravega_jobs.spark.options import STREAM_OPTION, connection_options, range_options
 
 
 class PravegaResource(SecuredResource["PravegaResource"]):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.spark_session import LOCAL, lasting_session
+from pravega_jobs.spark.session import LOCAL, lasting_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,13 +13,13 @@ from aiopravega.blocking import CutLedger, PravegaClient
 from aiopravega.errors import ConfigurationError, LedgerError
 from aiopravega.intervals.chain import OnOpen
 from aiopravega.intervals.conditions import MoveCondition
-from aiopravega.intervals.moved import StreamWatch
 from aiopravega.intervals.next_range import SINCE, ChainRules, NotNow, take_next
 from aiopravega.ledger import CutRecord, Interval
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.run_ends import ended_run, settle
 from dagster_pravega.spec import plain
 from dagster_pravega.windows import consumer_of, on_truncated_of
+from pravega_jobs.debezium.transactions import watch_of
 
 SINCE_KEY: Final = "pravega/since"
 _RUN: Final = "run "
@@ -51,7 +51,7 @@ def range_since_last(context: InputContext, stream: StreamName, pravega: Pravega
     ledger.create()
     _settle_last(client, ledger, interval, context.instance)
     rules = ChainRules(SINCE[given], OnOpen.TAKE_OVER, on_truncated=on_truncated_of(context))
-    watch = StreamWatch(MoveCondition(min_bytes=0))
+    watch = watch_of(MoveCondition(min_bytes=0))
     taken = client.run(take_next(client.asynchronous, ledger.asynchronous, interval, rules, watch, by=by))
     if isinstance(taken, NotNow):
         raise LedgerError(f"{interval} cannot start yet: {taken.reason}")

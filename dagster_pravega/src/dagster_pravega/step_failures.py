@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dagster import Failure
 
 from aiopravega.errors import PravegaError
-from aiopravega.jobs.retries import permanent_errors_as
+from pravega_jobs.retries import permanent_errors_as
 
 
 def failing_for_good() -> AbstractContextManager[None]:

@@ -14,8 +14,6 @@ from dagster import (
 from pydantic import Field
 
 from aiopravega import StreamName
-from aiopravega.jobs.spark_options import LEDGER_OPTION
-from aiopravega.jobs.writes import Written, finished_write, write_once
 from dagster_pravega.handed_range import handed_range, is_handed
 from dagster_pravega.input_finding import find_input
 from dagster_pravega.input_range import InputRange
@@ -29,6 +27,8 @@ from dagster_pravega.step_inputs import forget_run, note_input, take_inputs
 from dagster_pravega.wills import generation_of
 from dagster_pravega.write_measures import WrittenOutput, measures_of_inputs
 from dagster_pravega.written import WriteConfig, write_name
+from pravega_jobs.spark.options import LEDGER_OPTION
+from pravega_jobs.writes import Written, finished_write, write_once
 
 
 class StreamIOManager(ConfigurableIOManager):

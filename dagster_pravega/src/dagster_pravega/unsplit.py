@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dagster import DagsterEventType, InputContext
 
 from aiopravega.errors import SplitProofError
-from aiopravega.jobs.spark_options import UNSPLIT
 from dagster_pravega.handed_range import is_handed
+from pravega_jobs.spark.options import UNSPLIT
 
 
 def split_options(context: InputContext) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ from typing import Final
 from dagster import DagsterRun
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.writes import parse_generation
+from pravega_jobs.writes import parse_generation
 
 REBUILD_TAG: Final = "pravega/rebuild"
 CLAIM_TAG: Final = "pravega/claim"

@@ -16,11 +16,11 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.event_time import Reach
 from aiopravega.intervals import OnTruncated, claim_times
 from aiopravega.intervals.claimed_again import claim_times_again
-from aiopravega.jobs.spark_options import INTERVAL_OPTIONS, TIME_UNIT_OPTION
 from aiopravega.ledger import CutRecord
 from dagster_pravega.measures import CONSUMER_KEY
 from dagster_pravega.spec import options_of, plain
 from dagster_pravega.time_partitions import is_of_time, time_partitions
+from pravega_jobs.spark.options import INTERVAL_OPTIONS, TIME_UNIT_OPTION
 
 _, _, _AHEAD, _CLIP = INTERVAL_OPTIONS
 _ON_TRUNCATED_KEY: Final = "pravega/on_truncated"

@@ -11,7 +11,6 @@ from dagster import MetadataValue
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.jobs.writes import Written
 from dagster_pravega.input_range import InputRange
 from dagster_pravega.measures import (
     CLAIM_KEY,
@@ -29,6 +28,7 @@ from dagster_pravega.measures import (
 )
 from dagster_pravega.spec import table_metadata
 from dagster_pravega.written import GENERATION_KEY, WRITE_ID_KEY
+from pravega_jobs.writes import Written
 
 _INPUTS_KEY: Final = "pravega/inputs"
 # What was read, where it does not say the same of the write.

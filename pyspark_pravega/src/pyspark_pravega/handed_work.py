@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from aiopravega.blocking import PravegaClient
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.event_frames import as_events
-from aiopravega.jobs.handover import HandedInput, Handover
-from aiopravega.jobs.spark_frames import save_events
-from aiopravega.jobs.spark_options import LEDGER_OPTION
-from aiopravega.jobs.spark_pieces import SumOfCounts, load_pieces_counted
-from aiopravega.jobs.spark_progress import SparkProgress
-from aiopravega.jobs.writes import finished_write, write_once
 from aiopravega.ledger import CommitRecord
+from pravega_jobs.remote.orders import HandedInput, Handover
+from pravega_jobs.spark.event_frames import as_events
+from pravega_jobs.spark.frames import save_events
+from pravega_jobs.spark.options import LEDGER_OPTION
+from pravega_jobs.spark.pieces import SumOfCounts, load_pieces_counted
+from pravega_jobs.spark.progress import SparkProgress
+from pravega_jobs.writes import finished_write, write_once
 
 if TYPE_CHECKING:
     import logging

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.handover import Handover
+from pravega_jobs.remote.orders import Handover
 from pyspark_pravega.handed_work import HandedWork
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import Any, Final
 from aiopravega.blocking import PravegaClient
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError, PravegaError
-from aiopravega.jobs.handover import Handover
-from aiopravega.jobs.retries import error_in
-from aiopravega.jobs.submitted_work import WORK_VARIABLE, JobReports, SubmittedWork
+from pravega_jobs.remote.orders import Handover
+from pravega_jobs.remote.reports import WORK_VARIABLE, JobReports, SubmittedWork
+from pravega_jobs.retries import error_in
 from pyspark_pravega.handed_work import HandedWork
 from pyspark_pravega.pipes import open_pravega_pipes
 

@@ -14,9 +14,9 @@ from aiopravega.errors import PermissionDeniedError
 from aiopravega.intervals.conditions import MoveCondition
 from aiopravega.intervals.moved import StreamWatch
 from aiopravega.intervals.next_range import ChainRules, take_next
-from aiopravega.jobs.event_lists import NewEvent, write_event_list
 from aiopravega.ledger import CutRecord, Interval
 from pravega_emulator import Account, PravegaEmulator
+from pravega_jobs.events.lists import NewEvent, write_event_list
 
 pytestmark = pytest.mark.xdist_group("rights")
 

@@ -14,10 +14,10 @@ from pyiceberg.utils.config import Config
 from pyspark.sql import functions as sql
 
 from aiopravega import StreamCutRange
-from aiopravega.jobs.landing import holdings
 from aiopravega.ledger import Interval, IntervalState
 from airflow_pravega.operators.land import PravegaLandOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
+from pravega_jobs.landing import holdings
 
 pytestmark = pytest.mark.usefixtures("spark")
 FIRST, SECOND = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)

@@ -9,8 +9,8 @@ import dagster as dg
 import pytest
 
 from aiopravega import ScalingPolicy, StreamName
-from aiopravega.jobs.file_digest import digest_of_files
 from dagster_pravega import PravegaResource, PravegaSparkIOManager
+from pravega_jobs.spark.file_digest import digest_of_files
 
 ROOT = Path(__file__).parents[3]
 FEBRUARY = datetime(2013, 2, 1, tzinfo=UTC)

@@ -13,10 +13,10 @@ from pyspark.sql import functions as sql
 
 from aiopravega import ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.jobs.file_digest import digest_of_files
 from aiopravega.ledger import Interval, IntervalState
 from airflow_pravega.operators.spark import PravegaSparkReadOperator, PravegaSparkWriteOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
+from pravega_jobs.spark.file_digest import digest_of_files
 
 pytestmark = pytest.mark.usefixtures("spark")
 DAY = datetime(2026, 1, 1, tzinfo=UTC)

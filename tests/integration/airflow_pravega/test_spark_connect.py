@@ -46,7 +46,7 @@ def test_a_range_is_read_and_written_once(
 
 KILLED = """
 import sys, threading, time
-from aiopravega.jobs.spark_session import interruptible, session_for_block
+from pravega_jobs.spark.session import interruptible, session_for_block
 
 session = session_for_block("name", sys.argv[1], {}, package="airflow-provider-pravega")
 with session as spark, interruptible(spark, "name") as interrupt:

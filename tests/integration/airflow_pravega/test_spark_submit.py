@@ -14,10 +14,10 @@ from tests.system.spark_cluster import SparkCluster
 from aiopravega import UNBOUNDED, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, LedgerError
-from aiopravega.jobs.submitted_work import LARGEST_REPORT, TABLE, JobReports, ReportAddress
 from aiopravega.ledger import Interval
 from airflow_pravega.operators.spark_submit import PravegaSparkSubmitOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
+from pravega_jobs.remote.reports import LARGEST_REPORT, TABLE, JobReports, ReportAddress
 from pyspark_pravega.work import open_pravega_work
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.xdist_group("spark_submit")]

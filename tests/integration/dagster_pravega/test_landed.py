@@ -14,9 +14,9 @@ from tests.integration.dagster_pravega.days import DAYS, HOURS, OPTIONS, at, int
 
 from aiopravega import UNBOUNDED, StreamCutRange
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.landing import ParquetFolder, Postgres, holdings
 from aiopravega.ledger import Interval
 from dagster_pravega import LandingDatabase, StreamCutPartitions, build_landed_asset, pravega_stream_spec
+from pravega_jobs.landing import ParquetFolder, Postgres, holdings
 
 EXAMPLE = Path(__file__).parents[3] / "example_dags" / "dagster" / "orders_landed.py"
 LAKE = dg.AssetKey(["lake", "orders"])

@@ -8,7 +8,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorSet
 
 from aiopravega import ScalingPolicy, StreamName
-from aiopravega.jobs.retries import error_in
+from pravega_jobs.retries import error_in
 
 NEW_YEAR = datetime(2013, 1, 1, tzinfo=UTC)
 HOURS = 72

@@ -15,8 +15,8 @@ from pyspark.sql import functions as sf
 from aiopravega import StreamCutRange
 from aiopravega.commands import cuts as command
 from aiopravega.errors import LandingError
-from aiopravega.jobs.landing.known_timestamps import known_timestamps
 from aiopravega.ledger import Interval
+from pravega_jobs.landing.known_timestamps import known_timestamps
 from pyspark_pravega.land import Action, DeltaFolder, Iceberg, ParquetFolder, Postgres, holdings, land
 
 DAYS = ("monday", "tuesday", "wednesday")

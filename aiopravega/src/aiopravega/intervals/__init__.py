@@ -6,7 +6,6 @@ from aiopravega.intervals.losses import Left, OnTruncated, what_is_left
 from aiopravega.intervals.planning import plan_parts, plan_times
 from aiopravega.intervals.skips import Skips, find_skips, skip
 from aiopravega.intervals.times import claim_times, interval_name
-from aiopravega.intervals.transaction_cuts import WholeTransactions, whole_transactions
 from aiopravega.intervals.verify import FindingKind, IntervalFinding, verify
 
 __all__ = [
@@ -19,7 +18,6 @@ __all__ = [
     "OnTruncated",
     "PlannedInterval",
     "Skips",
-    "WholeTransactions",
     "claim_times",
     "find_skips",
     "interval_name",
@@ -30,5 +28,4 @@ __all__ = [
     "skip",
     "verify",
     "what_is_left",
-    "whole_transactions",
 ]

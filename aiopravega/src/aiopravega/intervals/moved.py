@@ -4,7 +4,7 @@ Where a consumer continued is in the cut ledger, and not known here.
 """
 
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
 from aiopravega import wire
@@ -15,9 +15,11 @@ from aiopravega.event_time import Reach
 from aiopravega.intervals.bounded_ends import bounded_end, count_events
 from aiopravega.intervals.conditions import Combine, MoveCondition
 from aiopravega.intervals.tails import Tail
-from aiopravega.intervals.transaction_cuts import whole_end
 from aiopravega.names import StreamName
 from aiopravega.read import Order
+
+# The last end of a range at which all transactions of a database are whole, or None; given the stream of transactions.
+WholeEnd = Callable[[PravegaClient, StreamCutRange, StreamName], Awaitable[StreamCut | None]]
 
 
 class StreamWatch:
@@ -26,11 +28,25 @@ class StreamWatch:
     Args:
         condition: what has to hold.
         clock: gives seconds.
+        whole_end: finds the ends that the condition's `transactions` ask for;
+            `pravega_jobs.debezium.transactions.cuts.watch_of` gives it.
+
+    Raises:
+        ConfigurationError: the condition names `transactions`, and there is no `whole_end`.
     """
 
-    def __init__(self, condition: MoveCondition, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        condition: MoveCondition,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        whole_end: WholeEnd | None = None,
+    ) -> None:
+        if condition.transactions is not None and whole_end is None:
+            raise ConfigurationError("a condition with 'transactions' needs pravega-jobs, which finds where they end")
         self.condition = condition
         self._clock = clock
+        self._whole_end = whole_end
         self._tail: StreamCut | None = None
         self._same_since = 0.0
         # Up to where the events of a range have been counted.
@@ -78,12 +94,12 @@ class StreamWatch:
         range_ = StreamCutRange(start, tail)
         if moved >= wanted.least_bytes and await self._holds(client, range_, moved, seen, is_quiet=is_quiet):
             end = await bounded_end(client, range_, moved, wanted.max_bytes, wanted.max_events)
-            if wanted.transactions is None or not moved:
+            if self._whole_end is None or wanted.transactions is None or not moved:
                 return end
             # A transaction that is larger than the bounds is in a range nevertheless.
             transactions = StreamName.parse(wanted.transactions, seen.cut.stream.scope if seen.cut.stream else None)
             for each in dict.fromkeys((end, tail)):
-                whole = await whole_end(client, StreamCutRange(start, each), transactions)
+                whole = await self._whole_end(client, StreamCutRange(start, each), transactions)
                 if whole is not None:
                     return whole
             if not wanted.least_bytes:

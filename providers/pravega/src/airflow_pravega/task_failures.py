@@ -7,7 +7,7 @@ from typing import Any
 from airflow.providers.common.compat.sdk import AirflowFailException, AirflowNotFoundException
 
 from aiopravega.errors import PravegaError
-from aiopravega.jobs.retries import error_named, permanent_errors_as
+from pravega_jobs.retries import error_named, permanent_errors_as
 
 
 @contextmanager

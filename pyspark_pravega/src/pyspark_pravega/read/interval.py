@@ -12,9 +12,9 @@ from typing import Final, Self
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.spark_options import INTERVAL_OPTIONS, TIME_OPTION, TIME_UNIT_OPTION
 from aiopravega.names import StreamName
 from aiopravega.times import EventTime, TimeUnit
+from pravega_jobs.spark.options import INTERVAL_OPTIONS, TIME_OPTION, TIME_UNIT_OPTION
 from pyspark_pravega.option_texts import Options
 
 _FROM, _TO, _AHEAD, _CLIP = INTERVAL_OPTIONS

@@ -12,9 +12,9 @@ import pytest
 
 from aiopravega import PravegaConfig
 from aiopravega.control import Controller
-from aiopravega.jobs.writes import finished_write
 from aiopravega.ledger import CommitProtocol, CommitRecord, CommitState
 from aiopravega.ledger.commits.commit_record import record_key
+from pravega_jobs.writes import finished_write
 
 
 @pytest.fixture

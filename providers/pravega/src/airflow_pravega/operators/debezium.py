@@ -6,13 +6,13 @@ from typing import Any
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator, Context
 
-from aiopravega.gates.debezium_file import harms_named, settings_of_file
-from aiopravega.gates.debezium_report import check_debezium
-from aiopravega.jobs.debezium_database import check_database
 from airflow_pravega.early_checks import check_known
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.spark.postgres_connection import libpq_dsn
 from airflow_pravega.task_failures import failing_for_good
+from pravega_jobs.debezium.server.connected import check_database
+from pravega_jobs.debezium.server.file import harms_named, settings_of_file
+from pravega_jobs.debezium.server.report import check_debezium
 
 
 class PravegaDebeziumCheckOperator(BaseOperator):

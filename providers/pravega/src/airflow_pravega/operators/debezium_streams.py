@@ -6,10 +6,10 @@ from typing import Any
 from airflow.sdk import BaseOperator, Context
 
 from aiopravega import RetentionPolicy, ScalingPolicy
-from aiopravega.gates.debezium_file import settings_of_file
-from aiopravega.gates.debezium_making import make_streams
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.task_failures import failing_for_good
+from pravega_jobs.debezium.server.file import settings_of_file
+from pravega_jobs.debezium.server.making import make_streams
 
 
 class PravegaDebeziumStreamsOperator(BaseOperator):

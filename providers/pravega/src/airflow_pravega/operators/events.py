@@ -11,8 +11,6 @@ from airflow.sdk import Context, XComArg
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.event_lists import NewEvent, read_event_list, write_event_list
-from aiopravega.jobs.ranges import fix_range
 from aiopravega.ledger import ledger_name
 from aiopravega.read import Event
 from airflow_pravega.early_checks import check_choice
@@ -23,6 +21,8 @@ from airflow_pravega.lineage import Lineage, ReportsLineage, range_read, written
 from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.stream_operator import PravegaStreamOperator
 from airflow_pravega.templated_values import choice_of, whole_number
+from pravega_jobs.events.lists import NewEvent, read_event_list, write_event_list
+from pravega_jobs.ranges import fix_range
 
 _MOST_EVENTS: Final = 1000
 # What XComs of all databases take.

@@ -6,10 +6,10 @@ from typing import Any
 from airflow.sdk import BaseOperator, Context
 
 from aiopravega import PravegaClient, PravegaConfig
-from aiopravega.jobs.maintenance import LedgerReport, maintain_ledger, named_ledger
 from aiopravega.loop import LoopThread
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.task_failures import failing_for_good
+from pravega_jobs.maintenance import LedgerReport, maintain_ledger, named_ledger
 
 
 class PravegaLedgerMaintenanceOperator(BaseOperator):

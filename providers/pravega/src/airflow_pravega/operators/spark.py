@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 from airflow.sdk import BaseOperatorLink, Context, XComArg
 
 from aiopravega.blocking import PravegaClient
-from aiopravega.jobs.file_digest import digest_of_files
-from aiopravega.jobs.spark_frames import count_of, counted
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
 from airflow_pravega.intervals import shown
@@ -23,6 +21,8 @@ from airflow_pravega.spark.operator import PravegaSparkOperator
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.task_failures import failing_for_good
+from pravega_jobs.spark.file_digest import digest_of_files
+from pravega_jobs.spark.frames import count_of, counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -20,18 +20,6 @@ from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.config import ENVIRONMENT_PREFIX
 from aiopravega.errors import ConfigurationError, PravegaError
-from aiopravega.jobs.handover import (
-    HandedInput,
-    HandedPiece,
-    Handover,
-    connection_without_secrets,
-    secrets_environment,
-)
-from aiopravega.jobs.ranges import fix_range
-from aiopravega.jobs.retries import error_named
-from aiopravega.jobs.spark_options import UNSPLIT
-from aiopravega.jobs.submitted_work import JobReports, ReportAddress, SubmittedWork
-from aiopravega.jobs.writes import Written
 from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
@@ -41,6 +29,18 @@ from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.spark.range import times_options
 from airflow_pravega.spark.writing import OnceWrite
 from airflow_pravega.task_failures import failing_for_good
+from pravega_jobs.ranges import fix_range
+from pravega_jobs.remote.orders import (
+    HandedInput,
+    HandedPiece,
+    Handover,
+    connection_without_secrets,
+    secrets_environment,
+)
+from pravega_jobs.remote.reports import JobReports, ReportAddress, SubmittedWork
+from pravega_jobs.retries import error_named
+from pravega_jobs.spark.options import UNSPLIT
+from pravega_jobs.writes import Written
 
 try:
     from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator

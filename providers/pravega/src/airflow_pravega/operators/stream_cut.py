@@ -8,11 +8,11 @@ from airflow.sdk import Context, XComArg
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.ranges import fix_range
 from aiopravega.positions import Position
 from airflow_pravega.intervals import range_of, shown
 from airflow_pravega.stream_operator import PravegaStreamOperator
 from airflow_pravega.templated_values import EARLIEST, LATEST, position_of, whole_number
+from pravega_jobs.ranges import fix_range
 
 
 class PravegaStreamCutOperator(PravegaStreamOperator):

@@ -29,6 +29,7 @@ from airflow_pravega.sensors.waiting import PravegaWaitingSensor
 from airflow_pravega.templated_values import choice_of
 from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
+from pravega_jobs.debezium.transactions import watch_of
 
 _SIX_HOURS: Final = timedelta(hours=6)
 
@@ -79,7 +80,7 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
             follows is the next run's. (templated)
         max_events: the most events of a range, in the same way; at least one of each segment that has any. (templated)
         transactions: Debezium's stream of transactions: the range ends where all transactions of the database are
-            whole, see `aiopravega.intervals.whole_transactions`. (templated)
+            whole, see `pravega_jobs.debezium.transactions.whole_transactions`. (templated)
         give_up_after: how long to wait for the conditions, from the first start of the try.
         on_give_up: what to do then: `"proceed"` with what is there, which may be nothing, once no other run's range is
             waited for; `"fail"`; or `"skip"` the task and what follows. A stream that is sealed too early is given up
@@ -190,7 +191,7 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         if_empty = choice_of(IfEmpty, "if_empty", self.if_empty)
         config = PravegaHook(self.pravega_conn_id).get_config()
         if self._watch is None or self._watch.condition != condition:
-            self._watch = StreamWatch(condition)
+            self._watch = watch_of(condition)
         run_range = RunRange(config, self._range_arguments(context), context, self._watch, self.fired)
         recorded = {"consumer": run_range.interval.consumer} if self.record else {}
         self.link_to_consumer(context, run_range.stream, recorded)

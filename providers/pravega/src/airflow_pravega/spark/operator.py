@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from airflow.sdk import BaseOperator, Context
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.spark_pages import pages_of
-from aiopravega.jobs.spark_progress import SparkProgress
-from aiopravega.jobs.spark_session import LOCAL, interruptible, session_for_block
 from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import consumer_name
@@ -18,6 +15,9 @@ from airflow_pravega.links import PravegaSparkLink, store_last_link, store_link
 from airflow_pravega.spark.connection import session_settings
 from airflow_pravega.spark.jvm_lines import jvm_lines_logged
 from airflow_pravega.task_failures import failing_for_good
+from pravega_jobs.spark.pages import pages_of
+from pravega_jobs.spark.progress import SparkProgress
+from pravega_jobs.spark.session import LOCAL, interruptible, session_for_block
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

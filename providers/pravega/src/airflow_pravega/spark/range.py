@@ -10,10 +10,6 @@ from airflow.sdk import BaseOperatorLink, Context
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.ranges import fix_range
-from aiopravega.jobs.retries import unsplit_if_need_be
-from aiopravega.jobs.spark_frames import load_range
-from aiopravega.jobs.spark_options import TIME_OPTION, interval_options
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.identity import write_name
 from airflow_pravega.intervals import failures_recorded, finish
@@ -21,6 +17,10 @@ from airflow_pravega.lineage import Lineage, ReportsLineage, columns_of, range_r
 from airflow_pravega.links import LinkedToConsumer, PravegaSparkLink
 from airflow_pravega.spark.operator import PravegaSparkOperator
 from airflow_pravega.task_failures import failing_for_good
+from pravega_jobs.ranges import fix_range
+from pravega_jobs.retries import unsplit_if_need_be
+from pravega_jobs.spark.frames import load_range
+from pravega_jobs.spark.options import TIME_OPTION, interval_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

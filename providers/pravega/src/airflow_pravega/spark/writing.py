@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from aiopravega import PravegaConfig, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.jobs.handover import HandedOutput
-from aiopravega.jobs.spark_frames import save_events
-from aiopravega.jobs.spark_options import LEDGER_OPTION
-from aiopravega.jobs.writes import Written, finished_write, parse_generation, write_once
 from aiopravega.ledger import CommitRecord, ledger_name
 from airflow_pravega.intervals import shown
 from airflow_pravega.lineage import columns_of
+from pravega_jobs.remote.orders import HandedOutput
+from pravega_jobs.spark.frames import save_events
+from pravega_jobs.spark.options import LEDGER_OPTION
+from pravega_jobs.writes import Written, finished_write, parse_generation, write_once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,12 +11,12 @@ from aiopravega import PravegaClient, StreamCut, StreamName
 from aiopravega.intervals.chain import OnOpen, next_start, waited_for
 from aiopravega.intervals.conditions import MoveCondition
 from aiopravega.intervals.losses import OnTruncated
-from aiopravega.intervals.moved import StreamWatch
 from aiopravega.intervals.tails import Tail
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from airflow_pravega.looks import Seen
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 from airflow_pravega.turns import Turn, turn_in
+from pravega_jobs.debezium.transactions import watch_of
 
 
 class PravegaNextRangeTrigger(PravegaWaitingTrigger):
@@ -73,7 +73,7 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
         self.on_open = on_open
         self.on_truncated = on_truncated
         self.deadline = deadline
-        self._watch = StreamWatch(MoveCondition.from_json(condition))
+        self._watch = watch_of(MoveCondition.from_json(condition))
         self._turn: Turn | None = None
         # Where the chain continues, as far as it was checked, and when that was: an older tail may lie before it.
         self._start: StreamCut | None = None

@@ -10,7 +10,6 @@ from aiopravega import PravegaClient, StreamCut, StreamName
 from aiopravega.errors import ConfigurationError, TableNotFoundError
 from aiopravega.intervals.conditions import MoveCondition
 from aiopravega.intervals.losses import what_is_left
-from aiopravega.intervals.moved import StreamWatch
 from aiopravega.intervals.tails import Tail
 from aiopravega.ledger import Interval
 from airflow_pravega.early_checks import check_stream
@@ -19,6 +18,7 @@ from airflow_pravega.identity import check_consumer, deployed_name
 from airflow_pravega.looks import Question, Seen, TailOf
 from airflow_pravega.templated_values import whole_number
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger, findings
+from pravega_jobs.debezium.transactions import watch_of
 
 
 class PravegaStreamCutTrigger(PravegaWaitingTrigger):
@@ -44,7 +44,7 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
         super().__init__(**waiting)
         self.since = since
         self.condition = condition
-        self._watch = StreamWatch(MoveCondition.from_json(condition))
+        self._watch = watch_of(MoveCondition.from_json(condition))
 
     def question(self, scope: str | None) -> Question[Any]:
         start = StreamCut.from_text(self.since)
