@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from aiopravega import StreamName
 from aiopravega.errors import SplitProofError
 from dagster_pravega import PravegaResource, PravegaSparkIOManager, StreamRead, pravega_stream_spec
-from dagster_pravega.input_range import InputRange, Piece
+from dagster_pravega.partitions.input_range import InputRange, Piece
 from pravega_jobs.spark.frames import load_counted
 
 READ = "flights"

@@ -7,7 +7,7 @@ from tests.integration.dagster_pravega.days import DAYS, HOURS, OPTIONS, at, key
 from aiopravega import StreamCutRange
 from aiopravega.ledger import Interval
 from dagster_pravega import StreamCutPartitions, StreamRead, pravega_stream_spec
-from dagster_pravega.input_range import Piece
+from dagster_pravega.partitions.input_range import Piece
 
 SINGLE_RUN = dg.BackfillPolicy.single_run()
 
