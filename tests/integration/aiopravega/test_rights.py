@@ -11,9 +11,9 @@ import pytest
 
 from aiopravega import UNBOUNDED, PravegaClient, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.errors import PermissionDeniedError
-from aiopravega.intervals.conditions import MoveCondition
-from aiopravega.intervals.moved import StreamWatch
-from aiopravega.intervals.next_range import ChainRules, take_next
+from aiopravega.intervals.chain.next_range import ChainRules, take_next
+from aiopravega.intervals.conditions.move_condition import MoveCondition
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutRecord, Interval
 from pravega_emulator import Account, PravegaEmulator
 from pravega_jobs.events.lists import NewEvent, write_event_list

@@ -9,8 +9,8 @@ import pytest
 
 from aiopravega import PravegaClient, ScalingPolicy, StreamCut, StreamCutRange
 from aiopravega.errors import StreamSealedError
-from aiopravega.intervals.conditions import Combine, MoveCondition
-from aiopravega.intervals.moved import StreamWatch
+from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from airflow_pravega import clients
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 

@@ -9,7 +9,7 @@ import structlog
 
 from aiopravega import PravegaClient, StreamName
 from aiopravega.errors import StreamNotFoundError
-from aiopravega.intervals.tails import TailWatch
+from aiopravega.intervals.conditions.tails import TailWatch
 from airflow_pravega import clients
 from airflow_pravega.looks import TailOf, shared_look
 from airflow_pravega.looks.shared import _loops

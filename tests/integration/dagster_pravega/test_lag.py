@@ -8,7 +8,7 @@ from dagster._core.definitions.observe import observe as observe_assets
 
 from aiopravega import StreamCutRange
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.group_condition import GroupPosition
+from aiopravega.intervals.conditions.group_condition import GroupPosition
 from aiopravega.ledger import Interval
 from dagster_pravega import (
     PravegaResource,

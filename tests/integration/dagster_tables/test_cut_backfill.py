@@ -6,7 +6,7 @@ import pytest
 
 from aiopravega import UNBOUNDED, StreamCutRange
 from aiopravega.intervals import plan_parts
-from aiopravega.intervals.backfill import record_plan
+from aiopravega.intervals.plans.backfill import record_plan
 from dagster_pravega import StreamBatches, StreamCutPartitions, build_cut_backfill, pravega_stream_spec
 
 EVENTS = [f"event {number:03}" for number in range(40)]

@@ -9,7 +9,7 @@ import pytest
 
 from aiopravega import UNBOUNDED, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, MalformedEventError
-from aiopravega.intervals.conditions import MoveCondition
+from aiopravega.intervals.conditions.move_condition import MoveCondition
 from aiopravega.read import Order
 from pravega_jobs.debezium.transactions import watch_of, whole_transactions
 

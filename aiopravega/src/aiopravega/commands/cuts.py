@@ -16,8 +16,8 @@ from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_cluster, duration, ledger_of, run, table
 from aiopravega.commands.decisions import add_decisions
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.picture import draw_png, draw_text
-from aiopravega.intervals.verify import IntervalFinding, verify
+from aiopravega.intervals.reports.picture import draw_png, draw_text
+from aiopravega.intervals.reports.verify import IntervalFinding, verify
 from aiopravega.ledger import CutRecord, IntervalState
 from aiopravega.names import StreamName
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dagster as dg
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.next_range import SINCE
+from aiopravega.intervals.chain.next_range import SINCE
 from dagster_pravega.assets.landed_interval import landed_interval
 from dagster_pravega.checks.gates import AnAsset, key_of
 from dagster_pravega.io.stream_read import StreamRead

@@ -8,8 +8,8 @@ from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDef
 
 from aiopravega import StreamName, TimeUnit
 from aiopravega.errors import BeforeHistoryError, ConfigurationError, NoWatermarksError
-from aiopravega.intervals.freshness import Freshness, freshness_of, group_freshness_of
-from aiopravega.intervals.group_condition import GroupPosition
+from aiopravega.intervals.conditions.group_condition import GroupPosition
+from aiopravega.intervals.reports.freshness import Freshness, freshness_of, group_freshness_of
 from dagster_pravega.checks.gates import AnAsset, checked_key
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.spec import STREAM_KEY

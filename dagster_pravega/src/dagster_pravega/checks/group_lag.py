@@ -7,7 +7,7 @@ from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDef
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.groups import ReaderGroupDescription
-from aiopravega.intervals.group_condition import GroupCondition, GroupPosition
+from aiopravega.intervals.conditions.group_condition import GroupCondition, GroupPosition
 from dagster_pravega.checks.gates import AnAsset, checked_key
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.resources.resource import PravegaResource

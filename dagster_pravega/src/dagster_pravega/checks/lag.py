@@ -8,7 +8,7 @@ from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDef
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.lag import Lag, lag_of
+from aiopravega.intervals.reports.lag import Lag, lag_of
 from dagster_pravega.checks.gates import AnAsset, checked_key
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import CONSUMER_KEY

@@ -6,7 +6,7 @@ from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDef
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.bounded_ends import count_events
+from aiopravega.intervals.conditions.bounded_ends import count_events
 from dagster_pravega.checks.checked_range import checked_range
 from dagster_pravega.checks.gates import AnAsset, checked_key
 from dagster_pravega.metadata.failures import failing_for_good

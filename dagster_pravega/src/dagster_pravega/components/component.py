@@ -9,7 +9,7 @@ from dagster.components.component_scaffolding import scaffold_component
 from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.steps import Step
+from aiopravega.intervals.plans.steps import Step
 from dagster_pravega.assets.observed import observe_pravega_stream
 from dagster_pravega.checks.lag import build_stream_lag_check
 from dagster_pravega.components.connection import resource_of

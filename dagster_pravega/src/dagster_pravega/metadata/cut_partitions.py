@@ -9,8 +9,8 @@ from typing import Self
 from dagster import DynamicPartitionsDefinition, InputContext
 
 from aiopravega import StreamName
-from aiopravega.intervals.chain import BEGINNING
-from aiopravega.intervals.losses import is_passage
+from aiopravega.intervals.chain.losses import is_passage
+from aiopravega.intervals.chain.next_start import BEGINNING
 from aiopravega.ledger import CutRecord, Interval, IntervalState
 
 

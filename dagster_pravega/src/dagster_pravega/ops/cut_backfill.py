@@ -11,7 +11,7 @@ from pydantic import Field
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals import plan_parts
-from aiopravega.intervals.backfill import record_plan
+from aiopravega.intervals.plans.backfill import record_plan
 from aiopravega.positions import parse_position
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions
 from dagster_pravega.metadata.failures import failing_for_good

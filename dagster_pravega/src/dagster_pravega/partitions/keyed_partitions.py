@@ -12,8 +12,8 @@ from dagster import InputContext
 from aiopravega import StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, LedgerError, TableNotFoundError
-from aiopravega.intervals.claimed_again import claimed_again
-from aiopravega.intervals.losses import left_to_process
+from aiopravega.intervals.chain.claimed_again import claimed_again
+from aiopravega.intervals.chain.losses import left_to_process
 from aiopravega.ledger import CutRecord, Interval, IntervalState
 from aiopravega.positions import parse_position
 from dagster_pravega.metadata.cut_partitions import cut_partitions_of

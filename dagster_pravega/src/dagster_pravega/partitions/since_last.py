@@ -11,9 +11,9 @@ from dagster import DagsterInstance, InputContext
 from aiopravega import StreamName
 from aiopravega.blocking import CutLedger, PravegaClient
 from aiopravega.errors import ConfigurationError, LedgerError
-from aiopravega.intervals.chain import OnOpen
-from aiopravega.intervals.conditions import MoveCondition
-from aiopravega.intervals.next_range import SINCE, ChainRules, NotNow, take_next
+from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow, take_next
+from aiopravega.intervals.chain.next_start import OnOpen
+from aiopravega.intervals.conditions.move_condition import MoveCondition
 from aiopravega.ledger import CutRecord, Interval
 from dagster_pravega.metadata.spec import plain
 from dagster_pravega.partitions.event_time_windows import consumer_of, on_truncated_of

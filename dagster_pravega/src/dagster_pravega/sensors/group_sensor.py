@@ -8,7 +8,7 @@ import dagster as dg
 
 from aiopravega import PravegaClient, StreamName
 from aiopravega.groups import ReaderGroupDescription
-from aiopravega.intervals.group_condition import GroupCondition, GroupPosition
+from aiopravega.intervals.conditions.group_condition import GroupCondition, GroupPosition
 from dagster_pravega.sensors.ticks import ask_in_tick, cluster_sensor
 
 GROUP_KEY = "pravega/group"

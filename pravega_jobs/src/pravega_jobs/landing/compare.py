@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.verify import FindingKind, IntervalFinding
+from aiopravega.intervals.reports.verify import FindingKind, IntervalFinding
 from aiopravega.ledger import CutRecord, IntervalState
 from aiopravega.names import StreamName
 from pravega_jobs.landing.rules import Holding

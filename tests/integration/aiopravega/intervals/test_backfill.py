@@ -14,8 +14,9 @@ from aiopravega.errors import (
     StreamTruncatedError,
     TableConflictError,
 )
-from aiopravega.intervals import plan_parts, run_backfill, verify
-from aiopravega.intervals.backfill import record_plan
+from aiopravega.intervals import plan_parts, run_backfill
+from aiopravega.intervals.plans.backfill import record_plan
+from aiopravega.intervals.reports import verify
 from aiopravega.ledger import Interval
 
 EVENTS = 1000

@@ -1,9 +1,9 @@
 """Runs that take their ranges at the same time: each waits for the one before it, whenever that has begun."""
 
 from aiopravega import PravegaClient, ScalingPolicy, StreamCut, StreamName
-from aiopravega.intervals.conditions import MoveCondition
-from aiopravega.intervals.moved import StreamWatch
-from aiopravega.intervals.next_range import ChainRules, NotNow, take_next
+from aiopravega.intervals.chain.next_range import ChainRules, NotNow, take_next
+from aiopravega.intervals.conditions.move_condition import MoveCondition
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutRecord, Interval
 
 

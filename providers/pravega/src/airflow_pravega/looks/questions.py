@@ -9,7 +9,7 @@ from aiopravega import PravegaClient, StreamName
 from aiopravega.control import TransactionState
 from aiopravega.event_time import Reach
 from aiopravega.groups import ReaderGroupDescription
-from aiopravega.intervals.tails import Tail, TailWatch
+from aiopravega.intervals.conditions.tails import Tail, TailWatch
 
 A_co = TypeVar("A_co", bound=Hashable, covariant=True)
 

@@ -8,9 +8,9 @@ from airflow.sdk import Context, XComArg
 
 from aiopravega import PravegaClient, StreamName, TimeUnit, blocking
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.backfill import BackfillPlan, record_plan
-from aiopravega.intervals.planning import plan_parts, plan_times
-from aiopravega.intervals.steps import Step
+from aiopravega.intervals.plans.backfill import BackfillPlan, record_plan
+from aiopravega.intervals.plans.planning import plan_parts, plan_times
+from aiopravega.intervals.plans.steps import Step
 from airflow_pravega.identity import chain_name, write_name
 from airflow_pravega.intervals import to_xcom
 from airflow_pravega.stream_operator import PravegaStreamOperator

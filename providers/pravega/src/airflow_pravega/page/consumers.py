@@ -9,8 +9,8 @@ from typing import Final
 from aiopravega import PravegaClient, StreamName
 from aiopravega.bounded import each
 from aiopravega.errors import ConfigurationError, InvalidStreamCutError, NotFoundError, TableNotFoundError
-from aiopravega.intervals.lag import lag_after
-from aiopravega.intervals.verify import IntervalFinding, verify
+from aiopravega.intervals.reports.lag import lag_after
+from aiopravega.intervals.reports.verify import IntervalFinding, verify
 from aiopravega.ledger import CutRecord, IntervalState
 
 _AT_ONCE: Final = 8
@@ -20,7 +20,7 @@ _AT_ONCE: Final = 8
 class Consumer:
     """A consumer of a stream.
 
-    `behind` is how many bytes lie between what it has processed in order and the tail, by `aiopravega.intervals.lag`;
+    `behind` is how many bytes lie between what it has processed in order and the tail, by `aiopravega.intervals.reports.lag`;
     None: that is not known, and `unknown` says why. `loss` is what was removed before it was processed, in words.
     """
 

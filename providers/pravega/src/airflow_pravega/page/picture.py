@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from aiopravega.intervals.picture import over_at, span
+from aiopravega.intervals.reports.picture import over_at, span
 from aiopravega.ledger import CutRecord
 
 _WIDTH: Final = 1000.0

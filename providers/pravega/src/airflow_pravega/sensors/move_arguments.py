@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.conditions import Combine, MoveCondition
+from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
 from aiopravega.times import TimeUnit
 from airflow_pravega.templated_values import choice_of, optional_number, time_of
 

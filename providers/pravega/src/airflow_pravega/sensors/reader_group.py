@@ -8,7 +8,7 @@ from airflow.sdk import Context, PokeReturnValue, XComArg
 from aiopravega import PravegaClient, PravegaConfig, StreamName
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.groups import ReaderGroupDescription
-from aiopravega.intervals.group_condition import GroupCondition, GroupPosition
+from aiopravega.intervals.conditions.group_condition import GroupCondition, GroupPosition
 from aiopravega.loop import LoopThread
 from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook

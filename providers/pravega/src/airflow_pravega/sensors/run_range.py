@@ -10,10 +10,10 @@ from airflow.sdk import Context, XComArg
 
 from aiopravega import PravegaClient, PravegaConfig, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import InvalidStreamCutError, TableConflictError
-from aiopravega.intervals.chain import OnOpen
-from aiopravega.intervals.losses import OnTruncated
-from aiopravega.intervals.moved import StreamWatch
-from aiopravega.intervals.next_range import SINCE, ChainRules, NotNow, take_next, what_remains
+from aiopravega.intervals.chain.losses import OnTruncated
+from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow, take_next, what_remains
+from aiopravega.intervals.chain.next_start import OnOpen
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from aiopravega.read.positions import find_cut
 from airflow_pravega.identity import chain_name, interval_name, write_name

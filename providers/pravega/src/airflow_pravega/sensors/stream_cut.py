@@ -13,10 +13,10 @@ from airflow.providers.common.compat.sdk import AirflowSensorTimeout, AirflowSki
 from airflow.sdk import Context, PokeReturnValue, XComArg
 
 from aiopravega.errors import ConfigurationError, StreamSealedError
-from aiopravega.intervals.chain import OnOpen
-from aiopravega.intervals.conditions import Combine, MoveCondition
-from aiopravega.intervals.losses import OnTruncated
-from aiopravega.intervals.moved import StreamWatch
+from aiopravega.intervals.chain.losses import OnTruncated
+from aiopravega.intervals.chain.next_start import OnOpen
+from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.loop import LoopThread
 from aiopravega.times import TimeUnit
 from airflow_pravega.early_checks import check_choice

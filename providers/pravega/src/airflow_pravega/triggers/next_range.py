@@ -8,10 +8,10 @@ from typing import Any
 from airflow.triggers.base import TriggerEvent
 
 from aiopravega import PravegaClient, StreamCut, StreamName
-from aiopravega.intervals.chain import OnOpen, next_start, waited_for
-from aiopravega.intervals.conditions import MoveCondition
-from aiopravega.intervals.losses import OnTruncated
-from aiopravega.intervals.tails import Tail
+from aiopravega.intervals.chain.losses import OnTruncated
+from aiopravega.intervals.chain.next_start import OnOpen, next_start, waited_for
+from aiopravega.intervals.conditions.move_condition import MoveCondition
+from aiopravega.intervals.conditions.tails import Tail
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from airflow_pravega.looks import Seen
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
@@ -32,7 +32,7 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
         consumer: whose chain.
         interval: name of the run's interval.
         order: of the run among those that wait, as a text that sorts.
-        condition: what to wait for, as `MoveCondition.to_json` of `aiopravega.intervals.conditions` gives it. Silence
+        condition: what to wait for, as `MoveCondition.to_json` of `aiopravega.intervals.conditions.move_condition` gives it. Silence
             begins again where the triggerer starts again.
         on_open: what the sensor does about a range that is not processed.
         on_truncated: what the sensor does about what is gone.

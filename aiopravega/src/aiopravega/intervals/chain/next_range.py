@@ -11,9 +11,9 @@ from typing import Final
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import TableConflictError
-from aiopravega.intervals.chain import OnOpen, begin_at_tail, next_start, not_done, take_over, waited_for
-from aiopravega.intervals.losses import OnTruncated, left_to_process
-from aiopravega.intervals.moved import StreamWatch
+from aiopravega.intervals.chain.losses import OnTruncated, left_to_process
+from aiopravega.intervals.chain.next_start import OnOpen, begin_at_tail, next_start, not_done, take_over, waited_for
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from aiopravega.positions import NamedCut
 

@@ -139,7 +139,7 @@ async def run_backfill(
 
     Args:
         client: a connected client.
-        plan: what to do; see `aiopravega.intervals.planning`.
+        plan: what to do; see `aiopravega.intervals.plans.planning`.
         work: processes one interval. It may be called for an interval again, after a crash.
         parallel: how many intervals are worked on at the same time.
         ledger: where the intervals are recorded; None: the cut ledger in the stream's scope.

@@ -8,7 +8,7 @@ from typing import Final
 from aiopravega.client import PravegaClient
 from aiopravega.errors import PravegaError, TableNotFoundError
 from aiopravega.groups import ReaderGroupDescription
-from aiopravega.intervals.lag import lag_after
+from aiopravega.intervals.reports.lag import lag_after
 from aiopravega.ledger import CutRecord
 from aiopravega.names import StreamName
 

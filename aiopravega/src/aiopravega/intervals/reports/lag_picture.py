@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.picture import days, plotting
+from aiopravega.intervals.reports.picture import days, plotting
 
 _BAR: Final = 50
 _INCHES: Final = (11.0, 5.0)
