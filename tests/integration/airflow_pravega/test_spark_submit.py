@@ -18,7 +18,7 @@ from aiopravega.ledger import Interval
 from airflow_pravega.operators.spark_submit import PravegaSparkSubmitOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 from pravega_jobs.remote.reports import LARGEST_REPORT, TABLE, JobReports, ReportAddress
-from pyspark_pravega.work import open_pravega_work
+from pyspark_pravega.remote.airflow import open_pravega_work
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.xdist_group("spark_submit")]
 PROGRAM = Path(__file__).with_name("submitted_program.py")

@@ -21,7 +21,7 @@ from dagster_pravega import (
     hand_over,
     pravega_stream_spec,
 )
-from pyspark_pravega.pipes import open_pravega_pipes
+from pyspark_pravega.remote.dagster import open_pravega_pipes
 
 JOB = Path(__file__).with_name("pipes_job.py")
 EVENTS = sorted(f"event {number}" for number in range(20))

@@ -97,7 +97,8 @@ class HandedWork:
         if read.name not in inputs:
             raise ConfigurationError(
                 f"the process has ended well, but it has not read input {read.name!r}, so that its range is not done: "
-                f"let it call pipes.read(spark, {read.name!r}) within open_pravega_pipes of pyspark_pravega.pipes"
+                f"let it call pipes.read(spark, {read.name!r}) within open_pravega_pipes of "
+                "pyspark_pravega.remote.dagster"
             )
         found: Mapping[str, Any] = inputs[read.name]
         return found
@@ -123,7 +124,8 @@ class HandedWork:
         if record is None or reported is None:
             raise ConfigurationError(
                 f"the process has ended well, but it has not written {output.write_id!r} to {output.stream}: let it "
-                "call pipes.write(frame) within open_pravega_pipes of pyspark_pravega.pipes, or leave out writes"
+                "call pipes.write(frame) within open_pravega_pipes of pyspark_pravega.remote.dagster, or leave out "
+                "writes"
             )
         done = Written(record, by_this_try=reported["by_this_try"], seconds=reported["seconds"])
         return WrittenOutput.find(client, output.stream, done)
@@ -138,8 +140,8 @@ def hand_over(
 ) -> HandedWork:
     """Let a process read ranges, and write to a stream exactly once, by any Pipes client of Dagster.
 
-    The process uses `open_pravega_pipes` of `pyspark_pravega.pipes`. A process that is killed and started again by the
-    step's retry gets the same ranges, and its write is the same write.
+    The process uses `open_pravega_pipes` of `pyspark_pravega.remote.dagster`. A process that is killed and started again
+    by the step's retry gets the same ranges, and its write is the same write.
 
     Args:
         context: of the asset.

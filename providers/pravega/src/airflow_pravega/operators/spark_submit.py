@@ -1,7 +1,7 @@
 """The operator that submits a program to Spark by `spark-submit`, through Airflow's own provider of Spark.
 
-The program gets its range, and its write, by `open_pravega_work` of `pyspark_pravega.work`. It reports by a table of
-Pravega, so that what it has done is known wherever its driver has run, and whichever try has submitted it.
+The program gets its range, and its write, by `open_pravega_work` of `pyspark_pravega.remote.airflow`. It reports by a
+table of Pravega, so that what it has done is known wherever its driver has run, and whichever try has submitted it.
 """
 
 import os
@@ -55,9 +55,9 @@ _EVENTS: Final = "events"
 class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOperator):
     """Submits a program to Spark that reads exactly one range of a stream and, if wanted, writes to another one once.
 
-    The program opens its work by `open_pravega_work` of `pyspark_pravega.work`, reads the range as a DataFrame by
-    `work.read(spark)`, and writes by `work.write(frame)`. Its work is JSON in a variable of its environment. Passwords
-    and tokens are in the environment of `spark-submit` and of a driver that it runs itself (deploy mode `client`), and
+    The program opens its work by `open_pravega_work` of `pyspark_pravega.remote.airflow`, reads the range as a
+    DataFrame by `work.read(spark)`, and writes by `work.write(frame)`. Its work is JSON in a variable of its
+    environment. Passwords and tokens are in the environment of `spark-submit` and of a driver that it runs itself (deploy mode `client`), and
     nowhere else: a driver on the cluster has to get `PRAVEGA_PASSWORD` or `PRAVEGA_TOKEN` from the cluster.
 
     Returns `{"stream", "events", "bytes", "cuts", "seconds", "output", "reported"}`: the events that the program has
@@ -213,7 +213,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOp
         if report is None:
             raise ConfigurationError(
                 "the program has ended well, but has not reported: let it open its work by open_pravega_work of "
-                "pyspark_pravega.work, and end the block without an error"
+                "pyspark_pravega.remote.airflow, and end the block without an error"
             )
         return report
 

@@ -20,8 +20,9 @@ _AT_ONCE: Final = 8
 class Consumer:
     """A consumer of a stream.
 
-    `behind` is how many bytes lie between what it has processed in order and the tail, by `aiopravega.intervals.reports.lag`;
-    None: that is not known, and `unknown` says why. `loss` is what was removed before it was processed, in words.
+    `behind` is how many bytes lie between what it has processed in order and the tail, by
+    `aiopravega.intervals.reports.lag`; None: that is not known, and `unknown` says why. `loss` is what was
+    removed before it was processed, in words.
     """
 
     stream: StreamName

@@ -32,8 +32,8 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
         consumer: whose chain.
         interval: name of the run's interval.
         order: of the run among those that wait, as a text that sorts.
-        condition: what to wait for, as `MoveCondition.to_json` of `aiopravega.intervals.conditions.move_condition` gives it. Silence
-            begins again where the triggerer starts again.
+        condition: what to wait for, as `MoveCondition.to_json` of `aiopravega.intervals.conditions` gives it.
+            Silence begins again where the triggerer starts again.
         on_open: what the sensor does about a range that is not processed.
         on_truncated: what the sensor does about what is gone.
         deadline: until when a range that is not processed is waited for, in ISO 8601 with its zone.

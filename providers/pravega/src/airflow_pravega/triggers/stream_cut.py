@@ -27,8 +27,8 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
     Args:
         stream: the stream that `since` belongs to, as `scope/stream`; for people who read the trigger.
         since: text of a StreamCut.
-        condition: what to wait for, as `MoveCondition.to_json` of `aiopravega.intervals.conditions.move_condition` gives it. Silence
-            begins again where the triggerer starts again.
+        condition: what to wait for, as `MoveCondition.to_json` of `aiopravega.intervals.conditions` gives it.
+            Silence begins again where the triggerer starts again.
         poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
         carried: see `PravegaWaitingTrigger`.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.remote.orders import Handover
-from pyspark_pravega.handed_work import HandedWork
+from pyspark_pravega.remote.program import HandedWork
 
 if TYPE_CHECKING:
     from dagster_pipes import PipesContext

@@ -16,8 +16,8 @@ from aiopravega.errors import ConfigurationError, PravegaError
 from pravega_jobs.remote.orders import Handover
 from pravega_jobs.remote.reports import WORK_VARIABLE, JobReports, SubmittedWork
 from pravega_jobs.retries import error_in
-from pyspark_pravega.handed_work import HandedWork
-from pyspark_pravega.pipes import open_pravega_pipes
+from pyspark_pravega.remote.dagster import open_pravega_pipes
+from pyspark_pravega.remote.program import HandedWork
 
 _PIPES_VARIABLE: Final = "DAGSTER_PIPES_CONTEXT"
 _WAY: Final = (
