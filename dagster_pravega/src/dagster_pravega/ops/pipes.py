@@ -140,7 +140,8 @@ def hand_over(
 ) -> HandedWork:
     """Let a process read ranges, and write to a stream exactly once, by any Pipes client of Dagster.
 
-    The process uses `open_pravega_pipes` of `pyspark_pravega.remote.dagster`. A process that is killed and started again
+    The process uses `open_pravega_pipes` of `pyspark_pravega.remote.dagster`. A process that is killed and started
+    again
     by the step's retry gets the same ranges, and its write is the same write.
 
     Args:

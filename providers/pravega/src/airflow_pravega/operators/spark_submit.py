@@ -57,7 +57,8 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOp
 
     The program opens its work by `open_pravega_work` of `pyspark_pravega.remote.airflow`, reads the range as a
     DataFrame by `work.read(spark)`, and writes by `work.write(frame)`. Its work is JSON in a variable of its
-    environment. Passwords and tokens are in the environment of `spark-submit` and of a driver that it runs itself (deploy mode `client`), and
+    environment. Passwords and tokens are in the environment of `spark-submit` and of a driver that it runs itself
+    (deploy mode `client`), and
     nowhere else: a driver on the cluster has to get `PRAVEGA_PASSWORD` or `PRAVEGA_TOKEN` from the cluster.
 
     Returns `{"stream", "events", "bytes", "cuts", "seconds", "output", "reported"}`: the events that the program has
