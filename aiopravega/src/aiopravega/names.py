@@ -64,11 +64,12 @@ class StreamName:
         Raises:
             ConfigurationError: it is neither.
         """
-        if isinstance(stream, StreamName):
-            return stream
-        if not isinstance(stream, str) or "/" not in stream:
-            raise ConfigurationError(f"{stream!r} is not a stream: give a StreamName, or a text scope/stream")
-        return cls.parse(stream)
+        match stream:
+            case StreamName():
+                return stream
+            case str() if "/" in stream:
+                return cls.parse(stream)
+        raise ConfigurationError(f"{stream!r} is not a stream: give a StreamName, or a text scope/stream")
 
     def __str__(self) -> str:
         return f"{self.scope}/{self.stream}"

@@ -167,7 +167,7 @@ class _Tick:
         try:
             last = await ledger.last(new)
         except TableNotFoundError:
-            await client.head(stream.scope, stream.stream)  # no ledger is made for a stream that is not there
+            await client.head(stream)  # no ledger is made for a stream that is not there
             await ledger.create()
             last = None
         cursor = self.cursor

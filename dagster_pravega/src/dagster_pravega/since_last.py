@@ -46,7 +46,7 @@ def range_since_last(context: InputContext, stream: StreamName, pravega: Pravega
         )
     run, client = step.dagster_run, pravega.client
     interval = Interval(consumer_of(context), stream, f"{_RUN}{run.root_run_id or run.run_id}")
-    client.head(stream.scope, stream.stream)  # no ledger is made for a stream that is not there
+    client.head(stream)  # no ledger is made for a stream that is not there
     ledger = client.cut_ledger(stream.scope)
     ledger.create()
     _settle_last(client, ledger, interval, context.instance)

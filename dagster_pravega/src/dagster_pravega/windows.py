@@ -81,7 +81,7 @@ class EventTimeWindow:
 
     def first_mark_after_start(self, client: PravegaClient) -> datetime | None:
         """The time of the stream's first watermark, if the window begins before it: it is read from the head then."""
-        found = client.cut_at(self.stream.scope, self.stream.stream, self.since, unit=self.unit)
+        found = client.cut_at(self.stream, self.since, unit=self.unit)
         if found.reach is not Reach.BEFORE_HISTORY or found.lower is None:
             return None
         return self.unit.moment(found.lower)

@@ -66,7 +66,7 @@ async def next_start(
 async def begin_at_tail(client: PravegaClient, ledger: CutLedger, interval: Interval) -> None:
     """Have a chain that has no range yet begin at the tail as it is now, for all who ask."""
     stream = interval.stream
-    tail = await client.tail(stream.scope, stream.stream)
+    tail = await client.tail(stream)
     beginning = Interval(interval.consumer, stream, BEGINNING)
     with contextlib.suppress(TableConflictError):  # another run was first
         await ledger.record(beginning, StreamCutRange(tail, tail), after=None, state=IntervalState.DONE)

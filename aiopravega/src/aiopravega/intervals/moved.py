@@ -152,9 +152,9 @@ async def _is_complete(client: PravegaClient, tail: StreamCut, time: int) -> boo
     """Whether no event older than a time comes after the tail; a mark may be younger than the tail that was seen."""
     stream = tail.stream
     assert stream is not None, "a tail has a stream"
-    known = await client.cut_at(stream.scope, stream.stream, time)
+    known = await client.cut_at(stream, time)
     if known.reach is Reach.BEFORE_HISTORY and known.lower is not None:
-        known = await client.cut_at(stream.scope, stream.stream, known.lower)
+        known = await client.cut_at(stream, known.lower)
     return known.cut is not None and await _has_reached(client, tail, known.cut)
 
 

@@ -95,7 +95,7 @@ async def take_next(
             return NotNow(_waiting(waits_for), waits_for)
         if rules.first is NamedCut.TAIL and await ledger.last(interval) is None:
             await begin_at_tail(client, ledger, interval)
-        head = await client.head(stream.scope, stream.stream)
+        head = await client.head(stream)
         begins = await next_start(client, ledger, interval, head, rules.on_truncated)
         if begins.waits_for is not None and rules.on_open is not OnOpen.SKIP:
             continue  # another run has taken a range since `_may_continue` asked the ledger

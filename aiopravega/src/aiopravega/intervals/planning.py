@@ -114,9 +114,7 @@ async def plan_times(
 
     async def planned(name: str, since: datetime, until: datetime) -> PlannedInterval:
         async with gate:
-            range_ = await client.range_for(
-                stream.scope, stream.stream, (since, until), ahead=ahead, clip=clip, unit=unit
-            )
+            range_ = await client.range_for(stream, (since, until), ahead=ahead, clip=clip, unit=unit)
         return PlannedInterval(name, range_, (await _sizes(client, [range_]))[0], since, until)
 
     fresh = await asyncio.gather(*(planned(name, *times) for name, times in intervals.items() if name not in known))

@@ -72,9 +72,7 @@ async def claim_times(
     ledger = ledger or client.cut_ledger(stream.scope)
 
     async def found() -> StreamCutRange:
-        return await client.range_for(
-            stream.scope, stream.stream, times, ahead=ahead, clip=clip, from_head=from_head, unit=unit
-        )
+        return await client.range_for(stream, times, ahead=ahead, clip=clip, from_head=from_head, unit=unit)
 
     record = await _recorded(ledger, interval)
     if record is None:

@@ -70,7 +70,7 @@ class StateOfTransaction:
         return self
 
     async def check(self, client: PravegaClient) -> TransactionState:
-        return await client.attach_transaction(self.stream.scope, self.stream.stream, self.transaction).state()
+        return await client.attach_transaction(self.stream, self.transaction).state()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,5 +91,5 @@ class _MarksWatch:
         self._stream = stream
 
     async def check(self, client: PravegaClient) -> int | None:
-        last = await client.cut_at(self._stream.scope, self._stream.stream, _LAST_TIME)
+        last = await client.cut_at(self._stream, _LAST_TIME)
         return None if last.reach is Reach.COMPLETE else last.lower

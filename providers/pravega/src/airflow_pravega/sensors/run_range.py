@@ -69,7 +69,7 @@ class RunRange:
                 self.start = await self._named(client)
                 free = await self._moved(client)
                 return None if free is None else free.to_json()
-            await client.head(self.stream.scope, self.stream.stream)  # no ledger is made for a stream that is not there
+            await client.head(self.stream)  # no ledger is made for a stream that is not there
             ledger = client.cut_ledger(self.stream.scope)
             await ledger.create()
             if self._arguments.since not in CHAINED:

@@ -106,7 +106,7 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
         if before is not None:
             self._start = None
             return await self._about(before, ledger, interval, turn)
-        head = await client.head(stream.scope, stream.stream)
+        head = await client.head(stream)
         begins = await next_start(client, ledger, interval, head, OnTruncated(self.on_truncated))
         if does_wait and begins.waits_for is not None:  # another run has taken a range since
             self._start = None

@@ -146,7 +146,7 @@ class PravegaStreamCutEventTrigger(BaseEventTrigger):
         if seen.answer.cut == self._still:
             return None
         starts = [start for start in (self._fired, await self._taken(client, stream)) if start is not None]
-        starts = starts or [await client.head(stream.scope, stream.stream)]
+        starts = starts or [await client.head(stream)]
         # The stream may have moved since it was seen, and the consumer may have taken that already.
         now = await Tail.of(client, stream)
         tail = now.cut
