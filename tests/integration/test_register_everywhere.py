@@ -147,5 +147,5 @@ def test_the_data_source_of_spark_refuses_what_the_door_refuses(around, spark, m
 @pytest.fixture
 def make_orders(client, scope) -> StreamName:
     """A stream of the test's own."""
-    assert client.create_stream(scope, "orders")
+    assert client.create_stream(f"{scope}/orders")
     return StreamName(scope, "orders")

@@ -100,8 +100,8 @@ def test_a_range_without_an_interval_and_a_connection_that_is_missing_are_refuse
 ):
     write(b"1")
     cuts = {
-        "start": client.head(scope, stream.stream).to_text(),
-        "end": client.tail(scope, stream.stream).to_text(),
+        "start": client.head(stream).to_text(),
+        "end": client.tail(stream).to_text(),
     }
     land = partial(PravegaLandOperator, stream=str(stream), table=f"parquet:{tmp_path}/table")
     done = run_task(partial(land, stream_cuts=cuts))

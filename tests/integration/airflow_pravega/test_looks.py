@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import pytest
 import structlog
+from aiopravega.intervals.conditions.move_condition.tails import TailWatch
 
 from aiopravega import PravegaClient, StreamName
 from aiopravega.errors import StreamNotFoundError
-from aiopravega.intervals.conditions.tails import TailWatch
 from airflow_pravega import clients
 from airflow_pravega.looks import TailOf, shared_look
 from airflow_pravega.looks.shared import _loops
@@ -149,33 +149,33 @@ async def test_the_loop_ends_with_the_last_one_who_waits(pravega_config):
 async def test_the_tail_is_found_whatever_happens_to_the_stream(pravega_config, scope):
     name = StreamName(scope, "stream")
     async with PravegaClient(pravega_config) as client:
-        await client.create_stream(scope, "stream")
+        await client.create_stream(f"{scope}/stream")
         watch = TailWatch(name)
 
         async def same() -> bool:
             seen = await watch.check(client)
             return (seen.cut, seen.is_sealed) == (
-                await client.tail(scope, "stream"),
-                await client.is_sealed(scope, "stream"),
+                await client.tail(f"{scope}/stream"),
+                await client.is_sealed(f"{scope}/stream"),
             )
 
         async def write() -> None:
-            async with client.writer(scope, "stream") as writer:
+            async with client.writer(f"{scope}/stream") as writer:
                 await writer.write(b"event")
 
         for step in (
             write,
             write,
-            lambda: client.scale_stream(scope, "stream", 3),
+            lambda: client.scale_stream(f"{scope}/stream", 3),
             write,
-            lambda: client.seal_stream(scope, "stream"),
-            lambda: client.delete_stream(scope, "stream"),
-            lambda: client.create_stream(scope, "stream"),
+            lambda: client.seal_stream(f"{scope}/stream"),
+            lambda: client.delete_stream(f"{scope}/stream"),
+            lambda: client.create_stream(f"{scope}/stream"),
             write,
-            lambda: client.delete_stream(scope, "stream"),
+            lambda: client.delete_stream(f"{scope}/stream"),
         ):
             await step()
-            if await client.stream_exists(scope, "stream"):
+            if await client.stream_exists(f"{scope}/stream"):
                 assert await same()
                 assert await same()
         with pytest.raises(StreamNotFoundError):

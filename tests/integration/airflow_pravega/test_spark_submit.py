@@ -138,8 +138,8 @@ def test_a_password_is_in_the_environment_of_the_job_only(
     stream = StreamName("submitted-secured", "events")
     with PravegaClient(server.config) as client:
         assert client.create_scope(stream.scope)
-        assert client.create_stream(stream.scope, stream.stream, ScalingPolicy.fixed(2))
-        with client.writer(stream.scope, stream.stream) as writer:
+        assert client.create_stream(stream, ScalingPolicy.fixed(2))
+        with client.writer(stream) as writer:
             writer.write_many(EVENTS)
         copies = StreamName(stream.scope, "copies")
         with command_lines_watched(secrets) as lines:

@@ -124,7 +124,7 @@ def test_a_day_that_is_claimed_again_replaces_its_rows_and_doubles_none(run, tim
     day = [at(1, hour) for hour in HOURS]
     assert run(spec, asset, partition_key=key(1))["dagster/partition_row_count"] == len(HOURS)
     late = at(1, 7)
-    with client.writer(timed.scope, timed.stream) as writer:
+    with client.writer(timed) as writer:
         writer.write(json.dumps({"at": late}).encode())
     assert "as generation 2" in run(spec, asset, partition_key=key(1), tags={"pravega/claim": "2"})
     tags = {"pravega/claim": "2", "pravega/rebuild": "2"}

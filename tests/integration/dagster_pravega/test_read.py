@@ -22,9 +22,9 @@ def three_days(make_stream, append, client):
     """A stream of 300 events, and the cuts around the second hundred."""
     stream = make_stream()
     append(stream, (f"1-{number}" for number in range(100)))
-    start = client.tail(stream.scope, stream.stream)
+    start = client.tail(stream)
     append(stream, (f"2-{number}" for number in range(100)))
-    end = client.tail(stream.scope, stream.stream)
+    end = client.tail(stream)
     append(stream, (f"3-{number}" for number in range(100)))
     return stream, {"start": start.to_text(), "end": end.to_text()}
 

@@ -6,10 +6,10 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from aiopravega.intervals.conditions.move_condition.move_condition.move_condition.move_condition import MoveCondition
 
 from aiopravega import UNBOUNDED, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, MalformedEventError
-from aiopravega.intervals.conditions.move_condition import MoveCondition
 from aiopravega.read import Order
 from pravega_jobs.debezium.transactions import watch_of, whole_transactions
 
@@ -22,7 +22,7 @@ def make_stream(client, scope):
     """Makes streams in the test's scope."""
 
     async def make(name, segments=1):
-        await client.create_stream(scope, name, ScalingPolicy.fixed(segments))
+        await client.create_stream(f"{scope}/{name}", ScalingPolicy.fixed(segments))
         return StreamName(scope, name)
 
     return make
@@ -33,7 +33,7 @@ def write(client):
     """Writes events, as texts or documents, with their routing keys."""
 
     async def write(stream, *events):
-        async with client.writer(stream.scope, stream.stream) as writer:
+        async with client.writer(stream) as writer:
             for event, key in events:
                 text = event if isinstance(event, str) else json.dumps(event)
                 await writer.write(text.encode(), key)
@@ -47,9 +47,7 @@ def whole(client):
 
     async def whole(tables, transactions):
         given = {
-            name: one
-            if isinstance(one, StreamCutRange)
-            else StreamCutRange(await client.head(one.scope, one.stream), UNBOUNDED)
+            name: one if isinstance(one, StreamCutRange) else StreamCutRange(await client.head(one), UNBOUNDED)
             for name, one in tables.items()
         }
         return await whole_transactions(client, given, transactions)
@@ -89,7 +87,7 @@ def of_vectors():
 async def numbers_before(client, stream, cut):
     """Which changes of each transaction are before a cut, by a parse of its own."""
     found = defaultdict(set)
-    wanted = StreamCutRange(await client.head(stream.scope, stream.stream), cut)
+    wanted = StreamCutRange(await client.head(stream), cut)
     async for event in client.read(wanted):
         about = json.loads(event.data)["transaction"]
         if about is not None:
@@ -106,7 +104,7 @@ async def test_real_transactions_over_two_tables_are_whole_or_not_there(client, 
     await write(full, *others)
     await write(lacking, *[one for one in others if '"END","id":"1005:' not in one[0]])
 
-    ends = {stream: await client.tail(stream.scope, stream.stream) for stream in streams.values()}
+    ends = {stream: await client.tail(stream) for stream in streams.values()}
     assert (await whole(streams, full)).ends == ends
     found = await whole(streams, lacking)
 
@@ -129,20 +127,18 @@ async def test_real_transactions_over_two_tables_are_whole_or_not_there(client, 
 async def test_an_end_of_ddl_is_not_waited_for_and_a_wanted_end_is_not_passed(client, make_stream, write, whole):
     table, other, transactions = await make_stream("a"), await make_stream("b"), await make_stream("transactions")
     await write(table, (change("1", 1), "k"), (change("2", 1), "k"))
-    wanted = await client.tail(table.scope, table.stream)
+    wanted = await client.tail(table)
     await write(table, (change("2", 2), "k"), (change("3", 1), "k"))
     await write(other, (change("1", 1, "b"), "k"))
     await write(transactions, begin("ddl"), end("2", a=2), begin("1"), end("1", a=1, b=1, elsewhere=4), end("3", a=1))
-    head = await client.head(table.scope, table.stream)
+    head = await client.head(table)
 
     found = await whole({"shop.a": StreamCutRange(head, wanted), "shop.b": other}, transactions)
 
     assert found.waits_for == {"2": 1}
     assert await numbers_before(client, table, found.ends[table]) == {"1": {1}}
-    assert found.ends[other] == await client.tail(other.scope, other.stream)
-    assert (await whole({"shop.a": table, "shop.b": other}, transactions)).ends[table] == await client.tail(
-        table.scope, table.stream
-    )
+    assert found.ends[other] == await client.tail(other)
+    assert (await whole({"shop.a": table, "shop.b": other}, transactions)).ends[table] == await client.tail(table)
 
 
 async def test_changes_that_debezium_repeats_after_a_restart_hold_nothing_back(client, make_stream, write, whole):
@@ -151,14 +147,14 @@ async def test_changes_that_debezium_repeats_after_a_restart_hold_nothing_back(c
     await write(table, *changes)
     await write(transactions, end("1", a=6))
     first = (await whole({"shop.a": table}, transactions)).ends[table]
-    assert first == await client.tail(table.scope, table.stream)
+    assert first == await client.tail(table)
 
     await write(table, *changes[3:], (change("2", 1), "k"), *changes[4:])
     await write(transactions, end("1", a=6), end("2", a=1))
 
     found = await whole({"shop.a": StreamCutRange(first, UNBOUNDED)}, transactions)
     assert found.waits_for == {}
-    assert found.ends[table] == await client.tail(table.scope, table.stream)
+    assert found.ends[table] == await client.tail(table)
 
 
 async def test_a_transaction_from_before_a_scaling_takes_the_end_back_into_the_old_segment(
@@ -166,21 +162,21 @@ async def test_a_transaction_from_before_a_scaling_takes_the_end_back_into_the_o
 ):
     table, transactions = await make_stream("a"), await make_stream("transactions")
     await write(table, (change("1", 1), "k"))
-    before = await client.tail(table.scope, table.stream)
+    before = await client.tail(table)
     await write(table, (change("2", 1), "k"))
-    await client.scale_stream(table.scope, table.stream, 2)
+    await client.scale_stream(table, 2)
     await write(table, *[(change(str(number), 1), str(number)) for number in range(3, 9)])
     await write(transactions, *[end(str(number), a=1) for number in range(1, 9) if number != 2])
 
     assert (await whole({"shop.a": table}, transactions)).ends[table] == before
 
     await write(transactions, end("2", a=1))
-    assert (await whole({"shop.a": table}, transactions)).ends[table] == await client.tail(table.scope, table.stream)
+    assert (await whole({"shop.a": table}, transactions)).ends[table] == await client.tail(table)
 
 
 async def test_a_condition_ends_ranges_of_sensors_between_transactions(client, make_stream, write):
     table, transactions = await make_stream("a"), await make_stream("transactions")
-    head = await client.head(table.scope, table.stream)
+    head = await client.head(table)
     watch = watch_of(MoveCondition(transactions="transactions", max_events=2))
 
     async def end_from(start):
@@ -190,7 +186,7 @@ async def test_a_condition_ends_ranges_of_sensors_between_transactions(client, m
     assert await end_from(head) is None
     await write(transactions, end("1", a=1))
     first = await end_from(head)
-    assert first == await client.tail(table.scope, table.stream)
+    assert first == await client.tail(table)
     await write(table, *[(change("2", number), "k") for number in range(1, 4)], (change("3", 1), "k"))
     await write(transactions, end("2", a=3))
     second = await end_from(

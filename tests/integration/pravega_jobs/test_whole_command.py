@@ -21,29 +21,29 @@ def blocking(pravega_config, monkeypatch):
 def stream(blocking):
     name = StreamName(f"whole-{uuid.uuid4().hex}", "stream")
     blocking.create_scope(name.scope)
-    blocking.create_stream(name.scope, name.stream, ScalingPolicy.fixed(2))
+    blocking.create_stream(name, ScalingPolicy.fixed(2))
     return name
 
 
 def test_cuts_between_transactions_of_a_database_are_printed(blocking, stream, capfd):
     source = '"op":"c","source":{"db":"shop","table":"a"}'
     ends = '{"status":"END","id":"1","data_collections":[{"data_collection":"shop.a","event_count":2}]}'
-    blocking.create_stream(stream.scope, "transactions")
-    with blocking.writer(stream.scope, "transactions") as writer:
+    blocking.create_stream(f"{stream.scope}/transactions")
+    with blocking.writer(f"{stream.scope}/transactions") as writer:
         writer.write(ends.encode(), "1")
 
     def write(transaction: str, number: int) -> str:
         text = f'{{{source},"transaction":{{"id":"{transaction}","data_collection_order":{number}}}}}'
-        with blocking.writer(stream.scope, stream.stream) as writer:
+        with blocking.writer(stream) as writer:
             writer.write(text.encode(), "key")
-        return str(blocking.tail(stream.scope, stream.stream).to_text())
+        return str(blocking.tail(stream).to_text())
 
     begun, whole, tail = write("1", 1), write("1", 2), write("2", 1)
     asked = ["whole", f"{stream.scope}/transactions", "--table", f"shop.a={stream}"]
 
     assert cuts.main([*asked, "--json"]) == 0
     assert json.loads(capfd.readouterr().out) == {"ends": {str(stream): whole}, "waits_for": {"2": None}}
-    head = blocking.head(stream.scope, stream.stream).to_text()
+    head = blocking.head(stream).to_text()
     assert cuts.main([*asked, "--start", head, "--end", begun]) == 0
     shown = capfd.readouterr().out.splitlines()
     assert shown[1].split()[0] == str(stream)

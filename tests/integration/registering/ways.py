@@ -118,7 +118,7 @@ def by_a_gate(around: Surroundings, stream: StreamName, case: Case, policy: str 
 
 def by_the_catalog(around: Surroundings, stream: StreamName, case: Case, policy: str | None) -> None:
     around.client.create_scope(stream.scope)
-    around.client.delete_stream(stream.scope, stream.stream)
+    around.client.delete_stream(stream)
     PravegaCatalog(around.client, around.registry).create(stream, case.schema, new_policy=policy)
 
 

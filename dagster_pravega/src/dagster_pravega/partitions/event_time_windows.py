@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from aiopravega.intervals.chain.next_start.claimed_again import claim_times_again
 from dagster import InputContext, partition_loading_context
 
 from aiopravega import StreamName, TimeUnit
@@ -15,7 +16,6 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.event_time import Reach
 from aiopravega.intervals import OnTruncated, claim_times
-from aiopravega.intervals.chain.claimed_again import claim_times_again
 from aiopravega.ledger import CutRecord
 from dagster_pravega.metadata.measures import CONSUMER_KEY
 from dagster_pravega.metadata.spec import options_of, plain
@@ -81,7 +81,7 @@ class EventTimeWindow:
 
     def first_mark_after_start(self, client: PravegaClient) -> datetime | None:
         """The time of the stream's first watermark, if the window begins before it: it is read from the head then."""
-        found = client.cut_at(self.stream.scope, self.stream.stream, self.since, unit=self.unit)
+        found = client.cut_at(self.stream, self.since, unit=self.unit)
         if found.reach is not Reach.BEFORE_HISTORY or found.lower is None:
             return None
         return self.unit.moment(found.lower)

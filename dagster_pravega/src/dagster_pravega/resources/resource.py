@@ -84,7 +84,7 @@ class PravegaResource(SecuredResource["PravegaResource"]):
             StreamNotFoundError: there is no such stream.
         """
         name = self.stream_name(stream)
-        return self.client.head(name.scope, name.stream)
+        return self.client.head(name)
 
     def tail(self, stream: str) -> StreamCut:
         """The cut after the last event that is written now.
@@ -93,7 +93,7 @@ class PravegaResource(SecuredResource["PravegaResource"]):
             StreamNotFoundError: there is no such stream.
         """
         name = self.stream_name(stream)
-        return self.client.tail(name.scope, name.stream)
+        return self.client.tail(name)
 
     def range(self, stream: str, start: str | None = None, end: str | None = None) -> StreamCutRange:
         """A range of a stream with both ends fixed, and checked against the stream.
@@ -126,7 +126,7 @@ class PravegaResource(SecuredResource["PravegaResource"]):
             TableNotFoundError: there is no such ledger.
         """
         name = self.stream_name(stream)
-        return self.client.written(name.scope, name.stream, write_id, ledger=ledger)
+        return self.client.written(name, write_id, ledger=ledger)
 
     def spark_options(self, stream: str | None = None, cuts: StreamCutRange | None = None) -> dict[str, str]:
         """Options for `spark.read.format("pravega")` and `df.write.format("pravega")`: secrets are among them.

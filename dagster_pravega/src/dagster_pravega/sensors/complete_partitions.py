@@ -121,13 +121,13 @@ async def _due(
     most: int,
 ) -> _Found:
     """Two questions, however many partitions there are: where the watermarks begin, and how far they reach."""
-    opening = await client.cut_at(stream.scope, stream.stream, first.end, unit=unit)
+    opening = await client.cut_at(stream, first.end, unit=unit)
     begin = first
     if opening.reach is Reach.BEFORE_HISTORY and opening.lower is not None:
         before = partitions_def.get_prev_partition_window(unit.moment(opening.lower))
         begin = first if before is None or before.start < first.start else before
     windows = list(islice(_following(partitions_def, begin), most))
-    last = await client.cut_at(stream.scope, stream.stream, windows[-1].end, unit=unit)
+    last = await client.cut_at(stream, windows[-1].end, unit=unit)
     if last.reach is Reach.NOT_YET:
         reached = None if last.lower is None else unit.moment(last.lower)
         windows = [window for window in windows if reached is not None and window.end <= reached]

@@ -71,7 +71,7 @@ def write_event_batches(
 def _write(
     client: PravegaClient, protocol: CommitProtocol, job: WriteJob, batches: Iterable[EventBatch], tally: EventTally
 ) -> CommitRecord:
-    transaction = client.open_transaction(job.sink.scope, job.sink.stream)
+    transaction = client.open_transaction(job.sink)
     try:
         for batch in batches:
             batch.count(tally)

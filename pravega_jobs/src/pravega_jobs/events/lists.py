@@ -60,7 +60,7 @@ async def _write(
 ) -> CommitRecord:
     if not events:
         return await protocol.commit(job, [])
-    transaction = await client.open_transaction(job.sink.scope, job.sink.stream)
+    transaction = await client.open_transaction(job.sink)
     try:
         for event in events:
             await transaction.write(event.data, event.routing_key)

@@ -66,7 +66,7 @@ async def begin_events(
         PravegaError: the cluster cannot be reached.
     """
     commits = client.commit_ledger(*ledger_name(ledger, stream.scope))
-    await client.tail(stream.scope, stream.stream)  # no ledger is made for a stream that is not there
+    await client.tail(stream)  # no ledger is made for a stream that is not there
     await commits.create()
     warning = await commits.mark(stream)
     if warning is not None:

@@ -53,7 +53,7 @@ async def _found(what: str, client: PravegaClient, scopes: list[str]) -> StreamN
         for stream in streams[:_STREAMS]:
             # Where the stream ends is known to the segment stores only. It may be gone since it was listed.
             try:
-                await client.tail(stream.scope, stream.stream)
+                await client.tail(stream)
             except (PermissionDeniedError, StreamNotFoundError, SegmentNotFoundError):
                 continue
             except PravegaError as error:

@@ -84,7 +84,7 @@ class TimeInterval:
             PravegaError: it is not known, or not there any more, as `PravegaClient.range_for` says.
         """
         interval = self.since, self.until
-        return client.range_for(stream.scope, stream.stream, interval, ahead=self.ahead, clip=self.clip, unit=self.unit)
+        return client.range_for(stream, interval, ahead=self.ahead, clip=self.clip, unit=self.unit)
 
 
 def _time(given: Options, option: str, unit: TimeUnit) -> EventTime:

@@ -9,8 +9,8 @@ from datetime import datetime
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError, TableNotFoundError
-from aiopravega.intervals.chain.claims import interval_name
-from aiopravega.intervals.chain.losses import OnTruncated, left_to_process
+from aiopravega.intervals.chain.next_start.claims import interval_name
+from aiopravega.intervals.chain.next_start.losses import OnTruncated, left_to_process
 from aiopravega.ledger import CutRecord, Interval
 from aiopravega.names import StreamName
 
@@ -69,7 +69,7 @@ async def claim_times_again(
     if record is None:
         # Before anything is recorded: a range that cannot be read must not be anybody's.
         await left_to_process(client, first, on_truncated)
-        tail = await client.tail(stream.scope, stream.stream)
+        tail = await client.tail(stream)
         record = await ledger.claim(interval, StreamCutRange(first.range.start, tail), times=times, by=by)
     left = await left_to_process(client, record, on_truncated)
     if left is None or left.gone is None:

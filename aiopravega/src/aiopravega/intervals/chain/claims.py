@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError, TableNotFoundError
-from aiopravega.intervals.chain.losses import OnTruncated, left_to_process
+from aiopravega.intervals.chain.next_start.losses import OnTruncated, left_to_process
 from aiopravega.ledger import CutLedger, CutRecord, Interval
 from aiopravega.names import StreamName
 from aiopravega.times import TimeUnit
@@ -72,9 +72,7 @@ async def claim_times(
     ledger = ledger or client.cut_ledger(stream.scope)
 
     async def found() -> StreamCutRange:
-        return await client.range_for(
-            stream.scope, stream.stream, times, ahead=ahead, clip=clip, from_head=from_head, unit=unit
-        )
+        return await client.range_for(stream, times, ahead=ahead, clip=clip, from_head=from_head, unit=unit)
 
     record = await _recorded(ledger, interval)
     if record is None:

@@ -105,7 +105,7 @@ async def what_is_left(client: PravegaClient, start: StreamCut, end: StreamCut |
     stream = start.stream
     if stream is None:
         raise ConfigurationError("an unbounded StreamCut has no position: give the head or the tail instead")
-    head = await client.head(stream.scope, stream.stream)
+    head = await client.head(stream)
     cuts = [start] if end is None else [start, end]
     try:
         if start == end or await client.compare(start, head) in (Order.SAME, Order.AFTER):

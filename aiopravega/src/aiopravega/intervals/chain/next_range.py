@@ -11,9 +11,16 @@ from typing import Final
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import TableConflictError
-from aiopravega.intervals.chain.losses import OnTruncated, left_to_process
-from aiopravega.intervals.chain.next_start import OnOpen, begin_at_tail, next_start, not_done, take_over, waited_for
-from aiopravega.intervals.conditions.stream_watch import StreamWatch
+from aiopravega.intervals.chain.next_start.losses import OnTruncated, left_to_process
+from aiopravega.intervals.chain.next_start.next_start import (
+    OnOpen,
+    begin_at_tail,
+    next_start,
+    not_done,
+    take_over,
+    waited_for,
+)
+from aiopravega.intervals.conditions.move_condition.stream_watch import StreamWatch
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from aiopravega.positions import NamedCut
 
@@ -95,7 +102,7 @@ async def take_next(
             return NotNow(_waiting(waits_for), waits_for)
         if rules.first is NamedCut.TAIL and await ledger.last(interval) is None:
             await begin_at_tail(client, ledger, interval)
-        head = await client.head(stream.scope, stream.stream)
+        head = await client.head(stream)
         begins = await next_start(client, ledger, interval, head, rules.on_truncated)
         if begins.waits_for is not None and rules.on_open is not OnOpen.SKIP:
             continue  # another run has taken a range since `_may_continue` asked the ledger

@@ -12,7 +12,7 @@ from typing import Final
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import LedgerError, TableConflictError
-from aiopravega.intervals.chain.losses import OnTruncated, what_is_left
+from aiopravega.intervals.chain.next_start.losses import OnTruncated, what_is_left
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState, SkippedPart, StoredRange
 
 # The empty interval that begins a chain which does not start at the head.
@@ -66,7 +66,7 @@ async def next_start(
 async def begin_at_tail(client: PravegaClient, ledger: CutLedger, interval: Interval) -> None:
     """Have a chain that has no range yet begin at the tail as it is now, for all who ask."""
     stream = interval.stream
-    tail = await client.tail(stream.scope, stream.stream)
+    tail = await client.tail(stream)
     beginning = Interval(interval.consumer, stream, BEGINNING)
     with contextlib.suppress(TableConflictError):  # another run was first
         await ledger.record(beginning, StreamCutRange(tail, tail), after=None, state=IntervalState.DONE)

@@ -12,9 +12,9 @@ from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, StreamSealedError
 from aiopravega.event_time import Reach
-from aiopravega.intervals.conditions.bounded_ends import bounded_end, count_events
-from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
-from aiopravega.intervals.conditions.tails import Tail
+from aiopravega.intervals.conditions.move_condition.bounded_ends import bounded_end, count_events
+from aiopravega.intervals.conditions.move_condition.move_condition import Combine, MoveCondition
+from aiopravega.intervals.conditions.move_condition.tails import Tail
 from aiopravega.names import StreamName
 from aiopravega.read import Order
 
@@ -168,9 +168,9 @@ async def _is_complete(client: PravegaClient, tail: StreamCut, time: int) -> boo
     """Whether no event older than a time comes after the tail; a mark may be younger than the tail that was seen."""
     stream = tail.stream
     assert stream is not None, "a tail has a stream"
-    known = await client.cut_at(stream.scope, stream.stream, time)
+    known = await client.cut_at(stream, time)
     if known.reach is Reach.BEFORE_HISTORY and known.lower is not None:
-        known = await client.cut_at(stream.scope, stream.stream, known.lower)
+        known = await client.cut_at(stream, known.lower)
     return known.cut is not None and await _has_reached(client, tail, known.cut)
 
 

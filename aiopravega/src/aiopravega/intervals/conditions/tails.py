@@ -28,8 +28,8 @@ class Tail:
             StreamNotFoundError: there is no such stream.
         """
         # Asked before the tail: nothing comes after the tail of a sealed stream.
-        is_sealed = await client.is_sealed(stream.scope, stream.stream)
-        return cls(await client.tail(stream.scope, stream.stream), is_sealed)
+        is_sealed = await client.is_sealed(stream)
+        return cls(await client.tail(stream), is_sealed)
 
 
 class TailWatch:

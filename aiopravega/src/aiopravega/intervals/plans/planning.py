@@ -16,8 +16,8 @@ from aiopravega import wire
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import END_OF_SEGMENT, UNBOUNDED, SegmentRange, StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError, StreamTruncatedError, TableNotFoundError
-from aiopravega.intervals.chain.claims import interval_name
-from aiopravega.intervals.chain.losses import is_passage
+from aiopravega.intervals.chain.next_start.claims import interval_name
+from aiopravega.intervals.chain.next_start.losses import is_passage
 from aiopravega.intervals.plans.backfill import BackfillPlan, PlannedInterval
 from aiopravega.ledger import CutLedger, CutRecord, Interval
 from aiopravega.names import StreamName
@@ -114,9 +114,7 @@ async def plan_times(
 
     async def planned(name: str, since: datetime, until: datetime) -> PlannedInterval:
         async with gate:
-            range_ = await client.range_for(
-                stream.scope, stream.stream, (since, until), ahead=ahead, clip=clip, unit=unit
-            )
+            range_ = await client.range_for(stream, (since, until), ahead=ahead, clip=clip, unit=unit)
         return PlannedInterval(name, range_, (await _sizes(client, [range_]))[0], since, until)
 
     fresh = await asyncio.gather(*(planned(name, *times) for name, times in intervals.items() if name not in known))

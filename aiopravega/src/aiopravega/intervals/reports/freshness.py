@@ -7,7 +7,7 @@ from typing import Final
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import BeforeHistoryError
-from aiopravega.intervals.conditions.group_condition import GroupPosition
+from aiopravega.intervals.conditions.move_condition.group_condition import GroupPosition
 from aiopravega.names import StreamName
 from aiopravega.times import TimeUnit
 
@@ -46,7 +46,7 @@ async def freshness_of(client: PravegaClient, stream: StreamName, *, unit: TimeU
         StreamNotFoundError: there is no such stream.
         ConfigurationError: the times are not dates in this unit.
     """
-    found = await client.cut_at(stream.scope, stream.stream, _LATEST, unit=unit)
+    found = await client.cut_at(stream, _LATEST, unit=unit)
     lower, upper = (None if time is None else unit.moment(time) for time in (found.lower, found.upper))
     return Freshness(lower, upper)
 

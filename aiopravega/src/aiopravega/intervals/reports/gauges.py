@@ -62,9 +62,7 @@ async def gauges(client: PravegaClient, scope: str) -> list[Sample]:
 async def _of_stream(client: PravegaClient, stream: StreamName) -> list[Sample]:
     labels = _labels(stream)
     try:
-        head, tail = await asyncio.gather(
-            client.head(stream.scope, stream.stream), client.tail(stream.scope, stream.stream)
-        )
+        head, tail = await asyncio.gather(client.head(stream), client.tail(stream))
         size = await client.distance(head, tail)
     except PravegaError as error:
         return [_unknown(labels, error)]

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import TableNotFoundError
-from aiopravega.intervals.chain.losses import Left, what_is_left
-from aiopravega.intervals.conditions.bounded_ends import count_events
+from aiopravega.intervals.chain.next_start.losses import Left, what_is_left
+from aiopravega.intervals.conditions.move_condition.bounded_ends import count_events
 from aiopravega.ledger import CutLedger, CutRecord, IntervalState
 from aiopravega.names import StreamName
 
@@ -78,9 +78,9 @@ async def lag_after(
 ) -> Lag:
     """The same as `lag_of`, by the records of the consumer as the cut ledger gives them."""
     records = [record for record in records if record.state is not IntervalState.GIVEN_BACK]
-    left = await what_is_left(client, _reached(records) or await client.head(stream.scope, stream.stream))
+    left = await what_is_left(client, _reached(records) or await client.head(stream))
     # Read after the ledger: so it is not before what the consumer has got to.
-    tail = await client.tail(stream.scope, stream.stream)
+    tail = await client.tail(stream)
     behind = StreamCutRange(left.range.start, tail)
     size = await client.distance(behind.start, behind.end)
     finished = [record.state_since for record in records if not record.is_waiting]

@@ -13,7 +13,7 @@ from itertools import pairwise
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import InvalidStreamCutError, StreamMadeAgainError
-from aiopravega.intervals.chain.losses import bytes_between, what_is_left
+from aiopravega.intervals.chain.next_start.losses import bytes_between, what_is_left
 from aiopravega.ledger import CutRecord, IntervalState
 from aiopravega.read import Order
 
@@ -123,7 +123,7 @@ async def _compare_cuts(client: PravegaClient, one: CutRecord, other: CutRecord)
 async def _unreadable(client: PravegaClient, waiting: Sequence[CutRecord]) -> list[IntervalFinding]:
     """Intervals that are not done and cannot be read: a part is gone, or the stream was deleted and made again."""
     stream = waiting[0].stream
-    tail = await client.tail(stream.scope, stream.stream)
+    tail = await client.tail(stream)
     findings = []
     for record in waiting:
         name, wanted = (record.interval,), record.range

@@ -81,5 +81,5 @@ async def make_streams(
     """
     scope, names = needed_streams(settings, tables)
     await client.create_scope(scope)
-    made = [name for name in names if await client.create_stream(scope, name, scaling, retention, tags)]
+    made = [name for name in names if await client.create_stream(f"{scope}/{name}", scaling, retention, tags)]
     return MadeStreams(scope, tuple(made), tuple(name for name in names if name not in made))

@@ -44,9 +44,7 @@ async def _whole(client: PravegaClient, options: argparse.Namespace) -> int:
     streams = {name: StreamName.parse(stream, client.config.scope) for name, stream in map(_parts, options.table)}
     starts, ends = _by_stream(options.start, streams.values()), _by_stream(options.end, streams.values())
     ranges = {
-        stream: StreamCutRange(
-            starts.get(stream) or await client.head(stream.scope, stream.stream), ends.get(stream, UNBOUNDED)
-        )
+        stream: StreamCutRange(starts.get(stream) or await client.head(stream), ends.get(stream, UNBOUNDED))
         for stream in streams.values()
     }
     transactions = StreamName.parse(options.transactions, client.config.scope)

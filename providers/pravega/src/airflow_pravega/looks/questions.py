@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Final, Protocol, Self, TypeVar
 from uuid import UUID
 
+from aiopravega.intervals.conditions.move_condition.tails import Tail, TailWatch
+
 from aiopravega import PravegaClient, StreamName
 from aiopravega.control import TransactionState
 from aiopravega.event_time import Reach
 from aiopravega.groups import ReaderGroupDescription
-from aiopravega.intervals.conditions.tails import Tail, TailWatch
 
 A_co = TypeVar("A_co", bound=Hashable, covariant=True)
 
@@ -70,7 +71,7 @@ class StateOfTransaction:
         return self
 
     async def check(self, client: PravegaClient) -> TransactionState:
-        return await client.attach_transaction(self.stream.scope, self.stream.stream, self.transaction).state()
+        return await client.attach_transaction(self.stream, self.transaction).state()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,5 +92,5 @@ class _MarksWatch:
         self._stream = stream
 
     async def check(self, client: PravegaClient) -> int | None:
-        last = await client.cut_at(self._stream.scope, self._stream.stream, _LAST_TIME)
+        last = await client.cut_at(self._stream, _LAST_TIME)
         return None if last.reach is Reach.COMPLETE else last.lower

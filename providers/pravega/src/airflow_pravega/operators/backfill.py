@@ -93,7 +93,7 @@ class PravegaBackfillPlanOperator(PravegaStreamOperator):
 
     async def _plan(self, client: PravegaClient, stream: StreamName, consumer: str) -> list[dict[str, str]]:
         ledger = client.cut_ledger(stream.scope)
-        await client.head(stream.scope, stream.stream)  # no ledger is made for a stream that is not there
+        await client.head(stream)  # no ledger is made for a stream that is not there
         await ledger.create()
         of_times = any((self.since, self.until, self.every))
         make = self._plan_times if of_times else self._plan_parts

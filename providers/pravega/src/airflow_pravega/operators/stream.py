@@ -107,8 +107,7 @@ class PravegaCreateStreamOperator(ReportsLineage, PravegaStreamOperator):
         if self.create_scope:
             client.create_scope(stream.scope)
         made = client.create_stream(
-            stream.scope,
-            stream.stream,
+            stream,
             self.scaling,
             self.retention,
             self.tags or (),
@@ -217,7 +216,7 @@ class PravegaScaleStreamOperator(PravegaStreamChangeOperator):
         ):
             self.log.info("Stream %s has %d segments of equal width already", stream, count)
             return False
-        client.scale_stream(stream.scope, stream.stream, count)
+        client.scale_stream(stream, count)
         self.log.info("Stream %s is scaled from %d to %d segments", stream, len(found), count)
         return True
 
@@ -249,7 +248,7 @@ class PravegaTruncateStreamOperator(PravegaStreamChangeOperator):
 
     def change(self, client: PravegaClient, stream: StreamName) -> bool:
         """Truncate the stream."""
-        head = client.head(stream.scope, stream.stream)
+        head = client.head(stream)
         cut = client.run(find_cut(client.asynchronous, stream, position_of(self.cut, stream)))
         try:
             located = client.check_cut(cut)
@@ -278,9 +277,9 @@ class PravegaSealStreamOperator(PravegaStreamChangeOperator):
 
     def change(self, client: PravegaClient, stream: StreamName) -> bool:
         """Seal the stream."""
-        was_open = not client.is_sealed(stream.scope, stream.stream)
+        was_open = not client.is_sealed(stream)
         if was_open:
-            client.seal_stream(stream.scope, stream.stream)
+            client.seal_stream(stream)
         self.log.info("Stream %s %s", stream, "is sealed" if was_open else "was sealed")
         return was_open
 
@@ -302,7 +301,7 @@ class PravegaDeleteStreamOperator(PravegaStreamChangeOperator):
 
     def change(self, client: PravegaClient, stream: StreamName) -> bool:
         """Delete the stream."""
-        if not client.delete_stream(stream.scope, stream.stream):
+        if not client.delete_stream(stream):
             raise StreamNotFoundError(f"stream {stream} is not there, and if_not_exists is 'fail'")
         self.log.info("Stream %s is deleted", stream)
         return True

@@ -79,7 +79,7 @@ class PravegaSubscriberCutOperator(PravegaStreamChangeOperator):
         except StreamTruncatedError as error:
             return self._behind(error, ignores)
         try:
-            client.subscribe(stream.scope, stream.stream, self.subscriber, located, between_events=True)
+            client.subscribe(stream, self.subscriber, located, between_events=True)
         except StreamMadeAgainError:
             raise
         except InvalidStreamCutError as error:  # the cut itself is checked: it is the subscriber that is further
@@ -118,8 +118,8 @@ class PravegaUnsubscribeOperator(PravegaStreamChangeOperator):
 
     def change(self, client: PravegaClient, stream: StreamName) -> bool:
         """End the subscription."""
-        if not client.stream_exists(stream.scope, stream.stream):
+        if not client.stream_exists(stream):
             raise StreamNotFoundError(f"cannot unsubscribe {self.subscriber} from {stream}: there is no such stream")
-        ended = client.unsubscribe(stream.scope, stream.stream, self.subscriber)
+        ended = client.unsubscribe(stream, self.subscriber)
         self.log.info("Subscriber %s of %s %s", self.subscriber, stream, "is gone" if ended else "was not there")
         return ended

@@ -31,7 +31,7 @@ async def stream_of(client: PravegaClient, name: StreamName) -> Stream:
     consumers = await consumers_of(client, name.scope, name)
     try:
         described = await PravegaCatalog(client).describe(name)
-        subscribers = await client.subscribers(name.scope, name.stream)
+        subscribers = await client.subscribers(name)
     except StreamNotFoundError:
         return Stream(name, None, (), consumers)
     return Stream(name, described, subscribers, consumers)

@@ -106,9 +106,7 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
     ) -> dict[str, str]:
         async with PravegaClient(config) as client:
             if not self.record:
-                range_ = await client.range_for(
-                    stream.scope, stream.stream, times, ahead=self.ahead, clip=self.clip, unit=unit
-                )
+                range_ = await client.range_for(stream, times, ahead=self.ahead, clip=self.clip, unit=unit)
                 since, until = (time.isoformat() for time in times)
                 return {**range_.to_json(), "since": since, "until": until}
             return to_xcom(

@@ -77,7 +77,7 @@ async def _state(config: PravegaConfig, stream: StreamName, transaction: UUID) -
         StreamNotFoundError: there is no such stream.
     """
     async with PravegaClient(config) as client:
-        state = await client.attach_transaction(stream.scope, stream.stream, transaction).state()
+        state = await client.attach_transaction(stream, transaction).state()
         match state:
             case TransactionState.ABORTING | TransactionState.ABORTED:
                 raise TransactionAbortedError(
@@ -85,7 +85,7 @@ async def _state(config: PravegaConfig, stream: StreamName, transaction: UUID) -
                     "events will never be seen"
                 )
             case TransactionState.UNKNOWN:
-                if not await client.stream_exists(stream.scope, stream.stream):
+                if not await client.stream_exists(stream):
                     raise StreamNotFoundError(f"cannot wait for transaction {transaction}: there is no stream {stream}")
                 raise TransactionError(
                     f"the controller knows no transaction {transaction} of {stream}: its id or its stream is wrong, or "
