@@ -81,7 +81,7 @@ async def test_a_lease_is_renewed_by_one_of_many_processes(driver, ledger):
     await notes.note(part.txn_id, LEASE, 0.0)
     (found,) = await notes.all()
 
-    taken = await asyncio.gather(*(notes.take(found) for _ in range(8)))
+    taken = await asyncio.gather(*(notes.start_renewal(found) for _ in range(8)))
 
     assert taken.count(True) == 1
 
