@@ -163,6 +163,7 @@ check: $(INSTALLED) ## Lint, format, types, import contracts, sizes of modules, 
 	@echo "import contracts" && $(BIN)/lint-imports --no-logo --no-cache
 	@echo "floors" && $(BIN)/python tools/check_floors.py
 	@echo "sizes of modules" && $(BIN)/python tools/check_module_size.py
+	@echo "circles of imports" && $(BIN)/python tools/check_circles.py
 	@echo "reasons" && $(BIN)/python tools/check_reasons.py
 	@echo "words" && $(BIN)/python tools/check_words.py
 	@echo "addresses" && $(BIN)/python tools/check_addresses.py

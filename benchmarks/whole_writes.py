@@ -28,7 +28,7 @@ from pyspark.sql.types import BinaryType, StructType
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamName, wire
 from aiopravega.blocking import PravegaClient
-from aiopravega.ledger import Fingerprint, PartitionCommit, WriteJob
+from aiopravega.ledger import Fingerprint, PartitionCommit
 from benchmarks.processes import cpu_seconds
 from pravega_emulator import PravegaEmulator
 from pyspark_pravega.write import partition
@@ -77,7 +77,6 @@ def write(client: PravegaClient, stream: StreamName, rows: pa.RecordBatch, tally
     ledger.create()
     ledger.mark(stream)
     job = ledger.protocol().begin(stream, "benchmark", uuid.uuid4())
-    assert isinstance(job, WriteJob)
     transaction = client.open_transaction(stream, lease=_LEASE)
     columns = SinkColumns.find(StructType().add("event", BinaryType()))
     with mock.patch.object(partition, "RowTally", tally):

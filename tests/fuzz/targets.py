@@ -22,7 +22,7 @@ from aiopravega.groups.cut_bytes import JavaCheckpoint
 from aiopravega.groups.records import apply_event
 from aiopravega.groups.state import GroupState
 from aiopravega.ledger import CutRecord
-from aiopravega.ledger.commits.commit_record import CommitRecord
+from aiopravega.ledger.commits.record import CommitRecord
 from aiopravega.schema.arrow.arrays import values_of
 from aiopravega.schema.avro.parsing import parse as parse_avro
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target

@@ -17,7 +17,7 @@ from tests.system.servers import free_ports
 
 from aiopravega import PravegaConfig, StreamName, wire
 from aiopravega.blocking import PravegaClient
-from aiopravega.ledger import CommitRecord, CommitState, PartitionCommit, WriteJob
+from aiopravega.ledger import CommitRecord, CommitState, PartitionCommit
 
 
 @pytest.fixture(scope="session")
@@ -74,7 +74,6 @@ def leave_decided(client: PravegaClient) -> Callable[..., None]:
         ledger = client.commit_ledger(sink.scope)
         ledger.create()
         job = ledger.protocol().begin(sink, write_id or str(uuid.uuid4()), uuid.uuid4())
-        assert isinstance(job, WriteJob)
         transactions = [client.open_transaction(sink, lease=60.0) for _ in events]
         for transaction, event in zip(transactions, events, strict=True):
             transaction.write(event)

@@ -18,9 +18,8 @@ from aiopravega.errors import (
     TableConflictError,
 )
 from aiopravega.ledger import CommitLedger, CommitState, StoredCommit, ledger_name
-from aiopravega.ledger.commits.expiry import expired
-from aiopravega.ledger.commits.finishing import finish_stored
-from aiopravega.ledger.commits.inspection import ADVICE, Standing
+from aiopravega.ledger.commits.cleanup import expired
+from aiopravega.ledger.commits.recovery import ADVICE, Standing, finish_stored
 
 logger = logging.getLogger(__name__)
 
@@ -117,7 +116,7 @@ async def _finish(client: PravegaClient, ledger: CommitLedger, stored: StoredCom
     """How a write stands after it was finished as far as possible, and a text about it."""
     name = stored.record.name
     try:
-        found = await finish_stored(client.controller, ledger.protocol(), stored)
+        found = await finish_stored(client.controller, ledger.protocol().finish, stored)
     except PravegaError as error:
         logger.warning("%s is unfinished, and could not be finished: %s", name, error)
         return _FAILED, f"{name}: {error}"

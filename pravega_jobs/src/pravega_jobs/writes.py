@@ -45,10 +45,10 @@ async def finished_write(
     protocol = CommitProtocol(client.controller, client.commit_ledger(*ledger_name(ledger, stream.scope)))
     await protocol.finish_unfinished(stream)
     try:
-        begun = await protocol.begin(stream, write_id, uuid4(), generation)
+        job = await protocol.begin(stream, write_id, uuid4(), generation)
     except NotFoundError:
         return None  # no stream or no ledger yet: the write makes them
-    return begun if isinstance(begun, CommitRecord) else None
+    return job.done
 
 
 def parse_generation(value: int | str) -> int:

@@ -8,12 +8,12 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from aiopravega.intervals.chain.next_start.next_range import ChainRules, take_next
-from aiopravega.intervals.conditions.move_condition.move_condition import MoveCondition
-from aiopravega.intervals.conditions.move_condition.stream_watch import StreamWatch
 
 from aiopravega import UNBOUNDED, PravegaClient, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.errors import PermissionDeniedError
+from aiopravega.intervals.chain.next_range import ChainRules, take_next
+from aiopravega.intervals.conditions.move_condition import MoveCondition
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutRecord, Interval
 from pravega_emulator import Account, PravegaEmulator
 from pravega_jobs.events.lists import NewEvent, write_event_list

@@ -6,11 +6,11 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
-from aiopravega.intervals.conditions.move_condition.move_condition import Combine, MoveCondition
-from aiopravega.intervals.conditions.move_condition.stream_watch import StreamWatch
 
 from aiopravega import PravegaClient, ScalingPolicy, StreamCut, StreamCutRange
 from aiopravega.errors import StreamSealedError
+from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from airflow_pravega import clients
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 

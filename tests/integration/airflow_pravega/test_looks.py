@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import pytest
 import structlog
-from aiopravega.intervals.conditions.move_condition.tails import TailWatch
 
 from aiopravega import PravegaClient, StreamName
 from aiopravega.errors import StreamNotFoundError
+from aiopravega.intervals.conditions.tails import TailWatch
 from airflow_pravega import clients
 from airflow_pravega.looks import TailOf, shared_look
 from airflow_pravega.looks.shared import _loops

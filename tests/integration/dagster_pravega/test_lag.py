@@ -4,11 +4,11 @@ from datetime import timedelta
 
 import dagster as dg
 import pytest
-from aiopravega.intervals.conditions.move_condition.group_condition import GroupPosition
 from dagster._core.definitions.observe import observe as observe_assets
 
 from aiopravega import StreamCutRange
 from aiopravega.errors import ConfigurationError
+from aiopravega.intervals.conditions.group_condition import GroupPosition
 from aiopravega.ledger import Interval
 from dagster_pravega import (
     PravegaResource,

@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from aiopravega.intervals.conditions.move_condition.move_condition.move_condition.move_condition import MoveCondition
+from aiopravega.intervals.conditions.move_condition.move_condition.move_condition import MoveCondition
 
 from aiopravega import UNBOUNDED, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError, MalformedEventError

@@ -1,10 +1,10 @@
 import json
 
 import pytest
-from aiopravega.intervals.conditions.move_condition.move_condition import Combine, MoveCondition
 
 from aiopravega import StreamCut
 from aiopravega.errors import ConfigurationError
+from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
 
 
 @pytest.mark.parametrize(

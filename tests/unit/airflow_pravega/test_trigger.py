@@ -4,12 +4,12 @@ from pkgutil import resolve_name
 from typing import Any
 
 import pytest
-from aiopravega.intervals.conditions.move_condition.move_condition import Combine, MoveCondition
 from airflow.sdk import Asset, AssetWatcher
 from airflow.triggers.base import BaseEventTrigger
 
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError
+from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
 from aiopravega.names import SegmentId, StreamName
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger

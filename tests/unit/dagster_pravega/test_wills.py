@@ -2,10 +2,10 @@
 
 import dagster as dg
 import pytest
-from aiopravega.intervals.chain.next_start.claimed_again import claimed_again
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
+from aiopravega.intervals.chain.claimed_again import claimed_again
 from aiopravega.ledger import Interval
 from dagster_pravega.metadata.rebuild_and_claim import CLAIM_TAG, REBUILD_TAG, claim_of, generation_of
 

@@ -12,8 +12,8 @@ from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_cluster, ledger_of
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError, StreamNotFoundError
-from aiopravega.intervals.chain.next_start.losses import bytes_between
-from aiopravega.intervals.chain.next_start.skips import find_skips, skip
+from aiopravega.intervals.chain.losses import bytes_between
+from aiopravega.intervals.chain.skips import find_skips, skip
 from aiopravega.ledger import CutLedger, CutRecord, Interval
 from aiopravega.names import StreamName
 

@@ -1,9 +1,9 @@
 """Work with the intervals of a cut ledger: checks for gaps, pictures, and backfills."""
 
-from aiopravega.intervals.chain.next_start.claims import claim_times, interval_name
-from aiopravega.intervals.chain.next_start.losses import Left, OnTruncated, what_is_left
-from aiopravega.intervals.chain.next_start.next_start import NextStart, OnOpen, next_start
-from aiopravega.intervals.chain.next_start.skips import Skips, find_skips, skip
+from aiopravega.intervals.chain.claims import claim_times, interval_name
+from aiopravega.intervals.chain.losses import Left, OnTruncated, what_is_left
+from aiopravega.intervals.chain.next_start import NextStart, OnOpen, next_start
+from aiopravega.intervals.chain.skips import Skips, find_skips, skip
 from aiopravega.intervals.plans.backfill import BackfillPlan, PlannedInterval, run_backfill
 from aiopravega.intervals.plans.planning import plan_parts, plan_times
 from aiopravega.intervals.reports.verify import FindingKind, IntervalFinding, verify

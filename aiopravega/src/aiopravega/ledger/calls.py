@@ -1,9 +1,10 @@
 """The client's calls about ledgers: a part of `aiopravega.client.PravegaClient`."""
 
 from aiopravega.control import Controller
-from aiopravega.ledger.commits.commit_ledger import DEFAULT_TABLE, CommitLedger, Tail, ledger_name
-from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState
-from aiopravega.ledger.commits.keeper import Keepers
+from aiopravega.ledger.commits.leases import Keepers
+from aiopravega.ledger.commits.ledger import DEFAULT_TABLE, CommitLedger, ledger_name
+from aiopravega.ledger.commits.record import CommitRecord, CommitState
+from aiopravega.ledger.commits.table import Tail
 from aiopravega.ledger.intervals.cut_ledger import CUT_TABLE, CutLedger
 from aiopravega.names import StreamName
 from aiopravega.store import SegmentStore

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import dagster as dg
-from aiopravega.intervals.chain.next_start.next_range import SINCE
 
 from aiopravega.errors import ConfigurationError
+from aiopravega.intervals.chain.next_range import SINCE
 from dagster_pravega.assets.landed_interval import landed_interval
 from dagster_pravega.checks.gates import AnAsset, key_of
 from dagster_pravega.io.stream_read import StreamRead

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from aiopravega.intervals.conditions.move_condition.group_condition import GroupPosition
 from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, AssetCheckSeverity, asset_check
 
 from aiopravega import StreamName, TimeUnit
 from aiopravega.errors import BeforeHistoryError, ConfigurationError, NoWatermarksError
+from aiopravega.intervals.conditions.group_condition import GroupPosition
 from aiopravega.intervals.reports.freshness import Freshness, freshness_of, group_freshness_of
 from dagster_pravega.checks.gates import AnAsset, checked_key
 from dagster_pravega.metadata.failures import failing_for_good

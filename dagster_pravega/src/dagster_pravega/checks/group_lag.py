@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from aiopravega.intervals.conditions.move_condition.group_condition import GroupCondition, GroupPosition
 from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, AssetCheckSeverity, asset_check
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.groups import ReaderGroupDescription
+from aiopravega.intervals.conditions.group_condition import GroupCondition, GroupPosition
 from dagster_pravega.checks.gates import AnAsset, checked_key
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.resources.resource import PravegaResource

@@ -2,11 +2,11 @@
 
 from typing import Any, Final
 
-from aiopravega.intervals.conditions.move_condition.bounded_ends import count_events
 from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, AssetCheckSeverity, asset_check
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
+from aiopravega.intervals.conditions.bounded_ends import count_events
 from dagster_pravega.checks.checked_range import checked_range
 from dagster_pravega.checks.gates import AnAsset, checked_key
 from dagster_pravega.metadata.failures import failing_for_good

@@ -6,11 +6,11 @@ other way round. Dagster keeps the names only.
 
 from typing import Self
 
-from aiopravega.intervals.chain.next_start.losses import is_passage
-from aiopravega.intervals.chain.next_start.next_start import BEGINNING
 from dagster import DynamicPartitionsDefinition, InputContext
 
 from aiopravega import StreamName
+from aiopravega.intervals.chain.losses import is_passage
+from aiopravega.intervals.chain.next_start import BEGINNING
 from aiopravega.ledger import CutRecord, Interval, IntervalState
 
 

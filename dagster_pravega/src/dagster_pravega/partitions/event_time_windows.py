@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from aiopravega.intervals.chain.next_start.claimed_again import claim_times_again
 from dagster import InputContext, partition_loading_context
 
 from aiopravega import StreamName, TimeUnit
@@ -16,6 +15,7 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.event_time import Reach
 from aiopravega.intervals import OnTruncated, claim_times
+from aiopravega.intervals.chain.claimed_again import claim_times_again
 from aiopravega.ledger import CutRecord
 from dagster_pravega.metadata.measures import CONSUMER_KEY
 from dagster_pravega.metadata.spec import options_of, plain

@@ -7,13 +7,13 @@ what the cut ledger has under the asset's name and the partition's key. Spark is
 from dataclasses import dataclass
 from typing import Final
 
-from aiopravega.intervals.chain.next_start.claimed_again import claimed_again
-from aiopravega.intervals.chain.next_start.losses import left_to_process
 from dagster import InputContext
 
 from aiopravega import StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, LedgerError, TableNotFoundError
+from aiopravega.intervals.chain.claimed_again import claimed_again
+from aiopravega.intervals.chain.losses import left_to_process
 from aiopravega.ledger import CutRecord, Interval, IntervalState
 from aiopravega.positions import parse_position
 from dagster_pravega.metadata.cut_partitions import cut_partitions_of

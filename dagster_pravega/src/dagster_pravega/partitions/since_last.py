@@ -6,14 +6,14 @@ or executed again reads the same range; what a failed run was to read is read by
 
 from typing import Any, Final
 
-from aiopravega.intervals.chain.next_start.next_range import SINCE, ChainRules, NotNow, take_next
-from aiopravega.intervals.chain.next_start.next_start import OnOpen
-from aiopravega.intervals.conditions.move_condition.move_condition import MoveCondition
 from dagster import DagsterInstance, InputContext
 
 from aiopravega import StreamName
 from aiopravega.blocking import CutLedger, PravegaClient
 from aiopravega.errors import ConfigurationError, LedgerError
+from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow, take_next
+from aiopravega.intervals.chain.next_start import OnOpen
+from aiopravega.intervals.conditions.move_condition import MoveCondition
 from aiopravega.ledger import CutRecord, Interval
 from dagster_pravega.metadata.spec import plain
 from dagster_pravega.partitions.event_time_windows import consumer_of, on_truncated_of

@@ -11,14 +11,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import dagster as dg
-from aiopravega.intervals.chain.next_start.losses import OnTruncated
-from aiopravega.intervals.chain.next_start.next_range import SINCE, ChainRules, NotNow, take_next
-from aiopravega.intervals.chain.next_start.next_start import BEGINNING, OnOpen
-from aiopravega.intervals.conditions.move_condition.move_condition import Combine, MoveCondition
-from aiopravega.intervals.conditions.move_condition.stream_watch import StreamWatch
 
 from aiopravega import PravegaClient
 from aiopravega.errors import ConfigurationError, StreamSealedError, TableNotFoundError
+from aiopravega.intervals.chain.losses import OnTruncated
+from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow, take_next
+from aiopravega.intervals.chain.next_start import BEGINNING, OnOpen
+from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutLedger, CutRecord, IntervalState
 from dagster_pravega.metadata.cut_partitions import StreamCutPartitions, is_partition
 from dagster_pravega.metadata.measures import CONSUMER_KEY

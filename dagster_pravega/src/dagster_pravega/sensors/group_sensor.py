@@ -5,10 +5,10 @@ import json
 from typing import Any
 
 import dagster as dg
-from aiopravega.intervals.conditions.move_condition.group_condition import GroupCondition, GroupPosition
 
 from aiopravega import PravegaClient, StreamName
 from aiopravega.groups import ReaderGroupDescription
+from aiopravega.intervals.conditions.group_condition import GroupCondition, GroupPosition
 from dagster_pravega.sensors.ticks import ask_in_tick, cluster_sensor
 
 GROUP_KEY = "pravega/group"

@@ -60,10 +60,10 @@ def write_event_batches(
     began = time.monotonic()
     protocol, job = client.run(begin_events(client.asynchronous, stream, write_id, ledger, generation))
     tally = EventTally()
-    if isinstance(job, CommitRecord):
+    if job.done is not None:
         for batch in batches:
             batch.count(tally)
-        return already_written(job, tally, began)
+        return already_written(job.done, tally, began)
     record = _write(client, protocol, job, batches, tally)
     return Written(record, True, time.monotonic() - began)
 

@@ -49,8 +49,8 @@ async def write_event_list(
     protocol, job = await begin_events(client, stream, write_id, ledger)
     tally = EventTally()
     tally.add((event.data, event.routing_key) for event in events)
-    if isinstance(job, CommitRecord):
-        return already_written(job, tally, began)
+    if job.done is not None:
+        return already_written(job.done, tally, began)
     record = await _write(client, protocol, job, events, tally)
     return Written(record, True, time.monotonic() - began)
 

@@ -56,8 +56,8 @@ class EventTally:
 
 async def begin_events(
     client: PravegaClient, stream: StreamName, write_id: str, ledger: str | None, generation: int = 1
-) -> tuple[CommitProtocol, WriteJob | CommitRecord]:
-    """Find out whether a write is done; if not, begin it. What dead drivers have left in the stream is finished.
+) -> tuple[CommitProtocol, WriteJob]:
+    """Begin a write, or find that it is done (`WriteJob.done`). Writes that dead drivers have left are finished first.
 
     Raises:
         StreamNotFoundError: there is no such stream.
@@ -74,7 +74,7 @@ async def begin_events(
     protocol = commits.protocol()
     await protocol.finish_unfinished(stream)
     job = await protocol.begin(stream, write_id, uuid4(), generation)
-    if isinstance(job, WriteJob) and job.lost is not None:
+    if job.lost is not None:
         raise PartialCommitError(
             f"{job} was begun by another kind of writer, and is in the stream in part: run that again with this write "
             "id, or decide with pravega ledger resolve"

@@ -80,18 +80,18 @@ def prepare(client: PravegaClient, options: WriteOptions) -> str | None:
     return None
 
 
-def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJob | CommitRecord:
-    """Check whether the write is done already; finish what an earlier attempt decided and left.
+def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJob:
+    """Begin a write, or find that it is done (`WriteJob.done`). A write that an earlier attempt decided is finished.
 
     Raises:
         PartialCommitError: an earlier attempt is in the stream in part, and the rest of it is lost.
         GenerationError: the generation cannot follow: the one before it is not done, or not known.
         WriteIdReusedError: it is done, and the options take no write id a second time.
     """
-    found = _protocol(client, options).begin(options.stream, options.write_id, attempt, options.rebuild)
-    if isinstance(found, CommitRecord) and options.on_written is OnWritten.FAIL:
-        raise refuse_used(found)
-    return found
+    job = _protocol(client, options).begin(options.stream, options.write_id, attempt, options.rebuild)
+    if job.done is not None and options.on_written is OnWritten.FAIL:
+        raise refuse_used(job.done)
+    return job
 
 
 def already_written(options: WriteOptions, record: CommitRecord, partitions: Sequence[Partition]) -> None:

@@ -3,11 +3,11 @@
 import re
 
 import pytest
-from aiopravega.intervals.chain.next_start.next_start import begin_at_tail, not_done, take_over, waited_for
 
 from aiopravega import StreamCutRange
 from aiopravega.errors import StreamMadeAgainError, StreamTruncatedError
 from aiopravega.intervals import OnTruncated, next_start
+from aiopravega.intervals.chain.next_start import begin_at_tail, not_done, take_over, waited_for
 from aiopravega.intervals.reports import verify
 from aiopravega.ledger import Interval
 

@@ -1,10 +1,9 @@
 """Runs that take their ranges at the same time: each waits for the one before it, whenever that has begun."""
 
-from aiopravega.intervals.chain.next_start.next_range import ChainRules, NotNow, take_next
-from aiopravega.intervals.conditions.move_condition.move_condition import MoveCondition
-from aiopravega.intervals.conditions.move_condition.stream_watch import StreamWatch
-
 from aiopravega import PravegaClient, ScalingPolicy, StreamCut, StreamName
+from aiopravega.intervals.chain.next_range import ChainRules, NotNow, take_next
+from aiopravega.intervals.conditions.move_condition import MoveCondition
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutRecord, Interval
 
 

@@ -18,7 +18,7 @@ from aiopravega.ledger import (
     StoredCommit,
     WriteJob,
 )
-from aiopravega.ledger.commits.generations import earlier_of
+from aiopravega.ledger.commits.write_job import earlier_of
 from aiopravega.names import StreamName
 
 
@@ -33,12 +33,12 @@ class Driver:
         self.sink = sink
         self.protocol = CommitProtocol(client.controller, ledger, visible_within=visible_within)
 
-    async def begin(self, write_id: str = "daily", generation: int = 1) -> WriteJob | CommitRecord:
+    async def begin(self, write_id: str = "daily", generation: int = 1) -> WriteJob:
         return await self.protocol.begin(self.sink, write_id, uuid.uuid4(), generation)
 
     async def start(self, write_id: str = "daily", generation: int = 1) -> WriteJob:
         job = await self.begin(write_id, generation)
-        assert isinstance(job, WriteJob)
+        assert job.done is None
         return job
 
     async def write(self, *events: bytes | None, lease: float = 60.0) -> list[PartitionCommit]:

@@ -7,7 +7,7 @@ import pytest
 from aiopravega import StreamCutRange
 from aiopravega.errors import GenerationError, LedgerError, WriteSupersededError
 from aiopravega.ledger import CommitRecord, CommitState
-from aiopravega.ledger.commits.commit_record import record_key
+from aiopravega.ledger.commits.record import record_key
 from aiopravega.ledger.stored_json import with_checksum, without_checksum
 
 
@@ -68,9 +68,9 @@ async def test_cuts_hold_what_is_committed_after_the_stream_has_scaled(driver, c
 async def test_a_generation_that_is_done_is_not_written_again_whatever_is_newer(driver, write, events_in):
     first, second = await write(1, b"a"), await write(2, b"A")
 
-    assert (await driver.begin(generation=1)).attempt == first.attempt
-    assert (await driver.begin(generation=1)).generation == 1
-    assert await driver.begin(generation=2) == second
+    assert (await driver.begin(generation=1)).done.attempt == first.attempt
+    assert (await driver.begin(generation=1)).done.generation == 1
+    assert (await driver.begin(generation=2)).done == second
     assert await events_in() == [b"A", b"a"]
 
 

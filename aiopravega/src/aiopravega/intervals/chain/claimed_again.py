@@ -9,8 +9,8 @@ from datetime import datetime
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError, TableNotFoundError
-from aiopravega.intervals.chain.next_start.claims import interval_name
-from aiopravega.intervals.chain.next_start.losses import OnTruncated, left_to_process
+from aiopravega.intervals.chain.claims import interval_name
+from aiopravega.intervals.chain.losses import OnTruncated, left_to_process
 from aiopravega.ledger import CutRecord, Interval
 from aiopravega.names import StreamName
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError, TableNotFoundError
-from aiopravega.intervals.chain.next_start.losses import OnTruncated, left_to_process
+from aiopravega.intervals.chain.losses import OnTruncated, left_to_process
 from aiopravega.ledger import CutLedger, CutRecord, Interval
 from aiopravega.names import StreamName
 from aiopravega.times import TimeUnit

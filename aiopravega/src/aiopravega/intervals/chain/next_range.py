@@ -11,8 +11,8 @@ from typing import Final
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import TableConflictError
-from aiopravega.intervals.chain.next_start.losses import OnTruncated, left_to_process
-from aiopravega.intervals.chain.next_start.next_start import (
+from aiopravega.intervals.chain.losses import OnTruncated, left_to_process
+from aiopravega.intervals.chain.next_start import (
     OnOpen,
     begin_at_tail,
     next_start,
@@ -20,7 +20,7 @@ from aiopravega.intervals.chain.next_start.next_start import (
     take_over,
     waited_for,
 )
-from aiopravega.intervals.conditions.move_condition.stream_watch import StreamWatch
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from aiopravega.positions import NamedCut
 

@@ -12,7 +12,7 @@ from typing import Final
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import LedgerError, TableConflictError
-from aiopravega.intervals.chain.next_start.losses import OnTruncated, what_is_left
+from aiopravega.intervals.chain.losses import OnTruncated, what_is_left
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState, SkippedPart, StoredRange
 
 # The empty interval that begins a chain which does not start at the head.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from aiopravega.client import PravegaClient
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.chain.next_start.losses import Left, bytes_between, what_is_left
+from aiopravega.intervals.chain.losses import Left, bytes_between, what_is_left
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState, StoredRange
 from aiopravega.names import StreamName
 

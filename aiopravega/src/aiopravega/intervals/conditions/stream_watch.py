@@ -12,9 +12,9 @@ from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, StreamSealedError
 from aiopravega.event_time import Reach
-from aiopravega.intervals.conditions.move_condition.bounded_ends import bounded_end, count_events
-from aiopravega.intervals.conditions.move_condition.move_condition import Combine, MoveCondition
-from aiopravega.intervals.conditions.move_condition.tails import Tail
+from aiopravega.intervals.conditions.bounded_ends import bounded_end, count_events
+from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
+from aiopravega.intervals.conditions.tails import Tail
 from aiopravega.names import StreamName
 from aiopravega.read import Order
 

@@ -16,8 +16,8 @@ from aiopravega import wire
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import END_OF_SEGMENT, UNBOUNDED, SegmentRange, StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError, StreamTruncatedError, TableNotFoundError
-from aiopravega.intervals.chain.next_start.claims import interval_name
-from aiopravega.intervals.chain.next_start.losses import is_passage
+from aiopravega.intervals.chain.claims import interval_name
+from aiopravega.intervals.chain.losses import is_passage
 from aiopravega.intervals.plans.backfill import BackfillPlan, PlannedInterval
 from aiopravega.ledger import CutLedger, CutRecord, Interval
 from aiopravega.names import StreamName

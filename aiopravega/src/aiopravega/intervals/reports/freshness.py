@@ -7,7 +7,7 @@ from typing import Final
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import BeforeHistoryError
-from aiopravega.intervals.conditions.move_condition.group_condition import GroupPosition
+from aiopravega.intervals.conditions.group_condition import GroupPosition
 from aiopravega.names import StreamName
 from aiopravega.times import TimeUnit
 

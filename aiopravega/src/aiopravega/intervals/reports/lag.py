@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import TableNotFoundError
-from aiopravega.intervals.chain.next_start.losses import Left, what_is_left
-from aiopravega.intervals.conditions.move_condition.bounded_ends import count_events
+from aiopravega.intervals.chain.losses import Left, what_is_left
+from aiopravega.intervals.conditions.bounded_ends import count_events
 from aiopravega.ledger import CutLedger, CutRecord, IntervalState
 from aiopravega.names import StreamName
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import InvalidStreamCutError, StreamMadeAgainError
-from aiopravega.intervals.chain.next_start.losses import bytes_between, what_is_left
+from aiopravega.intervals.chain.losses import bytes_between, what_is_left
 from aiopravega.ledger import CutRecord, IntervalState
 from aiopravega.read import Order
 

@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from aiopravega.errors import MalformedEventError
 from aiopravega.schema.arrow.arrays import Numbers, borders_of, pick, values_of
 from aiopravega.schema.arrow.block import DecodedBlock, PayloadDecoder
-from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD, NONE, Codec, codec_named
+from aiopravega.schema.registry.codecs import NONE, Codec, codec_named
 from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL
+from aiopravega.sizes import LARGEST_PAYLOAD
 
 # Without an explicit end, PyArrow 26 fails to cut ("Negative buffer resize").
 _TO_THE_END: Final = 2**31 - 1

@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 
 from aiopravega.errors import MalformedEventError
-from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD
+from aiopravega.sizes import LARGEST_PAYLOAD
 
 # The content's length stands first: seven bits in each byte, and one that says that another byte follows.
 _BITS: Final = 7

@@ -10,12 +10,11 @@ from importlib import import_module
 from typing import Final, Protocol
 
 from aiopravega.errors import CodecNotRegisteredError, MalformedEventError
+from aiopravega.sizes import LARGEST_PAYLOAD
 
 NONE: Final = ""
 GZIP: Final = "application/x-gzip"
 SNAPPY: Final = "application/x-snappy-framed"
-# Of a payload. Events have 8 MiB at most; one that grows to many times that is an attack, or a mistake.
-LARGEST_PAYLOAD: Final = 64 * 1024 * 1024
 _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS  # with gzip's header
 
 

@@ -6,12 +6,19 @@ added, too.
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from aiopravega.schema.registry.model import Encoding, HistoryRecord
 
-if TYPE_CHECKING:
-    from aiopravega.schema.registry.client import RegistryClient
+
+class EncodingSource(Protocol):
+    """A registry that is asked for encodings."""
+
+    async def history(self, group: str, namespace: str = "") -> list[HistoryRecord]:
+        """The schemas of a group, with the times when they were added."""
+
+    async def encoding(self, group: str, encoding_id: int, namespace: str = "") -> Encoding:
+        """The schema and codec of an encoding id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class GroupId:
 class EncodingCache:
     """Remembers the encodings of one registry; belongs to one event loop."""
 
-    def __init__(self, registry: "RegistryClient") -> None:
+    def __init__(self, registry: EncodingSource) -> None:
         self._registry = registry
         self._known: dict[tuple[GroupId, int], Encoding] = {}
         self._asking: dict[tuple[GroupId, int], asyncio.Lock] = {}

@@ -10,11 +10,12 @@ from typing import Any, Final
 from aiopravega.errors import MalformedEventError, SchemaNotFoundError
 from aiopravega.schema.events.format import EventFormat, Read, ReadAll, all_by
 from aiopravega.schema.open.client import SchemaRegistry
-from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD, NONE, codec_named
+from aiopravega.schema.registry.codecs import NONE, codec_named
 from aiopravega.schema.registry.encodings import GroupId
 from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL, split_header
 from aiopravega.schema.registry.model import Encoding
 from aiopravega.schema.serializers.generic import format_of
+from aiopravega.sizes import LARGEST_PAYLOAD
 
 _HEAD_OF: Final = itemgetter(slice(HEADER_BYTES))
 # How long an answer of the registry counts that something is wrong: events of an unknown id, or that do not fit their

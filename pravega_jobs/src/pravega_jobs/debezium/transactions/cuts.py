@@ -10,12 +10,11 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from aiopravega.intervals.conditions.move_condition.move_condition import MoveCondition
-from aiopravega.intervals.conditions.move_condition.stream_watch import StreamWatch
-
 from aiopravega.client import PravegaClient
 from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, MalformedEventError
+from aiopravega.intervals.conditions.move_condition import MoveCondition
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.names import SegmentId, StreamName
 from aiopravega.read import Order
 from aiopravega.read.events import Event

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Final, Protocol, Self, TypeVar
 from uuid import UUID
 
-from aiopravega.intervals.conditions.move_condition.tails import Tail, TailWatch
-
 from aiopravega import PravegaClient, StreamName
 from aiopravega.control import TransactionState
 from aiopravega.event_time import Reach
 from aiopravega.groups import ReaderGroupDescription
+from aiopravega.intervals.conditions.tails import Tail, TailWatch
 
 A_co = TypeVar("A_co", bound=Hashable, covariant=True)
 

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from aiopravega.intervals.conditions.move_condition.move_condition import Combine, MoveCondition
-
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError
+from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
 from aiopravega.times import TimeUnit
 from airflow_pravega.templated_values import choice_of, optional_number, time_of
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aiopravega.intervals.conditions.move_condition.group_condition import GroupCondition, GroupPosition
 from airflow.sdk import Context, PokeReturnValue, XComArg
 
 from aiopravega import PravegaClient, PravegaConfig, StreamName
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.groups import ReaderGroupDescription
+from aiopravega.intervals.conditions.group_condition import GroupCondition, GroupPosition
 from aiopravega.loop import LoopThread
 from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook

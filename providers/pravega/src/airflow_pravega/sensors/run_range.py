@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from aiopravega.intervals.chain.next_start.losses import OnTruncated
-from aiopravega.intervals.chain.next_start.next_range import SINCE, ChainRules, NotNow, take_next, what_remains
-from aiopravega.intervals.chain.next_start.next_start import OnOpen
-from aiopravega.intervals.conditions.move_condition.stream_watch import StreamWatch
 from airflow.sdk import Context, XComArg
 
 from aiopravega import PravegaClient, PravegaConfig, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import InvalidStreamCutError, TableConflictError
+from aiopravega.intervals.chain.losses import OnTruncated
+from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow, take_next, what_remains
+from aiopravega.intervals.chain.next_start import OnOpen
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from aiopravega.read.positions import find_cut
 from airflow_pravega.identity import chain_name, interval_name, write_name

@@ -9,14 +9,14 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-from aiopravega.intervals.chain.next_start.losses import OnTruncated
-from aiopravega.intervals.chain.next_start.next_start import OnOpen
-from aiopravega.intervals.conditions.move_condition.move_condition import Combine, MoveCondition
-from aiopravega.intervals.conditions.move_condition.stream_watch import StreamWatch
 from airflow.providers.common.compat.sdk import AirflowSensorTimeout, AirflowSkipException
 from airflow.sdk import Context, PokeReturnValue, XComArg
 
 from aiopravega.errors import ConfigurationError, StreamSealedError
+from aiopravega.intervals.chain.losses import OnTruncated
+from aiopravega.intervals.chain.next_start import OnOpen
+from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.loop import LoopThread
 from aiopravega.times import TimeUnit
 from airflow_pravega.early_checks import check_choice

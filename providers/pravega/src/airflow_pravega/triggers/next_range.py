@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
-from aiopravega.intervals.chain.next_start.losses import OnTruncated
-from aiopravega.intervals.chain.next_start.next_start import OnOpen, next_start, waited_for
-from aiopravega.intervals.conditions.move_condition.move_condition import MoveCondition
-from aiopravega.intervals.conditions.move_condition.tails import Tail
 from airflow.triggers.base import TriggerEvent
 
 from aiopravega import PravegaClient, StreamCut, StreamName
+from aiopravega.intervals.chain.losses import OnTruncated
+from aiopravega.intervals.chain.next_start import OnOpen, next_start, waited_for
+from aiopravega.intervals.conditions.move_condition import MoveCondition
+from aiopravega.intervals.conditions.tails import Tail
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from airflow_pravega.looks import Seen
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
@@ -32,7 +32,7 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
         consumer: whose chain.
         interval: name of the run's interval.
         order: of the run among those that wait, as a text that sorts.
-        condition: what to wait for, as `MoveCondition.to_json` of `aiopravega.intervals.conditions.move_condition` gives it.
+        condition: what to wait for, as `MoveCondition.to_json` gives it.
             Silence begins again where the triggerer starts again.
         on_open: what the sensor does about a range that is not processed.
         on_truncated: what the sensor does about what is gone.

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from aiopravega.intervals.conditions.move_condition.group_condition import GroupCondition, GroupPosition
-
 from aiopravega import PravegaClient, StreamCut, StreamName
 from aiopravega.groups import ReaderGroupDescription
+from aiopravega.intervals.conditions.group_condition import GroupCondition, GroupPosition
 from airflow_pravega.looks import DescriptionOf, Question, Seen
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 

@@ -4,13 +4,13 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
-from aiopravega.intervals.chain.next_start.losses import what_is_left
-from aiopravega.intervals.conditions.move_condition.move_condition import MoveCondition
-from aiopravega.intervals.conditions.move_condition.tails import Tail
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from aiopravega import PravegaClient, StreamCut, StreamName
 from aiopravega.errors import ConfigurationError, TableNotFoundError
+from aiopravega.intervals.chain.losses import what_is_left
+from aiopravega.intervals.conditions.move_condition import MoveCondition
+from aiopravega.intervals.conditions.tails import Tail
 from aiopravega.ledger import Interval
 from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
@@ -27,7 +27,7 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
     Args:
         stream: the stream that `since` belongs to, as `scope/stream`; for people who read the trigger.
         since: text of a StreamCut.
-        condition: what to wait for, as `MoveCondition.to_json` of `aiopravega.intervals.conditions.move_condition` gives it.
+        condition: what to wait for, as `MoveCondition.to_json` gives it.
             Silence begins again where the triggerer starts again.
         poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.

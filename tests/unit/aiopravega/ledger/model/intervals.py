@@ -5,13 +5,13 @@ from enum import Enum, auto
 from itertools import pairwise
 from typing import Any, Final
 
-from aiopravega.intervals.chain.next_start.next_start import next_start, take_over, waited_for
 from tests.unit.aiopravega.ledger.model.machine import INSTANT, Process, Question
 from tests.unit.aiopravega.ledger.model.search import Scenario, run_to_end
 from tests.unit.aiopravega.ledger.model.server import Server
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import PravegaError, TableConflictError
+from aiopravega.intervals.chain.next_start import next_start, take_over, waited_for
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from aiopravega.ledger.intervals.cut_record import KEY_LENGTH
 

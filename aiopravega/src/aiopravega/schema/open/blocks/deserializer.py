@@ -21,8 +21,8 @@ from aiopravega.schema.arrow.envelope import (
     without_header,
 )
 from aiopravega.schema.open.blocks.targets import Target
-from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD
 from aiopravega.schema.registry.model import Encoding
+from aiopravega.sizes import LARGEST_PAYLOAD
 
 
 class BlockDeserializer:

@@ -16,8 +16,9 @@ from aiopravega.schema.open.blocks.targets import Target, target_of
 from aiopravega.schema.open.compare import Question
 from aiopravega.schema.open.groups import GroupAddress, NewGroup
 from aiopravega.schema.open.registration import RegistrationTerms, settle
-from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD, NONE
+from aiopravega.schema.registry.codecs import NONE
 from aiopravega.schema.registry.model import Encoding, SchemaInfo
+from aiopravega.sizes import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
     from aiopravega.schema.registry.client import RegistryClient

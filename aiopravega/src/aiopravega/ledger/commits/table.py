@@ -1,157 +1,67 @@
-"""The commit ledger: one record per write, in a key-value table whose conditional updates decide races.
+"""The table of a commit ledger: one record per write, whose conditional updates decide races.
 
-It stores and finds records. What they mean, and the transactions in them, is the business of
-`aiopravega.ledger.commits.protocol`.
+It stores and finds records. `aiopravega.ledger.commits.protocol` gives them their meaning, and moves the transactions
+that they name.
 """
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from aiopravega.control import Controller
 from aiopravega.cuts import StreamCut
-from aiopravega.errors import (
-    ConfigurationError,
-    LedgerError,
-    PermissionDeniedError,
-    PravegaError,
-    TableConflictError,
-    WriteSupersededError,
-)
-from aiopravega.ledger.commits.commit_record import KEY_LENGTH, LONGEST_CUT, CommitRecord, StoredCommit, record_key
-from aiopravega.ledger.commits.keeper import Keepers, LeaseKeeper
-from aiopravega.ledger.commits.mark import mark
-from aiopravega.ledger.commits.notes import LeaseNotes
+from aiopravega.errors import PermissionDeniedError, PravegaError, TableConflictError, WriteSupersededError
+from aiopravega.ledger.commits.leases import LeaseNotes
 from aiopravega.ledger.commits.pending import PendingWrites
-from aiopravega.ledger.commits.protocol import DEFAULT_POLL, DEFAULT_RETAIN, DEFAULT_VISIBLE_WITHIN, CommitProtocol
+from aiopravega.ledger.commits.record import LONGEST_CUT, CommitRecord, StoredCommit, record_key
 from aiopravega.ledger.commits.sweeper import Sweeper
-from aiopravega.ledger.commits.table_keys import IDENTITY_KEY, is_record
-from aiopravega.ledger.ledger_table import make_missing
-from aiopravega.names import StreamName, check_name
+from aiopravega.ledger.commits.table_keys import is_record
+from aiopravega.names import StreamName
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
 
 logger = logging.getLogger(__name__)
 Tail = Callable[[StreamName], Awaitable[StreamCut]]
 
-# Pravega's table names have letters, digits, dots and hyphens.
-DEFAULT_TABLE = "commit-ledger"
 
-
-def ledger_name(text: str | None, scope: str) -> tuple[str, str]:
-    """Scope and table of a commit ledger: `text` is `scope/table`; none: the default table in `scope`.
-
-    Raises:
-        ConfigurationError: it is not of this form, or not a name.
-    """
-    if not text:
-        return scope, DEFAULT_TABLE
-    ledger_scope, slash, table = text.partition("/")
-    if not slash:
-        raise ConfigurationError(f"'commit_ledger' is {text!r}, but must be scope/table")
-    return check_name("scope", ledger_scope), check_name("table", table)
-
-
-class CommitLedger:
-    """The records of writes in the table `scope/table`; made by `PravegaClient.commit_ledger`.
+class CommitTable:
+    """The records of writes in the table `scope/table`, and the notes beside them.
 
     `tail` finds the cut after the last event of a stream.
     """
 
-    def __init__(
-        self,
-        controller: Controller,
-        store: SegmentStore,
-        tail: Tail,
-        scope: str,
-        table: str = DEFAULT_TABLE,
-        keepers: Keepers | None = None,
-    ) -> None:
+    def __init__(self, controller: Controller, store: SegmentStore, tail: Tail, scope: str, table: str) -> None:
         self.scope = scope
         self.table = table
-        self._controller = controller
         self._tail = tail
-        self._keepers = keepers or Keepers()
         self._table = KeyValueTable(controller, store, scope, table)
 
-    async def create(self) -> bool:
-        """Make the table; returns False if it exists already.
-
-        Raises:
-            ScopeNotFoundError: there is no such scope.
-        """
-        return await make_missing(self._controller, self._table, self.scope, self.table, KEY_LENGTH)
-
-    async def mark(self, stream: StreamName, *, adopt: bool = False) -> str | None:
-        """Mark a stream as one whose writes this ledger remembers, or check the mark; `adopt` replaces another one.
-
-        Returns:
-            Why the stream could not be marked, for a warning; None: it is marked.
-
-        Raises:
-            WrongLedgerError: another ledger remembers its writes, or this one was emptied since.
-            StreamNotFoundError: there is no such stream.
-            TableNotFoundError: there is no such ledger.
-            LedgerError: the ledger's identity is not one that this release makes.
-        """
-        name = f"{self.scope}/{self.table}"
-        return await mark(self._controller, stream, await self._identity(), name, adopt=adopt)
-
-    async def _identity(self) -> UUID:
-        """The id of this ledger, which no other ledger has, not even a deleted one of its name."""
-        found = await self._table.get(IDENTITY_KEY)
-        if found is None:
-            try:
-                made = uuid4()
-                await self._table.put_if_absent(IDENTITY_KEY, made.bytes)
-                return made
-            except TableConflictError:
-                return await self._identity()
-        try:
-            return UUID(bytes=found.value)
-        except ValueError:
-            raise LedgerError(
-                f"the identity of the commit ledger {self.scope}/{self.table} is {found.value[:40]!r}, which this "
-                "release does not understand: use the release that made the ledger, or another table"
-            ) from None
-
     async def tail(self, sink: StreamName) -> str | None:
-        """Where a stream ends, for a record; None: an account that may write may not ask, or the text is too long."""
+        """The text of the cut at the end of a stream, for a record.
+
+        None: an account that may write may not ask, or the text is too long.
+        """
         try:
             text = (await self._tail(sink)).to_text()
         except PermissionDeniedError as error:
-            logger.warning("where in %s a write is will not be recorded: %s", sink, error)
+            logger.warning("the place of a write in %s will not be recorded: %s", sink, error)
             return None
         return text if len(text) <= LONGEST_CUT else None
 
     @property
     def sweeper(self) -> Sweeper:
-        """What removes old records."""
+        """The sweeper of old entries."""
         return Sweeper(self._table)
 
     @property
     def pending(self) -> PendingWrites:
-        """Which writes are decided and not done."""
+        """The writes that are decided and not done."""
         return PendingWrites(self._table)
 
-    def notes(self, attempt: UUID) -> LeaseNotes:
-        """The transactions of an attempt that are kept open for it."""
+    def lease_notes(self, attempt: UUID) -> LeaseNotes:
+        """The notes of the transactions of an attempt that are kept open."""
         return LeaseNotes(self._table, attempt)
-
-    def keeper(self, sink: StreamName, attempt: UUID) -> LeaseKeeper:
-        """What keeps the transactions of an attempt open, in this process; use it around each task."""
-        return self._keepers.of(attempt, lambda: LeaseKeeper(self._controller, self.notes(attempt), sink))
-
-    def protocol(
-        self,
-        *,
-        visible_within: float | None = DEFAULT_VISIBLE_WITHIN,
-        poll: float = DEFAULT_POLL,
-        retain: float | None = DEFAULT_RETAIN,
-    ) -> CommitProtocol:
-        """The protocol of exactly-once writes over this ledger; see `aiopravega.ledger.CommitProtocol`."""
-        return CommitProtocol(self._controller, self, visible_within=visible_within, poll=poll, retain=retain)
 
     async def lookup(self, sink: StreamName, write_id: str) -> StoredCommit | None:
         """The record of a write; None: it never reached `prepared`.
@@ -170,7 +80,7 @@ class CommitLedger:
     async def prepare(self, record: CommitRecord, replaces: StoredCommit | None = None) -> StoredCommit:
         """Put a `prepared` record where there is none, or only `replaces`. From here on the write is decided.
 
-        Before, it is noted as pending: who comes next finds it without a look through the ledger.
+        Before, it is noted as pending: the next writer finds it without reading the whole ledger.
 
         Raises:
             WriteSupersededError: another attempt was first.
@@ -188,7 +98,7 @@ class CommitLedger:
             found = await self.lookup(record.sink, record.write_id)
             if found is not None and found.record.attempt == record.attempt:
                 return found
-            await self._settled(record)
+            await self._remove_pending(record)
             winner = "another attempt" if found is None else f"attempt {found.record.attempt}"
             raise WriteSupersededError(
                 f"{record.name}: {winner} has decided it before attempt {record.attempt}; this attempt commits "
@@ -248,11 +158,11 @@ class CommitLedger:
                     f"{record.name}: its record was replaced while attempt {record.attempt} finished it"
                 ) from None
             finished = found
-        await self._settled(record)
+        await self._remove_pending(record)
         return finished
 
-    async def _settled(self, record: CommitRecord) -> None:
-        """Note that nobody needs to finish an attempt; that this fails does no harm."""
+    async def _remove_pending(self, record: CommitRecord) -> None:
+        """Remove the entry of a pending attempt that nobody needs to finish; errors are logged, not raised."""
         try:
             await self.pending.remove(record.sink, record.attempt)
         except PravegaError as error:

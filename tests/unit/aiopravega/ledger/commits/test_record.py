@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import LedgerError
 from aiopravega.ledger import CommitRecord, CommitState, Fingerprint, PartitionCommit
-from aiopravega.ledger.commits.commit_record import KEY_LENGTH, LARGEST_RECORD, LONGEST_CUT, record_key
+from aiopravega.ledger.commits.record import KEY_LENGTH, LARGEST_RECORD, LONGEST_CUT, record_key
 from aiopravega.ledger.stored_json import with_checksum
 from aiopravega.names import SegmentId, StreamName
 

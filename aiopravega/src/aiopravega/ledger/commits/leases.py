@@ -1,30 +1,41 @@
-"""Keeping the transactions of finished tasks open until their write is decided.
+"""Leases of transactions: renewed until the write of finished tasks is decided.
 
-A task that has ended has no process of its own any more that renews its lease, and the other tasks of its write may run
+A task that has ended does not have a process any more that renews its lease, and the other tasks of its write may run
 for hours. So each task notes its transaction in the ledger's table before it ends, and every process that runs a task
 of the same attempt reads the notes from time to time and renews what is due. As long as a write has a task that runs,
-all of it is kept open; when it has none, it ends by itself. No process and no machine is needed in particular.
+all of it is kept open; when it has none, it ends by itself. The write does not depend on any one process or machine.
 
-A write that is over within seconds pays for one update of the table per task; the notes are not read by then.
+A note names a transaction, the length of its lease and the time when that was given. It has no owner: a process that
+finds it due replaces it by a conditional update, and renews the lease. A write that is over within seconds pays for one
+update of the table per task; the notes are not read by then.
 """
 
 import asyncio
+import hashlib
 import logging
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Literal, Self
 from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from aiopravega.bounded import each
 from aiopravega.control import LONGEST_LEASE, Controller, hold_transaction
-from aiopravega.errors import PravegaError, TransactionError
-from aiopravega.ledger.commits.notes import LeaseNote, LeaseNotes
+from aiopravega.errors import PravegaError, TableConflictError, TransactionError
+from aiopravega.ledger.commits.table_keys import NOTE_PREFIX, is_dead
+from aiopravega.ledger.stored_json import read_value, with_checksum
 from aiopravega.names import StreamName
+from aiopravega.tables import KeyValueTable, TableEntry
 
 logger = logging.getLogger(__name__)
 
+_TXN_BYTES: Final = 8
+_VERSION: Literal[2] = 2
 # How often a process looks for notes while there are none, in seconds. A server may allow leases of 15 s only, and it
 # is the notes that show how long leases are.
 _LOOK_EVERY: Final = 5.0
@@ -35,6 +46,87 @@ _LOOKS_PER_LEASE: Final = 6
 _LINGER: Final = 600.0
 # Renewals at a time: the task that runs beside them matters more.
 _AT_ONCE: Final = 8
+
+
+class _StoredNote(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[2] = _VERSION
+    txn_id: UUID
+    lease: float = Field(allow_inf_nan=False)
+    held_at: float = Field(allow_inf_nan=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseNote:
+    """A transaction with a lease of `lease` seconds, given at `held_at` by the clock of the process that renewed it.
+
+    `version` is what a conditional update has to meet.
+    """
+
+    txn_id: UUID
+    lease: float
+    held_at: float
+    key: bytes
+    version: int
+
+
+class LeaseNotes:
+    """The notes of one attempt of a write."""
+
+    def __init__(self, table: KeyValueTable, attempt: UUID) -> None:
+        self._table = table
+        self._start = NOTE_PREFIX + attempt.bytes
+
+    async def note(self, txn_id: UUID, lease: float, held_at: float) -> None:
+        """Note a transaction."""
+        await self._table.put(self.key(txn_id), _spelled(txn_id, lease, held_at))
+
+    async def all(self) -> list[LeaseNote]:
+        """All notes of the attempt."""
+        return await self.read(await self.keys())
+
+    async def keys(self) -> list[bytes]:
+        """The keys of all notes of the attempt."""
+        first, last = self._start + b"\0" * _TXN_BYTES, self._start + b"\xff" * _TXN_BYTES
+        return [key async for keys in self._table.key_pages(first, last) for key in keys]
+
+    async def read(self, keys: Sequence[bytes]) -> list[LeaseNote]:
+        """The notes of keys; some may be gone."""
+        found = []
+        for entry in await self._table.get_all(keys):
+            value = _stored_note(entry)
+            found.append(LeaseNote(value.txn_id, value.lease, value.held_at, entry.key, entry.version))
+        return found
+
+    async def start_renewal(self, note: LeaseNote) -> bool:
+        """Note that a lease is renewed now; False: another process has just done so, or the note is gone."""
+        try:
+            await self._table.replace(note.key, _spelled(note.txn_id, note.lease, time.time()), note.version)
+        except TableConflictError:
+            return False
+        return True
+
+    async def remove(self, keys: Iterable[bytes]) -> None:
+        """Remove notes."""
+        await self._table.remove_all(keys)
+
+    def key(self, txn_id: UUID) -> bytes:
+        """The key of the note of a transaction."""
+        return self._start + hashlib.sha256(txn_id.bytes).digest()[:_TXN_BYTES]
+
+
+def is_dead_note(entry: TableEntry, now: datetime) -> bool:
+    """True if a note is so old that its transaction has ended."""
+    return is_dead(_stored_note(entry).held_at, now)
+
+
+def _stored_note(entry: TableEntry) -> _StoredNote:
+    return read_value(_StoredNote, entry.value, _VERSION, "a note of a lease")
+
+
+def _spelled(txn_id: UUID, lease: float, held_at: float) -> bytes:
+    return with_checksum(_StoredNote(txn_id=txn_id, lease=lease, held_at=held_at).model_dump_json())
 
 
 class LeaseKeeper:
@@ -99,7 +191,7 @@ class LeaseKeeper:
 
     @property
     def idle(self) -> bool:
-        """Whether it has ended, with nothing left to do."""
+        """True if it has ended, with nothing left to do."""
         return self._loop is not None and self._loop.done()
 
     async def _keep(self) -> None:
@@ -124,16 +216,16 @@ class LeaseKeeper:
         return min((note.lease / _LOOKS_PER_LEASE for note in notes), default=self._look_every)
 
     def _is_due(self, note: LeaseNote) -> bool:
-        """Whether nobody has renewed it for long, by this machine's clock or since this process has seen it.
+        """True if no process has renewed it for long, by this machine's clock or since this process has seen it.
 
-        Clocks of machines differ: one that is behind would never find the notes of the others old.
+        Clocks of machines differ: by a clock that is behind, the notes of other machines would never be old.
         """
         limit = note.lease * _RENEW_AFTER
         seen_for = time.monotonic() - self._seen[note.key, note.version]
         return time.time() - note.held_at > limit or seen_for > limit
 
     async def _renew(self, note: LeaseNote) -> None:
-        if not await self._notes.take(note):
+        if not await self._notes.start_renewal(note):
             return
         try:
             lease = await hold_transaction(self._controller, self._sink, note.txn_id, note.lease)
@@ -152,7 +244,7 @@ class Keepers:
         self._keepers: dict[UUID, LeaseKeeper] = {}
 
     def of(self, attempt: UUID, make: Callable[[], LeaseKeeper]) -> LeaseKeeper:
-        """The keeper of an attempt; it is made when there is none."""
+        """The keeper of an attempt; it is made if it is missing."""
         self._keepers = {known: keeper for known, keeper in self._keepers.items() if not keeper.idle}
         return self._keepers.setdefault(attempt, make())
 
