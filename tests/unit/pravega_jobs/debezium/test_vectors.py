@@ -198,7 +198,7 @@ def reason(why):
     for words, name in (
         ("flattened event", "refused: flattened"),
         ("CloudEvent", "refused: CloudEvents"),
-        ("no change event", "refused: no op"),
+        ("not a change event", "refused: no op"),
     ):
         if words in why:
             return name

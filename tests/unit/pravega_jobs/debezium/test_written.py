@@ -264,7 +264,7 @@ KNOWN = {"id": pa.int32(), "_op": pa.string()}
         (KNOWN | {"n": pa.null()}, {}, "'n' cannot be null"),
         (KNOWN | {"_sequence": pa.binary()}, {}, "'_sequence' is made by reads"),
         (KNOWN | {"_lsn": pa.string()}, {}, "'_lsn' is string, but it must be int64"),
-        ({"id": pa.int32()}, {}, "no column says what each change is"),
+        ({"id": pa.int32()}, {}, "no column has the kind of each change"),
         ({"_op": pa.string()}, {"key": ()}, "no columns of a table"),
         (KNOWN, {"key": ("id", "line")}, "names line"),
         (KNOWN, {"changes": Changes.ROWS}, "changes=rows is for reads"),
@@ -288,7 +288,7 @@ def refusal(written_schema, name, kind, value):
 def test_a_value_that_the_schema_cannot_hold_is_refused_not_cut(written_schema):
     micros = datetime(2013, 1, 1, 0, 0, 0, 1)  # noqa: DTZ001 - it has no zone
 
-    assert "finer than what the events count" in refusal(written_schema, "ts3", TIMESTAMP, micros)
+    assert "finer than the unit of the events" in refusal(written_schema, "ts3", TIMESTAMP, micros)
     assert "column 'nu'" in refusal(written_schema, "nu", pa.decimal128(10, 5), Decimal("0.00001"))
     assert "not a time such as" in refusal(written_schema, "tm", pa.string(), "noon")
     assert "is not a number" in refusal(written_schema, "nf", pa.string(), "NaN")

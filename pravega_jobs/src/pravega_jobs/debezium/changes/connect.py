@@ -1,7 +1,7 @@
-"""Schemas of Kafka Connect, as Debezium writes them around events: what each column is.
+"""Schemas of Kafka Connect, as Debezium writes them around events: the meaning of each column.
 
-A schema says of a column its base type (`int64`, `bytes`, …) and, by a name such as `io.debezium.time.MicroTimestamp`,
-what its values stand for. Which types of a table follow from that, `meanings` says.
+A schema has a column's base type (`int64`, `bytes`, …) and, by a name such as `io.debezium.time.MicroTimestamp`, the
+meaning of its values. `meanings` derives the types of a table from both.
 """
 
 import json
@@ -20,7 +20,7 @@ _SCHEMA, _PAYLOAD = "schema", "payload"
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What the values of a column are: Connect's base type, the name of what they stand for, and their parts."""
+    """The meaning of a column's values: Connect's base type, the name of the meaning, and the parts of the values."""
 
     base: str
     name: str = ""
@@ -38,7 +38,7 @@ def meaning_of(schema: Mapping[str, Any]) -> Meaning:
     """The meaning of one of Connect's schemas.
 
     Raises:
-        ConfigurationError: it is none.
+        ConfigurationError: it is not a schema of Connect.
     """
     try:
         parameters = schema.get("parameters") or {}
@@ -57,7 +57,7 @@ def meaning_of(schema: Mapping[str, Any]) -> Meaning:
 
 
 def row_of(schema: Any) -> dict[str, Meaning] | None:
-    """The columns of a table, by the schema of its change events; None if it is that of other events.
+    """The columns of a table, by the schema of its change events; None for the schema of other events.
 
     Raises:
         ConfigurationError: it is not a schema of Connect.
@@ -68,10 +68,10 @@ def row_of(schema: Any) -> dict[str, Meaning] | None:
 
 
 def schema_in(text: bytes | str) -> dict[str, Meaning]:
-    """The columns that a text says: an event with its schema, or a schema of Connect.
+    """The columns in a text: an event with its schema, or a schema of Connect.
 
     Raises:
-        ConfigurationError: it says none.
+        ConfigurationError: the text has no columns of a table.
     """
     try:
         document = json.loads(text)
@@ -97,5 +97,5 @@ def _parts_of(schema: Any) -> dict[str, Meaning]:
 
 
 def _is_other(parts: Mapping[str, Meaning]) -> bool:
-    """Whether a struct is that of an event without images: a message, a transaction, a change of the schema."""
+    """True if a struct is of an event without images: a message, a transaction, a change of the schema."""
     return "message" in parts or "ddl" in parts or {"status", "data_collections"} <= set(parts)

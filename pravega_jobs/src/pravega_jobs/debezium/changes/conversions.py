@@ -1,6 +1,6 @@
 """Values as Debezium writes them into the types of the columns that are wanted, whole columns at a time.
 
-What cannot be done without a guess, or would lose something, is a `BlockError` that says the way out.
+A conversion that needs a guess, or would lose something, is a `BlockError` with the remedy.
 """
 
 from dataclasses import dataclass, field
@@ -25,18 +25,18 @@ _UNKNOWN: Final = Meaning("")
 
 @dataclass(slots=True)
 class Converter:
-    """Converts the columns of one task. `seen` is what was learned about columns whose values no schema explains."""
+    """Converts the columns of one task. `seen` has the forms of columns whose values no schema explains."""
 
     options: ChangeOptions
     seen: dict[str, str] = field(default_factory=dict)
 
     def convert(self, array: pa.Array, kind: pa.DataType, meaning: Meaning | None, column: str) -> pa.Array:
-        """A column as it was read, as one of this type.
+        """A column as it was read, converted to a type.
 
         Args:
-            array: what was read.
+            array: the column as it was read.
             kind: the type that is wanted.
-            meaning: what the schema of the events says about the column; None: there is none.
+            meaning: the column's meaning in the schema of the events; None if there is no schema.
             column: its name, for errors.
 
         Raises:
@@ -112,7 +112,7 @@ def _reals(array: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _as_list(array: pa.Array, items: pa.Array) -> pa.Array:
-    """The lists of an array with other items; `flatten` has left out those of lists that are null."""
+    """The lists of an array with other items; `flatten` has left out the items of lists that are null."""
     borders = np.zeros(len(array) + 1, np.int32)
     np.cumsum(counts_of(array), out=borders[1:])
     buffers = [validity(array), pa.py_buffer(borders)]

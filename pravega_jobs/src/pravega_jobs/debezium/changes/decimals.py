@@ -1,4 +1,4 @@
-"""Decimals as Debezium writes them: unscaled numbers in base64, digits, JSON numbers, or with a scale each."""
+"""Decimals as Debezium writes them: unscaled numbers in base64, digits, JSON numbers, or each with a scale."""
 
 import base64
 import binascii
@@ -25,7 +25,7 @@ _ONLY_DIGITS: Final = r"^([0-9]{4})+$"
 _LONGEST_TEXT: Final = 100_000  # characters of base64, which are some 180,000 digits
 _LARGEST_SCALE: Final = 200_000
 _AMBIGUOUS: Final = (
-    "the texts of column {!r} may be digits, or numbers in base64: say it with option decimals (base64 or digits), or "
+    "the texts of column {!r} may be digits, or numbers in base64: set option decimals (base64 or digits), or "
     "give a schema with schema_file"
 )
 
@@ -36,7 +36,7 @@ def convert(
     """A column of decimals.
 
     Raises:
-        BlockError: a value is none, has more digits than the column, or may be read in two ways.
+        BlockError: a value is not a decimal, has more digits than the column, or may be read in two ways.
     """
     if pa.types.is_struct(array.type):
         return _variable(array, kind)
@@ -61,7 +61,7 @@ def convert(
 
 
 def texts(array: pa.Array, meaning: Meaning) -> pa.Array:
-    """Decimals as digits, where no decimal is wide enough or the scale is not the same for all: one by one."""
+    """Decimals as digits, if no decimal is wide enough or scales differ: one by one."""
     if pa.types.is_struct(array.type):
         found = [None if value is None else _exact(value["value"], value["scale"]) for value in array.to_pylist()]
     elif meaning.base == "bytes":
@@ -107,7 +107,7 @@ def _way(array: pa.Array, meaning: Meaning, options: ChangeOptions, seen: dict[s
 
 
 def _whole(array: pa.Array, kind: pa.DataType, meaning: Meaning) -> pa.Array:
-    """Whole numbers of JSON: MariaDB's unsigned ones over 2^63 arrive as negative ones."""
+    """Whole numbers of JSON; unsigned numbers of MariaDB over 2^63 arrive as negative ones."""
     below = pc.any(pc.less(array, 0)).as_py()
     if not below:
         return array.cast(pa.decimal128(MOST_DIGITS, 0)).cast(kind)
@@ -120,13 +120,13 @@ def _whole(array: pa.Array, kind: pa.DataType, meaning: Meaning) -> pa.Array:
     if meaning.base:
         return array.cast(pa.decimal128(MOST_DIGITS, 0)).cast(kind)
     raise BlockError(
-        "it is a negative whole number, which an unsigned bigint over 2^63 would be too: read it as bigint if it is "
+        "it is a negative whole number, but an unsigned bigint over 2^63 arrives like that: read it as bigint if it is "
         "signed; if it is not, set bigint.unsigned.handling.mode=precise, or column.propagate.source.type with schemas"
     )
 
 
 def _variable(array: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Numbers with a scale each: all of one scale at a time."""
+    """Numbers with a scale each; all numbers of one scale are converted together."""
     scales, values = array.flatten()
     if scales.null_count != array.null_count or values.null_count != array.null_count:
         raise BlockError(f"it has no scale or no value, as {VARIABLE} has")

@@ -1,6 +1,6 @@
-"""Blocks of change events as rows: the way in.
+"""Decoding of blocks of change events into rows.
 
-Events without a row are counted by kind, events that cannot be read come with a reason: each event is accounted for.
+Events without a row are counted by kind, and events that cannot be read get a reason: each event is accounted for.
 """
 
 from dataclasses import dataclass, field, replace
@@ -29,8 +29,8 @@ from pravega_jobs.debezium.changes.tables import TableFilter, tables_in
 class ChangeBlock:
     """The rows of some events.
 
-    `columns` are those of the plan; `taken` has the event of each row, in the order of the events. `left_out` counts
-    events without a row by their kind, `bad` has those that cannot be read, and why.
+    `columns` are the plan's columns; `taken` has the event of each row, in the order of the events. `left_out` counts
+    events without a row by their kind, `bad` has the reason for each event that cannot be read.
     """
 
     columns: list[pa.Array]
@@ -63,13 +63,13 @@ class ChangeDecoder:
 
         Args:
             events: the bytes of each.
-            offsets: where each event is in its segment.
+            offsets: of each event in its segment.
             epoch: of the segment.
-            opener: takes off what is around the events; None: Debezium's own envelope.
+            opener: takes the envelopes off the events; None: Debezium's own envelope.
 
         Raises:
-            ConfigurationError: events are of several tables, and nothing tells their rows apart; or the table has a new
-                column, and `new_columns` is `fail`.
+            ConfigurationError: events are of several tables, and no column tells their rows apart; or the table has a
+                new column, and `new_columns` is `fail`.
         """
         sizes = np.diff(np.frombuffer(events.buffers()[1], np.int32, len(events) + 1, events.offset * 4))
         filled = np.flatnonzero(sizes)
@@ -94,7 +94,7 @@ class ChangeDecoder:
     def _piece(
         self, group: Group, piece: Piece, offsets: Numbers, epoch: int, left_out: dict[str, int]
     ) -> tuple[list[pa.Array], Numbers, dict[int, str]]:
-        """The columns of a piece, and the group's events that the rows and the reasons are of."""
+        """The columns of a piece, the group's event of each row, and the reasons for the group's bad events."""
         source_names = [one.name for one in self._reader.source]
         source = dict(zip(source_names, piece.columns["source"].flatten(), strict=True))
         payloads = group.payloads if len(piece.rows) == len(group.payloads) else pick(group.payloads, piece.rows)
@@ -149,7 +149,7 @@ class ChangeDecoder:
         self._tables |= tables_in(source, rows)
         if len(self._tables) > 1:
             raise ConfigurationError(
-                f"the events are of several tables, {', '.join(sorted(self._tables))}: say which with option "
+                f"the events are of several tables, {', '.join(sorted(self._tables))}: name one with option "
                 "'table', or ask for the column _source_table, which tells their rows apart"
             )
 

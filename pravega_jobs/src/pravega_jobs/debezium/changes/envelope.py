@@ -27,7 +27,7 @@ _MALFORMED: Final = "it begins as an event with its schema, but has no payload a
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """What is in front of the payload, and which columns it says that the table has; None for events of no table."""
+    """The text before the payload, and the columns of the table by its schema; None for events without a table."""
 
     text: bytes
     columns: dict[str, Meaning] | None
@@ -35,7 +35,7 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Events without their envelopes, all of one schema, and which events of the block they are."""
+    """Events without their envelopes, all of one schema; `rows` has their positions in the block."""
 
     rows: Numbers
     payloads: pa.BinaryArray
@@ -44,10 +44,10 @@ class Group:
 
 
 class Opener(Protocol):
-    """Takes off what is around change events."""
+    """Takes the envelopes off change events."""
 
     def open(self, events: pa.BinaryArray) -> tuple[list[Group], dict[int, str]]:
-        """The events in groups of one schema each; and those that cannot be opened, with the reason."""
+        """The events in groups of one schema each, and the reason for each event that cannot be opened."""
 
 
 class Envelopes:
@@ -57,7 +57,7 @@ class Envelopes:
         self._known: list[Prefix] = []
 
     def open(self, events: pa.BinaryArray) -> tuple[list[Group], dict[int, str]]:
-        """The events in groups of one schema each; and those whose envelope is malformed, with the reason."""
+        """The events in groups of one schema each, and the reason for each event whose envelope is malformed."""
         enclosed = mask_of(_starts(events, _BEGIN))
         groups, bad = [], {}
         if not enclosed.all():
@@ -92,7 +92,7 @@ class Envelopes:
         return groups, bad
 
     def _learn(self, event: bytes) -> Prefix | str:
-        """Parse what is in front of the payload of one event; or say why that is impossible."""
+        """Parse the text before the payload of one event; return the reason if it cannot be parsed."""
         try:
             text = event.decode()
             schema, end = json.JSONDecoder().raw_decode(text, len(_BEGIN))

@@ -1,4 +1,4 @@
-"""Which kind of event each one is: a change of a row, something that is left out, or something that is refused."""
+"""Kinds of events: changes of rows, events that are left out, and events that are refused."""
 
 import json
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _CLOUD: Final = (
     "events with decode=json and a struct column data"
 )
 _NO_OP: Final = (
-    "it is no change event of Debezium: it has no op. If it was flattened by ExtractNewRecordState, read it with "
+    "it is not a change event of Debezium: it has no op. If it was flattened by ExtractNewRecordState, read it with "
     "decode=json"
 )
 _TRUNCATED: Final = "the table was emptied (op t), and the option truncates is fail"
@@ -39,7 +39,7 @@ class Kinds:
 
 
 def kinds_of(event: dict[str, pa.Array], payloads: pa.BinaryArray, options: ChangeOptions) -> Kinds:
-    """What the events of a piece are, by their position in it.
+    """The kinds of the events of a piece, by their position in it.
 
     Args:
         event: the columns of the envelope.
@@ -83,7 +83,7 @@ def kinds_of(event: dict[str, pa.Array], payloads: pa.BinaryArray, options: Chan
             bad[row] = f"its op is {op[row].as_py()!r}, which is not known"
     deleted = changed & _is(op, "d")
     refuse(changed & ~deleted & missing(event[AFTER]), "it has no after, which its op must have")
-    refuse(deleted & missing(event[BEFORE]), "it is a delete without before, so that no one knows of which row")
+    refuse(deleted & missing(event[BEFORE]), "it is a delete without before, so that its row is not known")
     wanted = changed
     if options.truncates is Truncates.ROW:
         wanted = wanted | truncated
@@ -97,7 +97,7 @@ def kinds_of(event: dict[str, pa.Array], payloads: pa.BinaryArray, options: Chan
 
 
 def refusal(event: bytes, why: str) -> str:
-    """Why an event is refused that could not be read: it may be of another format, which then is the better reason."""
+    """The reason to refuse an event that could not be read; another format is a better reason than `why`."""
     try:
         found = json.loads(event)
     except (ValueError, RecursionError):

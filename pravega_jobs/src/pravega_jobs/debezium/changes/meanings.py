@@ -1,4 +1,4 @@
-"""Which type of a column follows from the schema that events carry. What is not known is refused by name."""
+"""Types of columns, by the schema that events carry. A meaning that is not known is refused by name."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ DECIMAL: Final = "org.apache.kafka.connect.data.Decimal"
 VARIABLE: Final = "io.debezium.data.VariableScaleDecimal"
 DATES: Final = ("io.debezium.time.Date", "org.apache.kafka.connect.data.Date", "io.debezium.time.IsoDate")
 ZONED: Final = "io.debezium.time.ZonedTimestamp"
-# What the numbers of a time count, in nanoseconds.
+# The unit of the numbers of a time, in nanoseconds.
 TIMESTAMPS: Final = {
     "io.debezium.time.Timestamp": 1_000_000,
     "org.apache.kafka.connect.data.Timestamp": 1_000_000,
@@ -28,7 +28,7 @@ TIMES: Final = {
     "io.debezium.time.MicroTime": 1_000,
     "io.debezium.time.NanoTime": 1,
 }
-# Names that change nothing: the values are what their base type says.
+# Names that change nothing: the values are of their base type.
 _AS_THEY_ARE: Final = {
     "",
     *("Json", "Xml", "Uuid", "Enum", "EnumSet", "Ltree", "Bits", "TsVector"),
@@ -76,7 +76,7 @@ def type_of(meaning: Meaning, column: str) -> pa.DataType:
     """The type of a column.
 
     Raises:
-        ConfigurationError: it is not known.
+        ConfigurationError: the type is not known.
     """
     if meaning.name == DECIMAL:
         return _decimal(meaning)
@@ -105,7 +105,7 @@ def check_type(kind: pa.DataType, column: str) -> None:
     """Check that change events can have columns of a type, whether they are read or written.
 
     Raises:
-        ConfigurationError: they cannot.
+        ConfigurationError: change events cannot have such columns.
     """
     if pa.types.is_list(kind):
         check_type(kind.value_type, f"{column}[]")
@@ -120,7 +120,7 @@ def check_type(kind: pa.DataType, column: str) -> None:
 
 
 def _decimal(meaning: Meaning) -> pa.DataType:
-    """As wide as the column, or as wide as can be; a text where that does not suffice."""
+    """A decimal as wide as the column; a text if a decimal cannot hold it."""
     precision = MOST_DIGITS if meaning.precision is None else meaning.precision
     fits = precision <= MOST_DIGITS and 0 <= meaning.scale <= precision
     return pa.decimal128(precision, meaning.scale) if fits else pa.string()

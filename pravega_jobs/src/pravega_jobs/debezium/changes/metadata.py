@@ -1,4 +1,4 @@
-"""Columns that say what a change is, when it was and in which order: made of an event's envelope."""
+"""Columns about a change, such as its kind, time and order: made from an event's envelope."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -38,11 +38,11 @@ TYPES: Final[Mapping[str, pa.DataType]] = {
     REST: _TEXT,
     SOURCE: _TEXT,
 }
-# All that cost little. `_source` and `_rest` need texts of JSON, which are made event by event.
+# The columns that cost little. `_source` and `_rest` need texts of JSON, which are made event by event.
 USUAL: Final = tuple(name for name in TYPES if name not in (REST, SOURCE))
 # One of these tells a deleted row from one that is there.
 TELLING: Final = (CHANGE_TYPE, "_op", "_deleted")
-# The fields of `source` that each column needs; those of all reads are first.
+# The fields of `source` that each column needs; the fields of all reads are first.
 _ALWAYS: Final = ("connector",)
 _NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
     "_source_ts": ("ts_us", "ts_ms"),
@@ -62,7 +62,7 @@ _SOURCE_TYPES: Final[Mapping[str, pa.DataType]] = {
     **dict.fromkeys(("commit_lsn", "change_lsn"), _TEXT),
     **dict.fromkeys(("ts_us", "ts_ms", "pos", "row", "lsn", "txId", "event_serial_no"), _LONG),
 }
-# The fields of the envelope that each column needs, beside those of all reads.
+# The fields of the envelope that each column needs, beside the fields of all reads.
 _TRANSACTION: Final = pa.field("transaction", pa.struct([("id", _TEXT), ("total_order", _LONG)]))
 _NEEDED_AROUND: Final[Mapping[str, tuple[pa.Field, ...]]] = {
     "_ingested_at": (pa.field("ts_us", _LONG), pa.field("ts_ms", _LONG)),
@@ -84,7 +84,7 @@ PREIMAGE: Final = "update_preimage"
 
 
 def source_fields(columns: Sequence[str], *, tables: bool) -> pa.Schema:
-    """The fields of `source` that some metadata columns need; `tables` asks for the names of tables too."""
+    """The fields of `source` that some metadata columns need; `tables` adds the names of tables."""
     names = [*_ALWAYS, *(("db", "schema", "table") if tables else ())]
     names += [field for column in columns for field in _NEEDED.get(column, ())]
     kinds = _SOURCE_TYPES
@@ -97,7 +97,7 @@ def envelope_fields(columns: Sequence[str]) -> pa.Schema:
 
 
 def column(name: str, event: Mapping[str, pa.Array], source: Mapping[str, pa.Array]) -> pa.Array:
-    """A column that follows from the envelope, a value for each event."""
+    """A column that is made from the envelope, with a value for each event."""
     if name in _SIMPLE:
         return source[_SIMPLE[name]]
     match name:
@@ -118,13 +118,13 @@ def column(name: str, event: Mapping[str, pa.Array], source: Mapping[str, pa.Arr
 
 
 def change_types(op: pa.Array) -> pa.Array:
-    """What each event is in the words of Delta and Spark."""
+    """The change of each event, in the words of Delta and Spark."""
     words = strings(list(WORDS.values()))
     return words.take(pc.index_in(op, value_set=strings(list(WORDS))))
 
 
 def with_preimages(types: pa.Array, of_update: np.typing.NDArray[np.bool_]) -> pa.Array:
-    """The same, where some rows are those before an update."""
+    """The same types, but `PREIMAGE` for the rows before an update."""
     if not of_update.any():
         return types
     both = pa.concat_arrays([types, strings([PREIMAGE])])
@@ -132,18 +132,18 @@ def with_preimages(types: pa.Array, of_update: np.typing.NDArray[np.bool_]) -> p
 
 
 def _instant(micros: pa.Array, millis: pa.Array) -> pa.Array:
-    """Debezium writes microseconds since 2.6; before, milliseconds only."""
+    """Points in time. Debezium writes microseconds since 2.6; before, milliseconds only."""
     if micros.null_count:
         micros = pc.coalesce(micros, pc.multiply(millis, 1000))
     return micros.cast(INSTANT)
 
 
 def sequences(source: Mapping[str, pa.Array], epoch: int, offsets: "np.typing.NDArray[np.int64]") -> pa.Array:
-    """Bytes that sort as the changes of one key were made.
+    """Bytes that sort in the order of the changes of one key.
 
     PostgreSQL: the position in its log. MySQL and MariaDB: number of the log file, position, row. SQL Server: both of
-    its positions and the number within. All others: where the event is in Pravega, which does not see that Debezium
-    repeats events after a restart.
+    its positions and the number within. All others: epoch and offset of the event in Pravega, where events that
+    Debezium repeats after a restart come again.
     """
     count = len(offsets)
     lsn = ~missing(source["lsn"])

@@ -1,6 +1,6 @@
 """Columns that the table has and the read does not: found, and kept as JSON.
 
-Arrow says which names a block has besides the known ones. Only where there are any, events are looked into one by one.
+Arrow gives the names in a block. Only if there are unknown names, events are parsed one by one.
 """
 
 import json
@@ -21,20 +21,20 @@ def check_new(names: set[str], plan: ChangePlan) -> None:
     """Refuse new columns, if the user wants that.
 
     Raises:
-        ConfigurationError: there are some, and `new_columns` is `fail`.
+        ConfigurationError: there are new columns, and `new_columns` is `fail`.
     """
     if names and plan.options.new_columns is NewColumns.FAIL:
         raise ConfigurationError(
-            f"the table has columns that the read does not have: {', '.join(sorted(names))}. Read them too, or say "
-            "new_columns=ignore or new_columns=rest"
+            f"the table has columns that the read does not have: {', '.join(sorted(names))}. Add them to the read, or "
+            "set new_columns=ignore or new_columns=rest"
         )
 
 
 def unknown_of(payloads: pa.BinaryArray, rows: Numbers, plan: ChangePlan) -> Rest:
-    """The values of columns that the read does not have: for each event, the JSON text of each image that has some.
+    """The values of columns that the read does not have: for each event, the JSON text of each image with such columns.
 
     Raises:
-        ConfigurationError: there are some, and `new_columns` is `fail`.
+        ConfigurationError: there are such columns, and `new_columns` is `fail`.
     """
     known = set(plan.table.names)
     chosen = payloads if len(rows) == len(payloads) else pick(payloads, rows)
@@ -45,7 +45,7 @@ def unknown_of(payloads: pa.BinaryArray, rows: Numbers, plan: ChangePlan) -> Res
     for row, text in zip(rows.tolist(), texts, strict=True):
         try:
             event = json.loads(text)
-        except (ValueError, RecursionError):  # Arrow has read it, so that its known columns are there
+        except (ValueError, RecursionError):  # Arrow has read it, so its known columns are there
             continue
         for name in (BEFORE, AFTER):
             image = event.get(name) or {}

@@ -1,4 +1,4 @@
-"""What a user may choose about change events, and the names of what comes out."""
+"""Options of change events, and names of the columns of images."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import Final
 
 
 class Changes(StrEnum):
-    """Which rows an event becomes: one per change, Flink's pairs of images, or the images as structs."""
+    """The rows of an event: one per change, Flink's pairs of images, or the images as structs."""
 
     UPSERT = "upsert"
     ROWS = "rows"
@@ -14,7 +14,7 @@ class Changes(StrEnum):
 
 
 class NewColumns(StrEnum):
-    """What to do with a column of the table that the read does not have."""
+    """Treatment of a column of the table that the read does not have."""
 
     IGNORE = "ignore"
     FAIL = "fail"
@@ -22,7 +22,7 @@ class NewColumns(StrEnum):
 
 
 class Truncates(StrEnum):
-    """What to do with an event that says that the table was emptied."""
+    """Treatment of an event that says that the table was emptied."""
 
     ROW = "row"
     FAIL = "fail"
@@ -30,7 +30,7 @@ class Truncates(StrEnum):
 
 
 class BeforeImage(StrEnum):
-    """What `before` holds: the whole row, or the key and placeholders. `AUTO` goes by the connector."""
+    """The content of `before`: the whole row, or the key and placeholders. `AUTO` depends on the connector."""
 
     AUTO = "auto"
     FULL = "full"
@@ -38,7 +38,7 @@ class BeforeImage(StrEnum):
 
 
 class TimePrecision(StrEnum):
-    """What numbers count that are times, where no schema says it."""
+    """The unit of numbers that are times, where no schema gives it."""
 
     ADAPTIVE = "adaptive"
     MS = "ms"
@@ -46,7 +46,7 @@ class TimePrecision(StrEnum):
 
 
 class Decimals(StrEnum):
-    """How texts that are decimals are written, where no schema says it."""
+    """The form of texts that are decimals, where no schema gives it."""
 
     ADAPTIVE = "adaptive"
     BASE64 = "base64"
@@ -55,10 +55,10 @@ class Decimals(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChangeOptions:
-    """How change events become rows.
+    """Options of a read of change events as rows.
 
-    `key` has the names of the columns that identify a row, `table` the only table whose events are taken. With
-    `infinity_is_null`, an infinite date or time, which no column can hold, is null; else its event is malformed.
+    `key` has the names of the columns that identify a row, `table` the only table whose events are read. With
+    `infinity_is_null`, an infinite date or time, which no column can hold, is null; without it, its event is malformed.
     """
 
     changes: Changes = Changes.UPSERT
@@ -74,10 +74,10 @@ class ChangeOptions:
 
 @dataclass(frozen=True, slots=True)
 class WrittenChanges:
-    """How rows become change events.
+    """Options of a write of rows as change events.
 
-    `changes` says which rows there are, None: their columns say it. `key` has the columns that identify a row, `table`
-    the name that events have in their `source`, with the schema, or the database and the schema in front.
+    `changes` is the form of the rows; None: it follows from their columns. `key` has the columns that identify a row.
+    `table` is the name in the `source` of events, with the schema, or the database and the schema in front.
     `with_schemas` puts the schema into each event. `time_precision` and `decimals` are for values that no schema
     explains: `ADAPTIVE` is microseconds, and digits without schemas.
     """

@@ -14,7 +14,7 @@ from aiopravega.schema.arrow.arrays import Mask, list_of, mask_of, pick, strings
 from aiopravega.schema.arrow.byte_columns import counts_of
 
 _TEXT: Final = "__debezium_unavailable_value"
-# As it is in columns of bytes: in base64, and in hexadecimal digits.
+# The text in columns of bytes: in base64, and in hexadecimal digits.
 _BASE64: Final = "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="
 _FORMS: Final = (_TEXT, _BASE64, _TEXT.encode().hex())
 UNSAID: Final = (
@@ -24,7 +24,7 @@ UNSAID: Final = (
 
 
 def unavailable(array: pa.Array) -> Mask | None:
-    """Which values of a column, as it was read, are the placeholder; None if none is."""
+    """The mask of a column's values, as they were read, that are the placeholder; None if none is."""
     texts = array
     if pa.types.is_list(array.type) and pa.types.is_string(array.type.value_type):
         texts = array.flatten()
@@ -47,7 +47,7 @@ def without(array: pa.Array, which: Mask) -> pa.Array:
 
 
 def named_in(lists: pa.ListArray, name: str) -> Mask:
-    """In which rows the list of columns that were not sent has this one."""
+    """The mask of rows whose list of columns that were not sent has this one."""
     rows = np.repeat(np.arange(len(lists)), counts_of(lists))
     found = np.zeros(len(lists), np.bool_)
     found[rows[mask_of(pc.is_in(lists.flatten(), value_set=strings([name])))]] = True
@@ -55,7 +55,7 @@ def named_in(lists: pa.ListArray, name: str) -> Mask:
 
 
 def put_into(written: pa.Array, which: Mask, *, in_base64: bool) -> pa.Array | None:
-    """The placeholder in these rows of a column, as it is written; None: it is no text, which alone can have it."""
+    """A column, as it is written, with the placeholder in these rows; None if the column is not a text."""
     if not pa.types.is_string(written.type):
         return None
     both = pa.concat_arrays([written, strings([_BASE64 if in_base64 else _TEXT])])
@@ -63,7 +63,7 @@ def put_into(written: pa.Array, which: Mask, *, in_base64: bool) -> pa.Array | N
 
 
 def names_of(masks: Mapping[str, Mask], count: int) -> pa.Array:
-    """For each row the names of the columns whose values are not there; an empty list if all are."""
+    """For each row the names of the columns whose values are not there; an empty list if all values are."""
     table = np.zeros((count, max(1, len(masks))), np.bool_)
     for index, mask in enumerate(masks.values()):
         table[:, index] = mask

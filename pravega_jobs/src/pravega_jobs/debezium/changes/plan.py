@@ -1,4 +1,4 @@
-"""What a read of change events gives: the columns of the table, and those about the change."""
+"""The columns of a read of change events: the table's columns, and columns about the change."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,12 +16,12 @@ _ENVELOPE: Final = (BEFORE, AFTER, OP)
 
 @dataclass(frozen=True, slots=True)
 class ChangePlan:
-    """The columns of a read of change events. It can be pickled: it is made once and sent to what decodes.
+    """The columns of a read of change events. It can be pickled: it is made once and sent to the decoders.
 
     Args:
         schema: all columns, in their order. Names of `metadata.TYPES` are about the change, others are the table's.
-        options: how events become rows.
-        meanings: what plain events' values stand for, by the schema that the user gave; None if there is none.
+        options: of the read.
+        meanings: the meanings of values in events without a schema, by the schema that the user gave; None without one.
     """
 
     schema: pa.Schema
@@ -43,7 +43,7 @@ class ChangePlan:
 
     @property
     def before(self) -> pa.Schema:
-        """The columns of the image before a change that are needed: for upserts the key only."""
+        """The columns of the image before a change that are needed: for upserts only the key."""
         if self.options.changes is not Changes.UPSERT:
             return self.table
         return pa.schema([one for one in self.table if one.name in self.options.key])
@@ -71,17 +71,17 @@ class ChangePlan:
         if options.changes is Changes.UPSERT and not options.key:
             raise ConfigurationError(
                 "changes=upsert needs option 'key', the columns that identify a row: a delete has no others. For a "
-                "table without a key say changes=rows"
+                "table without a key set changes=rows"
             )
         if options.new_columns is NewColumns.REST and metadata.REST not in self.metadata:
-            raise ConfigurationError(f"new_columns=rest needs the column {metadata.REST}: ask for it too")
+            raise ConfigurationError(f"new_columns=rest needs the column {metadata.REST}: add it to the read")
 
 
 def columns_for(table: pa.Schema, options: ChangeOptions, about: tuple[str, ...]) -> pa.Schema:
-    """All columns of a read, where the user did not give them: those of the table, then those about the change.
+    """All columns of a read, if the user did not give them: the table's, then columns about the change.
 
     Raises:
-        ConfigurationError: the table has a column with the name of one that is asked for.
+        ConfigurationError: the table has a column with the name of a column about changes.
     """
     clashing = sorted(set(table.names) & set(metadata.TYPES))
     if clashing:
@@ -107,7 +107,7 @@ def inside(own: list[pa.Field]) -> list[pa.Field]:
     if not set(names) <= set(_ENVELOPE) or AFTER not in found or found.get(OP, pa.string()) != pa.string():
         raise ConfigurationError(
             f"changes=envelope has the columns before, after (structs of the table's columns) and op (string), and "
-            f"those about changes, not {', '.join(names)}"
+            f"columns about changes, not {', '.join(names)}"
         )
     if not pa.types.is_struct(found[AFTER]) or found.get(BEFORE, found[AFTER]) != found[AFTER]:
         raise ConfigurationError(

@@ -1,8 +1,8 @@
-"""Reads change events as Arrow structs, whatever JSON has for their values.
+"""Reads change events as Arrow structs, for each form that their values have in JSON.
 
 Debezium writes the same column as a number, a text or an object, by its settings: decimals, dates, times, NaN. Arrow
-must know which it is before it reads. So some events of a block are looked into first; those that do not fit are
-read again in another way, until each has been read or cannot be.
+must know the form before it reads. So some events of a block are parsed first; events that do not fit are read again in
+another form, until each has been read or cannot be read.
 """
 
 import json
@@ -20,15 +20,15 @@ from pravega_jobs.debezium.changes.options import AFTER, BEFORE, OP
 
 _TEXT, _WHOLE, _REAL = pa.string(), pa.int64(), pa.float64()
 _VARIABLE: Final = pa.struct([("scale", pa.int32()), ("value", pa.string())])
-# Events that are looked into, of a block of any size.
+# Events that are parsed first, in a block of any size.
 _SAMPLED: Final = 8
-# What tells kinds of events that have no operation. Most have one: these fields are read of the others only.
+# Fields that tell the kinds of events without an operation. Only such events, which are few, are read with them.
 _TELLING: Final = [pa.field(name, _TEXT) for name in ("status", "ddl", "specversion", "__op", "__deleted")]
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some events, and which of the block they are; `columns` by the names of the envelope's fields."""
+    """Some events, with their positions in the block; `columns` has the names of the envelope's fields."""
 
     rows: Numbers
     columns: dict[str, pa.Array]
@@ -40,22 +40,22 @@ class EventReader:
 
     Args:
         after: the columns of the image of a row after a change.
-        before: those of the image before it that are needed.
+        before: the columns of the image before a change that are needed.
         source: the fields of `source` that are needed, with their types.
-        more: the fields beside these that are needed.
+        more: further fields of the envelope that are needed.
     """
 
     after: pa.Schema
     before: pa.Schema
     source: pa.Schema
     more: pa.Schema
-    # Which form each column had last, as the type that Arrow reads it with.
+    # The last form of each column, as the type that Arrow reads it with.
     _forms: dict[str, pa.DataType] = field(default_factory=dict)
     _readers: dict[pa.Schema, JsonDecoder] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
 
     def read(self, payloads: pa.BinaryArray) -> tuple[list[Piece], dict[int, str]]:
-        """The events in pieces, each read in one way; and those that cannot be read, with the reason."""
+        """The events in pieces, each read in one form, and the reason for each event that cannot be read."""
         if not len(payloads):
             return [], {}
         self._look_into(payloads)
@@ -98,7 +98,7 @@ class EventReader:
         return pieces, bad | wrong
 
     def _look_into(self, payloads: pa.BinaryArray) -> None:
-        """Learn from some events which form each column has, and which columns the table has besides."""
+        """Learn the form of each column from some events, and the table's columns that the read does not have."""
         count = len(payloads)
         chosen = {index * (count - 1) // (_SAMPLED - 1) for index in range(_SAMPLED)}
         for index in sorted(chosen):
@@ -141,7 +141,7 @@ def _loaded(event: bytes) -> dict[str, Any] | None:
 
 
 def form_of(kind: pa.DataType, value: Any) -> pa.DataType:
-    """The type by which Arrow reads a column of this type that has such a value; the usual one for None."""
+    """The type by which Arrow reads a column of this type with such a value; the usual one for None."""
     if pa.types.is_list(kind):
         items = value if isinstance(value, list) else []
         some = next((item for item in items if item is not None), None)

@@ -1,4 +1,4 @@
-"""From change events to the images of rows that are wanted: which image of which event each row shows."""
+"""From change events to rows: the event and the image, before or after, of each row."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +15,7 @@ from pravega_jobs.debezium.changes.options import BEFORE, BeforeImage, ChangeOpt
 _POSTGRES: Final = "postgresql"
 _NO_KEY: Final = (
     "it is a delete, whose before has placeholders outside of the key: name the columns of the key with option key, or "
-    "say before_image=full if the table has REPLICA IDENTITY FULL"
+    "set before_image=full if the table has REPLICA IDENTITY FULL"
 )
 
 
@@ -23,8 +23,8 @@ _NO_KEY: Final = (
 class Images:
     """The rows of some events.
 
-    `events` has the event of each row, `before` says whether its columns are those of the image before the change,
-    `nothing` that it has none. Of rows in `key_only`, only the key is known.
+    `events` has the event of each row. The masks: `before`, the row shows the image before the change; `nothing`, it
+    has no image; `key_only`, only its key is known; `preimage`, it is the image before an update.
     """
 
     events: Numbers
@@ -38,7 +38,7 @@ def images_of(event: dict[str, pa.Array], source: dict[str, pa.Array], options: 
     """The rows of events that are all changes of rows, or truncates.
 
     Raises:
-        BlockError: nothing but placeholders is known of a row.
+        BlockError: a row has placeholders only.
     """
     op = event["op"]
     deleted, updated, truncated = (_is(op, kind) for kind in "dut")
@@ -62,7 +62,7 @@ def images_of(event: dict[str, pa.Array], source: dict[str, pa.Array], options: 
 
 
 def _full(source: dict[str, pa.Array], options: ChangeOptions) -> Mask:
-    """Whether `before` of a delete has the whole row."""
+    """The mask of events whose `before` has the whole row if they are deletes."""
     if options.before_image is BeforeImage.AUTO:
         return ~_is(source["connector"], _POSTGRES)
     return np.full(len(source["connector"]), options.before_image is BeforeImage.FULL)

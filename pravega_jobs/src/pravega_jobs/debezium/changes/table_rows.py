@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What was read of some events, and what is known about them."""
+    """Some events: their columns as they were read, payloads, offsets, and the meanings of the table's columns."""
 
     event: dict[str, pa.Array]
     source: dict[str, pa.Array]
@@ -35,7 +35,7 @@ class Context:
     rest: "Rest | None"
 
     def take(self, positions: Numbers) -> "Context":
-        """The same of some of the events."""
+        """The same for some of the events."""
         if len(positions) == len(self.offsets):
             return self
         rest = self.rest and {new: self.rest[old] for new, old in enumerate(positions.tolist()) if old in self.rest}
@@ -68,9 +68,9 @@ class RowMaker:
             return [positions, *(pa.nulls(0, kind) for kind in self._plan.schema.types)]
         try:
             return self._rows(without_nulls(positions, 0))
-        except ConfigurationError:  # which is a ValueError too
+        except ConfigurationError:  # it is a ValueError
             raise
-        except (pa.ArrowException, ValueError) as error:  # a number of its source is none, a text is not Unicode, …
+        except (pa.ArrowException, ValueError) as error:  # a source has a wrong number, a text is not Unicode, …
             raise BlockError(f"its envelope cannot be read: {error}") from None
 
     def _rows(self, chosen: Numbers) -> list[pa.Array]:
@@ -124,7 +124,7 @@ class RowMaker:
         return made | {OP: context.event[OP]}, {name: mask for name, mask in masks.items() if mask.any()}
 
     def _image(self, context: Context, name: str, schema: pa.Schema) -> tuple[dict[str, pa.Array], dict[str, Mask]]:
-        """The columns of an image, converted; and where their values are placeholders."""
+        """The columns of an image, converted, and the masks of values that are placeholders."""
         image = context.event[name]
         if image.null_count == len(image):
             return {one.name: pa.nulls(len(image), one.type) for one in schema}, {}
@@ -134,7 +134,7 @@ class RowMaker:
             gone = placeholders.unavailable(array)
             if gone is not None:
                 masks[one.name] = gone
-                array = placeholders.without(array, gone)  # noqa: PLW2901 - what is left of it
+                array = placeholders.without(array, gone)  # noqa: PLW2901 - the same column
             made[one.name] = self._converter.convert(array, one.type, meanings.get(one.name), one.name)
         return made, masks
 

@@ -1,6 +1,6 @@
-"""Which table each event is of: events of one table are taken out of a stream of several.
+"""Tables of events: the events of one table are taken out of a stream of several tables.
 
-That comes before all else, because columns of one name may have other types in other tables.
+This is the first step, because columns of one name may have other types in other tables.
 """
 
 from collections.abc import Mapping
@@ -22,10 +22,10 @@ _WITH_SCHEMA: Final = 2
 
 
 class TableFilter:
-    """Takes the events of one table, and all that are not changes of rows.
+    """Selects the events of one table, and all events that are not changes of rows.
 
     Args:
-        table: its name, or with the schema, or the database, or both in front.
+        table: its name, alone or with the schema, the database, or both in front.
     """
 
     def __init__(self, table: str) -> None:
@@ -33,7 +33,7 @@ class TableFilter:
         self._reader = JsonDecoder(pa.schema([("op", pa.string()), ("source", _SOURCE)]))
 
     def rows(self, payloads: pa.BinaryArray) -> Numbers:
-        """The events that are not of another table; those that cannot be read are among them."""
+        """The events that are not of another table; events that cannot be read are among them."""
         block = self._reader.decode(payloads)
         op, source = block.columns
         names = dict(zip(_NAMES, source.flatten(), strict=True))
@@ -45,7 +45,7 @@ class TableFilter:
         return np.flatnonzero(kept)
 
     def takes(self, payload: bytes) -> bool:
-        """Whether one event is not of another table."""
+        """True if one event is not of another table."""
         return bool(len(self.rows(pa.array([payload], pa.binary()))))
 
     def _fits(self, names: Mapping[str, pa.Array]) -> Mask:
@@ -64,7 +64,7 @@ def _equals(texts: pa.Array, value: str) -> Mask:
 
 
 def tables_in(source: Mapping[str, pa.Array], rows: Numbers) -> set[str]:
-    """The names of the tables that some events are of."""
+    """The names of the tables of some events."""
     chosen = [pick(source[name], rows) for name in _NAMES]
     joined = pc.binary_join_element_wise(*chosen, strings(["."])[0], null_handling="skip")
     return set(pc.unique(joined).to_pylist())

@@ -1,7 +1,7 @@
 """Dates and times as Debezium writes them: numbers of days, of milli-, micro- or nanoseconds, and texts.
 
-Which of them a number counts, only a schema says. An infinite date or time of PostgreSQL arrives as a number far
-outside of what any database can hold; no column can hold it.
+Only a schema gives the unit of a number. An infinite date or time of PostgreSQL arrives as a number far outside of the
+range of any database; no column can hold it.
 """
 
 from typing import Final
@@ -43,7 +43,7 @@ def dates(array: pa.Array, *, infinity_is_null: bool) -> pa.Array:
 def timestamps(
     array: pa.Array, kind: pa.DataType, meaning: Meaning, options: ChangeOptions, seen: dict[str, str], column: str
 ) -> pa.Array:
-    """Points in time; those without a zone are taken as if they were in UTC, as Debezium does."""
+    """Points in time; times without a zone are read as times in UTC, as Debezium writes them."""
     infinity_is_null = options.infinity_is_null
     if pa.types.is_string(array.type):
         texts = _finite_texts(array, infinity_is_null=infinity_is_null)
@@ -60,7 +60,7 @@ def timestamps(
 
 
 def finite(array: pa.Array, meaning: Meaning, *, infinity_is_null: bool) -> pa.Array:
-    """Dates and times as the numbers that they are, but for infinite ones."""
+    """Dates and times as numbers in their own unit; infinite ones are null or refused."""
     values = without_nulls(array, 0)
     if meaning.name in DATES:
         infinite = values < _FIRST_DAY
@@ -77,8 +77,8 @@ def times_of_day(array: pa.Array, meaning: Meaning, options: ChangeOptions) -> p
     if unit is None:
         if options.time_precision is TimePrecision.ADAPTIVE:
             raise BlockError(
-                "it is a number in JSON. If it is a time of the day, option time_precision says what the number "
-                "counts, or a schema with schema_file"
+                "it is a number in JSON. If it is a time of the day, give the unit of the number with "
+                "option time_precision, or a schema with schema_file"
             )
         unit = _UNITS[options.time_precision]
     micros = values * (unit // _US) if unit >= _US else values // (_US // unit)
@@ -98,7 +98,7 @@ def _long_times(micros: "np.typing.NDArray[np.int64]", nulls: Mask) -> pa.Array:
 
 
 def _unit(values: "np.typing.NDArray[np.int64]", options: ChangeOptions, seen: dict[str, str], column: str) -> int:
-    """What numbers count by their size, if nobody says it; both sizes in one column are refused."""
+    """The unit of numbers in nanoseconds, by their size if no option gives it; two units in one column are refused."""
     if options.time_precision is not TimePrecision.ADAPTIVE:
         return _UNITS[options.time_precision]
     sizes = np.abs(values)
@@ -113,7 +113,7 @@ def _unit(values: "np.typing.NDArray[np.int64]", options: ChangeOptions, seen: d
     unclear = bool(((sizes > 0) & (sizes < _LEAST_MS)).any() or (sizes >= _MOST_US).any() or no_end.any())
     if len(found) > 1 or (unclear and not found):
         raise ConfigurationError(
-            f"the numbers of column {column!r} may count milliseconds or microseconds: say it with option "
+            f"the numbers of column {column!r} may be milliseconds or microseconds: name the unit with option "
             "time_precision (ms or us), or give a schema with schema_file"
         )
     unit = found.pop() if found else "us"
@@ -154,5 +154,5 @@ def _numbers(
 
 
 def _zoned(times: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The same points in time, read in UTC."""
+    """The same points in time in another type, read in UTC."""
     return times.cast(pa.timestamp("us")).cast(pa.int64()).cast(kind)

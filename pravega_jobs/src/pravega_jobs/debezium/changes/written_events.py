@@ -1,6 +1,6 @@
 """Rows as change events, laid out as Debezium writes them, and their routing keys: whole blocks at a time.
 
-An event depends on its row only, not on the clock: so a row that is written again is the same event.
+An event depends on its row only, not on the clock: a row that is written again gives the same event.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,8 +31,8 @@ class ChangeEncoder:
 
     Args:
         columns: of the rows.
-        options: how rows become events.
-        meanings: what the schema that the user gave says about the table's columns; None: there is none.
+        options: of the write.
+        meanings: of the table's columns, by the schema that the user gave; None without one.
 
     Raises:
         ConfigurationError: a column is missing, or cannot be written.
@@ -53,7 +53,7 @@ class ChangeEncoder:
         """An event of each row.
 
         Raises:
-            ConfigurationError: a row is no change, or has a value that cannot be written.
+            ConfigurationError: a row is not a change, or has a value that cannot be written.
         """
         given = dict(zip(self._rows.names, columns, strict=True))
         op = self._ops(given)
@@ -129,7 +129,7 @@ class ChangeEncoder:
         return found
 
     def _images(self, given: Mapping[str, pa.Array], op: pa.Array) -> dict[str, Mask]:
-        """In which rows each image is written."""
+        """For each image the mask of rows in which it is written."""
         deleted, truncated = _is(op, "d"), _is(op, "t")
         if not self._rows.envelope:
             return {BEFORE: deleted, AFTER: ~deleted & ~truncated}
@@ -147,7 +147,7 @@ class ChangeEncoder:
         return dict(zip(self._rows.table.names, given[image].flatten(), strict=True)) if image in given else {}
 
     def _image_of(self, given: Mapping[str, pa.Array], image: str, there: Mask) -> pa.BinaryArray:
-        """The image of each row as JSON; the word null where there is none."""
+        """The image of each row as JSON; the word null for a row without this image."""
         if not there.any():
             return joined(_NULL, strings([""] * len(there)).cast(pa.binary()))
         values = self._values(given, image)
@@ -171,7 +171,7 @@ class ChangeEncoder:
         return marked
 
     def _key_of(self, given: Mapping[str, pa.Array], image: str) -> pa.BinaryArray:
-        """The key of each row as JSON; null where there is none, or a part of it is null."""
+        """The key of each row as JSON; null for a row without a key, or if a part of the key is null."""
         values = self._values(given, image)
         if not values:
             return pa.nulls(len(next(iter(given.values()))), pa.binary())

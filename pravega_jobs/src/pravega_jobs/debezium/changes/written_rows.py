@@ -1,4 +1,4 @@
-"""Which columns of a write are what: those of the table, those about the change. Found before any work starts."""
+"""The columns of a write: the table's, and the columns about the change. They are found before any work starts."""
 
 from dataclasses import dataclass
 from typing import Final, Self
@@ -31,12 +31,12 @@ class WrittenRows:
 
     @classmethod
     def find(cls, columns: pa.Schema, options: WrittenChanges, known: dict[str, Meaning] | None) -> Self:
-        """Find them among all columns.
+        """Find the table's columns among all columns.
 
         Args:
             columns: of the write.
             options: of the write.
-            known: what the schema that the user gave says about the table's columns; None: there is none.
+            known: the meanings of the table's columns, by the schema that the user gave; None without one.
 
         Raises:
             ConfigurationError: a column is missing, or cannot be written.
@@ -50,8 +50,8 @@ class WrittenRows:
         _check_about(columns, about)
         if not {metadata.CHANGE_TYPE, "_op"} & about and not (envelope and OP in columns.names):
             raise ConfigurationError(
-                f"no column says what each change is: there must be {metadata.CHANGE_TYPE} (insert, update_postimage, "
-                f"delete, truncate) or _op (c, r, u, d, t), but there are {', '.join(columns.names)}"
+                f"no column has the kind of each change: there must be {metadata.CHANGE_TYPE} (insert, "
+                f"update_postimage, delete, truncate) or _op (c, r, u, d, t), but there are {', '.join(columns.names)}"
             )
         if not table.names:
             raise ConfigurationError("there are no columns of a table to make change events of")
@@ -65,7 +65,7 @@ class WrittenRows:
 
 
 def _is_envelope(columns: pa.Schema) -> bool:
-    """Whether columns are both images, as `to_debezium` and reads with changes=envelope give them."""
+    """True if the columns are both images, as `to_debezium` and reads with changes=envelope give them."""
     own = {name for name in columns.names if name not in metadata.TYPES}
     return AFTER in own <= {BEFORE, AFTER, OP} and pa.types.is_struct(columns.field(AFTER).type)
 
@@ -75,7 +75,7 @@ def _check_about(columns: pa.Schema, about: frozenset[str]) -> None:
         if name in about:
             raise ConfigurationError(
                 f"column {name!r} is made by reads and cannot be written: drop it. The order of changes is written "
-                "from _lsn, or from _file, _pos and _row, or else it is that of the rows of a key"
+                "from _lsn, or from _file, _pos and _row; without them it is the order of the rows of a key"
             )
     for name in sorted(about):
         wanted, found = metadata.TYPES[name], columns.field(name).type

@@ -1,4 +1,4 @@
-"""Schemas of Kafka Connect for events that are written: what columns stand for, and the text before events."""
+"""Schemas of Kafka Connect for events that are written: the meanings of columns, and the text before events."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _UNSIGNED_TYPE: Final = {SOURCE_TYPE: "BIGINT UNSIGNED"}
 
 
 def meaning_for(kind: pa.DataType, column: str, options: WrittenChanges) -> Meaning:
-    """What a column stands for if no schema says it: as Debezium's connectors write such a column.
+    """The meaning of a column without a schema: as Debezium's connectors write such a column.
 
     Raises:
         ConfigurationError: change events have no such columns.
@@ -53,7 +53,7 @@ def meaning_for(kind: pa.DataType, column: str, options: WrittenChanges) -> Mean
 
 
 def schema_text(columns: Meanings, table: str) -> bytes:
-    """What is in front of the payload of each event that carries its schema; a `}` closes the event.
+    """The text before the payload of each event that carries its schema; a `}` closes the event.
 
     Args:
         columns: of the table.
@@ -83,7 +83,7 @@ def _struct(columns: Meanings, name: str) -> dict[str, Any]:
 
 
 def _schema(meaning: Meaning) -> dict[str, Any]:
-    """Connect's schema of a value: what `meaning_of` reads."""
+    """Connect's schema of a value, which `meaning_of` reads."""
     if meaning.base == "struct":
         return _struct(dict(meaning.fields), meaning.name)
     schema: dict[str, Any] = {"type": meaning.base, "optional": True}

@@ -1,4 +1,4 @@
-"""What an event says about where a change is from: its `source`, its `transaction` and its times."""
+"""The origin of a change in an event: its `source`, its `transaction` and its times."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -33,7 +33,7 @@ class SourceWriter:
 
     Args:
         about: names of the columns about changes.
-        table: the table's name, maybe with schema and database in front, for what no column says.
+        table: the table's name, maybe with schema and database in front; used if no column has it.
 
     Raises:
         ConfigurationError: the name has too many parts.
@@ -58,7 +58,7 @@ class SourceWriter:
         return self._encoder.columns([_same(_CONNECTOR, rows), *times, *columns], rows)
 
     def times(self, given: Mapping[str, pa.Array], rows: int) -> tuple[pa.BinaryArray, pa.BinaryArray]:
-        """When each change was seen, or else committed, in milliseconds and in microseconds, as JSON."""
+        """The time of each change, seen or committed, in milliseconds and in microseconds, as JSON."""
         column = given.get(_INGESTED, given.get(_COMMITTED))
         if column is None:
             nothing = values_of([b"null"] * rows, pa.binary())
@@ -68,7 +68,7 @@ class SourceWriter:
 
 
 def transaction_of(given: Mapping[str, pa.Array], rows: int) -> pa.BinaryArray:
-    """The `transaction` of each row as JSON; null where there is none."""
+    """The `transaction` of each row as JSON; null for a row without one."""
     names = given.get("_tx")
     if names is None:
         return pa.nulls(rows, pa.binary())

@@ -1,4 +1,4 @@
-"""Dates and times as Debezium writes them: what `times` reads, made again."""
+"""Dates and times in the form in which Debezium writes them; `times` reads them."""
 
 import re
 from typing import Final
@@ -57,7 +57,7 @@ def _counted(micros: pa.Array, unit: int) -> pa.Array:
     factor = unit // _NS_PER_US
     values = without_nulls(micros, 0)
     if (values % factor).any():
-        raise ValueError("a time is finer than what the events count: milliseconds")
+        raise ValueError("a time is finer than the unit of the events: milliseconds")
     return numbers(values // factor, pa.int64(), ~missing(micros) if micros.null_count else None)
 
 

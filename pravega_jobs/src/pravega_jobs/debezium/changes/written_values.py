@@ -1,6 +1,6 @@
-"""Values of columns as Debezium writes them: what `conversions` reads, made again, whole columns at a time.
+"""Values of columns in the form in which Debezium writes them, whole columns at a time; `conversions` reads them.
 
-What a value is made of follows from the column's meaning. A value that the meaning cannot hold is refused, not cut.
+The form of a value follows from the column's meaning. A value that the meaning cannot hold is refused, not cut.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class ValueWriter:
     values: Values
 
     def write(self, array: pa.Array) -> pa.Array:
-        """What is to be put into JSON.
+        """The values in the form for JSON.
 
         Raises:
             ConfigurationError: a value cannot be written.
@@ -50,11 +50,11 @@ def writer_of(kind: pa.DataType, meaning: Meaning, column: str) -> ValueWriter:
 
     Args:
         kind: the type of the column.
-        meaning: what its values stand for in the events.
+        meaning: of its values in the events.
         column: its name, for errors.
 
     Raises:
-        ConfigurationError: a column of this type cannot be written so.
+        ConfigurationError: a column of this type cannot be written with this meaning.
     """
     values = _writer(kind, meaning, column)
     if values is None:
@@ -67,7 +67,7 @@ def writer_of(kind: pa.DataType, meaning: Meaning, column: str) -> ValueWriter:
 
 
 def _writer(kind: pa.DataType, meaning: Meaning, column: str) -> Values | None:
-    """How values are written; None: a column of this type does not fit."""
+    """A function that makes the values for JSON; None if a column of this type does not fit."""
     name = meaning.name
     if name == DECIMAL:
         return _decimals(kind, meaning)
@@ -126,7 +126,7 @@ def _decimals(kind: pa.DataType, meaning: Meaning) -> Values | None:
 
 
 def _variable(array: pa.Array) -> pa.Array:
-    """Numbers with a scale each, one by one."""
+    """Numbers, each with a scale of its own, one by one."""
     texts = array.cast(pa.string()).to_pylist()
     found = [None if text is None else max(0, -int(_number(text).as_tuple().exponent)) for text in texts]
     scales = numbers(np.array([scale or 0 for scale in found], np.int32), pa.int32())
@@ -172,7 +172,7 @@ def _timestamps(meaning: Meaning) -> Values | None:
 
 
 def _unsigned(array: pa.Array) -> pa.Array:
-    """Numbers of 64 bits without a sign, as MariaDB's connector writes them: those from 2^63 on are negative."""
+    """Numbers of 64 bits without a sign, as MariaDB's connector writes them: from 2^63 on they are negative."""
     whole = array.cast(pa.decimal128(38, 0))
     halves = np.frombuffer(whole.buffers()[1], np.int64, 2 * len(whole), whole.offset * 16).reshape(-1, 2)
     if (halves[~missing(whole), 1] != 0).any():

@@ -1,1 +1,1 @@
-"""Change events with headers of a Schema Registry: in Avro, Protobuf or JSON, with the same rules as plain ones."""
+"""Change events with headers of a Schema Registry: in Avro, Protobuf or JSON, read by the same rules as plain ones."""

@@ -1,7 +1,7 @@
-"""What the columns of a table are, by an Avro schema of its change events.
+"""The columns of a table, by an Avro schema of its change events.
 
 Kafka Connect's converters write the names of Connect's types into the schema (`connect.name`, `connect.type`,
-`connect.parameters`). Where they are missing, Avro's own logical types say the same.
+`connect.parameters`). If they are missing, Avro's own logical types give the same meanings.
 """
 
 from typing import Any, Final
@@ -38,10 +38,10 @@ _LOGICAL: Final = {
 
 
 def avro_row(text: bytes) -> dict[str, Meaning] | None:
-    """The columns of a table, by the Avro schema of its change events; None if it is that of other events.
+    """The columns of a table, by the Avro schema of its change events; None for the schema of other events.
 
     Raises:
-        ConfigurationError: it is no Avro schema, or a column has a type that Connect does not have.
+        ConfigurationError: it is not an Avro schema, or a column has a type that Connect does not have.
     """
     try:
         event = parse(text, "the Avro schema of change events")

@@ -13,11 +13,11 @@ from pravega_jobs.debezium.changes.registered.avro_meanings import avro_row
 def table_columns(schema: SchemaInfo) -> pa.Schema:
     """The columns of the table.
 
-    In Avro, Connect's names say what numbers and bytes stand for. Protobuf and JSON Schema do not: there, times are the
-    numbers that Debezium writes.
+    An Avro schema has Connect's names, which give the meaning of numbers and bytes. Protobuf and JSON Schema do not
+    have them: there, times are the numbers that Debezium writes.
 
     Raises:
-        ConfigurationError: the schema is not one of change events, or a column has a type that is not known.
+        ConfigurationError: the schema is not a schema of change events, or a column has a type that is not known.
     """
     if schema.format is SchemaFormat.AVRO:
         row = avro_row(schema.schema_data)

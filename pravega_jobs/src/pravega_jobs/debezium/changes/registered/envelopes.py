@@ -1,4 +1,4 @@
-"""Takes headers off change events, so that what follows is Debezium's JSON; says what the columns of each are."""
+"""Takes headers off change events, makes their payloads Debezium's JSON, and finds their columns."""
 
 from collections.abc import Callable
 
@@ -16,11 +16,11 @@ from pravega_jobs.debezium.changes.registered.avro_meanings import avro_row
 
 
 class RegisteredEnvelopes:
-    """Opens events of one group of a registry; is used instead of `Envelopes`.
+    """Opens events of one group of a registry; used instead of `Envelopes`.
 
     Args:
         texts: the JSON of each event of a block, as by a `BlockDeserializer` with `ChangeTexts`.
-        encoding_of: what an encoding id stands for.
+        encoding_of: gives the schema and the codec of an encoding id.
         form: of the payloads.
     """
 
@@ -37,7 +37,7 @@ class RegisteredEnvelopes:
         self._known: dict[int, dict[str, Meaning] | str | None] = {}
 
     def open(self, events: pa.BinaryArray) -> tuple[list[Group], dict[int, str]]:
-        """The events in groups of one schema each; and those that cannot be opened, with the reason.
+        """The events in groups of one schema each, and the reason for each event that cannot be opened.
 
         Raises:
             PravegaError: the registry cannot be asked.
@@ -61,7 +61,7 @@ class RegisteredEnvelopes:
         return found, bad
 
     def _row(self, encoding_id: int) -> dict[str, Meaning] | str | None:
-        """The columns of the table by a writer's schema, or why they are not known."""
+        """The columns of the table by a writer's schema, or the reason for which they are not known."""
         assert encoding_id != NO_HEADER  # in Avro such an event cannot be decoded
         if encoding_id not in self._known:
             try:

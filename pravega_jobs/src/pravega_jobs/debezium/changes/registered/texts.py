@@ -1,7 +1,7 @@
-"""Payloads of any format as the JSON that Debezium writes, so that one set of rules reads them all.
+"""Payloads of any format as the JSON that Debezium writes, so that one set of rules reads all of them.
 
 Avro and Protobuf become columns block by block, each event by the schema that it was written with, and the columns
-become JSON. Values are as they were written: numbers of times as numbers, bytes (and decimals) in Base64.
+become JSON. Values stay as they were written: numbers of times as numbers, bytes (and decimals) in Base64.
 """
 
 import json
@@ -44,7 +44,7 @@ class ChangeTexts:
         return _TEXTS
 
     def decoder(self, written: bytes | None) -> PayloadDecoder:
-        """A decoder of payloads that were written with this schema; None: with the newest one."""
+        """A decoder of payloads that were written with this schema; None: with the newest schema."""
         if self.form is SchemaFormat.JSON:
             return _AsTheyAre()
         try:
@@ -78,13 +78,13 @@ class _Texts:
     encoder: JsonEncoder
 
     def decode(self, payloads: pa.BinaryArray) -> DecodedBlock:
-        """The texts of those that can be decoded."""
+        """The texts of the payloads that can be decoded."""
         block = self.inner.decode(payloads)
         rows = len(payloads) - len(block.bad)
         return DecodedBlock([self._texts(block.columns, rows)], block.bad)
 
     def trim(self, payload: bytes) -> bytes:
-        """As the format does it."""
+        """The payload without padding, by the rules of its format."""
         return self.inner.trim(payload)
 
     def _texts(self, columns: Sequence[pa.Array], rows: int) -> pa.BinaryArray:
@@ -102,7 +102,7 @@ class _AsTheyAre:
 
 
 def _without_logical_types(schema: Any) -> Any:
-    """The same schema, read as the plain numbers and bytes that are written."""
+    """The same schema without logical types: its values are the plain numbers and bytes that are written."""
     if isinstance(schema, dict):
         return {name: _without_logical_types(value) for name, value in schema.items() if name != "logicalType"}
     return [_without_logical_types(part) for part in schema] if isinstance(schema, list) else schema
