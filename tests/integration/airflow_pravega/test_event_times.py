@@ -12,10 +12,10 @@ from airflow.sdk import DAG, CronDataIntervalTimetable
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.intervals import interval_name
 from aiopravega.ledger import CUT_TABLE, Interval
-from airflow_pravega import clients
 from airflow_pravega.operators.backfill import PravegaBackfillPlanOperator
 from airflow_pravega.operators.spark import PravegaSparkReadOperator
 from airflow_pravega.operators.stream import PravegaCreateStreamOperator
+from airflow_pravega.polling import shared_client
 from airflow_pravega.sensors.event_time import PravegaEventTimeSensor
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -78,7 +78,7 @@ def until_a_trigger_waits() -> None:
 
 
 def any_trigger_waits() -> bool:
-    return any(shared.opening.done() for by_config in list(clients._shared.values()) for shared in by_config.values())
+    return any(shared.opening.done() for clients in list(shared_client._shared.values()) for shared in clients.values())
 
 
 @pytest.mark.parametrize("deferrable", [True, False])

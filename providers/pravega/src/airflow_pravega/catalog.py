@@ -9,7 +9,7 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.blocking.catalog import PravegaCatalog
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.catalog import StreamTable
-from airflow_pravega.connection import SCHEMA_REGISTRY, connection_extras
+from airflow_pravega.connections.pravega import SCHEMA_REGISTRY, connection_extras
 from airflow_pravega.hooks.pravega import PravegaHook
 
 _GROUP: Final = "pravega"

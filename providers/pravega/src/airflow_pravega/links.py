@@ -12,7 +12,7 @@ from airflow.providers.common.compat.sdk import TaskInstanceKey, XCom
 from airflow.sdk import BaseOperator, BaseOperatorLink, Context
 
 from aiopravega import StreamName
-from airflow_pravega.page.address import page_path
+from airflow_pravega.page import page_path
 
 
 class _StoredLink(BaseOperatorLink):

@@ -17,14 +17,14 @@ from airflow.sdk import Context
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import write_name
-from airflow_pravega.intervals import failures_recorded, shown
 from airflow_pravega.lineage import written_once
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.spark.writing import OnceWrite
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.arguments import check_stream
+from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
+from airflow_pravega.tasks.identity import write_name
+from airflow_pravega.tasks.intervals import shown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

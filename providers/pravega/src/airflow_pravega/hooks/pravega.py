@@ -10,14 +10,14 @@ from aiopravega.config import PravegaConfig
 from aiopravega.errors import PravegaError
 from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig
-from airflow_pravega.connection import (
+from airflow_pravega.connections.check import check_connection
+from airflow_pravega.connections.pravega import (
     SCHEMA_REGISTRY,
     SPARK_MASTER,
     config_from_connection,
     connection_extras,
     registry_from_connection,
 )
-from airflow_pravega.connection_check import check_connection
 
 C = TypeVar("C", PravegaConfig, RegistryConfig)
 

@@ -11,10 +11,10 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.backfill import BackfillPlan, record_plan
 from aiopravega.intervals.planning import plan_parts, plan_times
 from aiopravega.intervals.steps import Step
-from airflow_pravega.identity import chain_name, write_name
-from airflow_pravega.intervals import to_xcom
-from airflow_pravega.stream_operator import PravegaStreamOperator
-from airflow_pravega.templated_values import EARLIEST, LATEST, optional_number, position_of, time_of
+from airflow_pravega.operators.stream_operator import PravegaStreamOperator
+from airflow_pravega.tasks.arguments import EARLIEST, LATEST, optional_number, position_of, time_of
+from airflow_pravega.tasks.identity import chain_name, write_name
+from airflow_pravega.tasks.intervals import to_xcom
 
 
 class PravegaBackfillPlanOperator(PravegaStreamOperator):

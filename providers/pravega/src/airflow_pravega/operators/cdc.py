@@ -13,12 +13,12 @@ from aiopravega.jobs.landing.land import landing_of
 from aiopravega.jobs.merging import Deletes, Evolution, Ghosts, History, Merged, Unsent, merge_into
 from aiopravega.jobs.merging.reading import change_columns, change_options, key_columns, merged_table
 from aiopravega.jobs.merging.rules import check_history
-from airflow_pravega.early_checks import check_choice, check_known
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.intervals import failures_recorded, shown
 from airflow_pravega.lineage import FileData
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.arguments import check_choice, check_known
+from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
+from airflow_pravega.tasks.intervals import shown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

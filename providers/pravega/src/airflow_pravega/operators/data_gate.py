@@ -9,7 +9,7 @@ from aiopravega import UNBOUNDED, PravegaClient, PravegaConfig, StreamCutRange, 
 from aiopravega.errors import ConfigurationError
 from aiopravega.gates import DataReport, check_data
 from aiopravega.schema import RegistryConfig, SchemaRegistry
-from airflow_pravega.gating import FAIL, GateOperator
+from airflow_pravega.operators.gating import FAIL, GateOperator
 
 ALL: Final = "all"
 

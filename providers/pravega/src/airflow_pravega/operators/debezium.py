@@ -9,10 +9,10 @@ from airflow.sdk import BaseOperator, Context
 from aiopravega.gates.debezium_file import harms_named, settings_of_file
 from aiopravega.gates.debezium_report import check_debezium
 from aiopravega.jobs.debezium_database import check_database
-from airflow_pravega.early_checks import check_known
+from airflow_pravega.connections.postgres import libpq_dsn
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.spark.postgres_connection import libpq_dsn
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.arguments import check_known
+from airflow_pravega.tasks.failures import failing_for_good
 
 
 class PravegaDebeziumCheckOperator(BaseOperator):

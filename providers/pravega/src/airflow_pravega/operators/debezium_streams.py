@@ -9,7 +9,7 @@ from aiopravega import RetentionPolicy, ScalingPolicy
 from aiopravega.gates.debezium_file import settings_of_file
 from aiopravega.gates.debezium_making import make_streams
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.failures import failing_for_good
 
 
 class PravegaDebeziumStreamsOperator(BaseOperator):

@@ -15,14 +15,14 @@ from aiopravega.jobs.event_lists import NewEvent, read_event_list, write_event_l
 from aiopravega.jobs.ranges import fix_range
 from aiopravega.ledger import ledger_name
 from aiopravega.read import Event
-from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import write_name
-from airflow_pravega.intervals import failures_recorded, finish, range_of, shown
 from airflow_pravega.lineage import Lineage, ReportsLineage, range_read, written_once
 from airflow_pravega.links import LinkedToConsumer
-from airflow_pravega.stream_operator import PravegaStreamOperator
-from airflow_pravega.templated_values import choice_of, whole_number
+from airflow_pravega.operators.stream_operator import PravegaStreamOperator
+from airflow_pravega.tasks.arguments import check_choice, choice_of, whole_number
+from airflow_pravega.tasks.failures import failures_recorded
+from airflow_pravega.tasks.identity import write_name
+from airflow_pravega.tasks.intervals import finish, range_of, shown
 
 _MOST_EVENTS: Final = 1000
 # What XComs of all databases take.

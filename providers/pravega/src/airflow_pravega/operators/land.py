@@ -11,13 +11,13 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.jobs.landing import Landed, LandingTable, folder_of, land, shown_table
 from aiopravega.jobs.landing.land import landing_of
 from aiopravega.jobs.writes import parse_generation
-from airflow_pravega.early_checks import check_known
+from airflow_pravega.connections.postgres import libpq_dsn
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.intervals import failures_recorded, shown
 from airflow_pravega.lineage import FileData, columns_of
-from airflow_pravega.spark.postgres_connection import libpq_dsn
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.arguments import check_known
+from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
+from airflow_pravega.tasks.intervals import shown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -9,7 +9,7 @@ from aiopravega import PravegaClient, PravegaConfig
 from aiopravega.jobs.maintenance import LedgerReport, maintain_ledger, named_ledger
 from aiopravega.loop import LoopThread
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.failures import failing_for_good
 
 
 class PravegaLedgerMaintenanceOperator(BaseOperator):

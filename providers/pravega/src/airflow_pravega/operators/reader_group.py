@@ -12,9 +12,8 @@ from aiopravega.control import GroupRetention
 from aiopravega.control.reader_groups import CHECKPOINT_INTERVAL
 from aiopravega.errors import ConfigurationError, ReaderGroupNotFoundError
 from aiopravega.groups.parts import Part, parse_part
-from airflow_pravega.early_checks import check_choice
-from airflow_pravega.stream_operator import IfNotExists, PravegaStreamOperator
-from airflow_pravega.templated_values import choice_of
+from airflow_pravega.operators.stream_operator import IfNotExists, PravegaStreamOperator
+from airflow_pravega.tasks.arguments import check_choice, choice_of
 
 Given = Sequence[str | Mapping[str, str] | XComArg] | XComArg
 

@@ -9,8 +9,8 @@ from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, TableNotFoundError
 from aiopravega.ledger import CutRecord, IntervalState
-from airflow_pravega.intervals import to_xcom
-from airflow_pravega.stream_operator import PravegaStreamOperator
+from airflow_pravega.operators.stream_operator import PravegaStreamOperator
+from airflow_pravega.tasks.intervals import to_xcom
 
 # Of names in an error.
 _SHOWN: Final = 10

@@ -12,11 +12,11 @@ from aiopravega.gates.candidates import from_class
 from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaRegistry
 from aiopravega.schema.open import POLICY, SchemaReport
-from airflow_pravega.early_checks import check_stream
-from airflow_pravega.gating import GateOperator
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.links import LinkedToStream
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.operators.gating import GateOperator
+from airflow_pravega.tasks.arguments import check_stream
+from airflow_pravega.tasks.failures import failing_for_good
 
 
 class CandidateOperator(BaseOperator):

@@ -8,9 +8,9 @@ from airflow.sdk import BaseOperator, Context
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.names import check_name
-from airflow_pravega.early_checks import check_word
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.arguments import check_word
+from airflow_pravega.tasks.failures import failing_for_good
 
 
 class _PravegaScopeOperator(BaseOperator):

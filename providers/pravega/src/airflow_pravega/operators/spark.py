@@ -15,14 +15,14 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.jobs.file_digest import digest_of_files
 from aiopravega.jobs.spark_frames import count_of, counted
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import write_name
-from airflow_pravega.intervals import shown
 from airflow_pravega.lineage import FileData, Lineage, ReportsLineage, columns_of, written_once
 from airflow_pravega.links import LinkedToStream, PravegaSparkLink
 from airflow_pravega.spark.operator import PravegaSparkOperator
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.spark.writing import OnceWrite
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.failures import failing_for_good
+from airflow_pravega.tasks.identity import write_name
+from airflow_pravega.tasks.intervals import shown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

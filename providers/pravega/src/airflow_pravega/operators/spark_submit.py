@@ -32,15 +32,15 @@ from aiopravega.jobs.retries import error_named
 from aiopravega.jobs.spark_options import UNSPLIT
 from aiopravega.jobs.submitted_work import JobReports, ReportAddress, SubmittedWork
 from aiopravega.jobs.writes import Written
-from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import write_name
-from airflow_pravega.intervals import failures_recorded, finish, shown
 from airflow_pravega.lineage import Lineage, ReportsLineage, range_read, written_once
 from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.spark.range import times_options
 from airflow_pravega.spark.writing import OnceWrite
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.arguments import check_stream
+from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
+from airflow_pravega.tasks.identity import write_name
+from airflow_pravega.tasks.intervals import finish, shown
 
 try:
     from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator

@@ -25,13 +25,12 @@ from aiopravega.errors import (
 from aiopravega.names import check_name
 from aiopravega.read.history import Order
 from aiopravega.read.positions import find_cut
-from airflow_pravega.early_checks import check_choice
 from airflow_pravega.lineage import ReportsLineage, StreamChange, changed_stream
 from airflow_pravega.operators.scope import PravegaCreateScopeOperator, PravegaDeleteScopeOperator
-from airflow_pravega.stream_operator import IfNotExists, PravegaStreamChangeOperator, PravegaStreamOperator
-from airflow_pravega.stream_settings import StreamSettings, reconfigure
-from airflow_pravega.task_failures import failing_for_good
-from airflow_pravega.templated_values import LATEST, choice_of, position_of, whole_number
+from airflow_pravega.operators.stream_operator import IfNotExists, PravegaStreamChangeOperator, PravegaStreamOperator
+from airflow_pravega.operators.stream_settings import StreamSettings, reconfigure
+from airflow_pravega.tasks.arguments import LATEST, check_choice, choice_of, position_of, whole_number
+from airflow_pravega.tasks.failures import failing_for_good
 
 __all__ = [
     "IfExists",

@@ -10,9 +10,9 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.ranges import fix_range
 from aiopravega.positions import Position
-from airflow_pravega.intervals import range_of, shown
-from airflow_pravega.stream_operator import PravegaStreamOperator
-from airflow_pravega.templated_values import EARLIEST, LATEST, position_of, whole_number
+from airflow_pravega.operators.stream_operator import PravegaStreamOperator
+from airflow_pravega.tasks.arguments import EARLIEST, LATEST, position_of, whole_number
+from airflow_pravega.tasks.intervals import range_of, shown
 
 
 class PravegaStreamCutOperator(PravegaStreamOperator):

@@ -9,8 +9,8 @@ from airflow.sdk import Context
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.stream_operator import PravegaStreamChangeOperator
-from airflow_pravega.stream_settings import reconfigure
+from airflow_pravega.operators.stream_operator import PravegaStreamChangeOperator
+from airflow_pravega.operators.stream_settings import reconfigure
 
 
 class PravegaTagStreamOperator(PravegaStreamChangeOperator):

@@ -17,9 +17,8 @@ from aiopravega.errors import (
 )
 from aiopravega.names import check_name
 from aiopravega.read.positions import find_cut
-from airflow_pravega.early_checks import check_choice, check_word
-from airflow_pravega.stream_operator import PravegaStreamChangeOperator
-from airflow_pravega.templated_values import choice_of, position_of
+from airflow_pravega.operators.stream_operator import PravegaStreamChangeOperator
+from airflow_pravega.tasks.arguments import check_choice, check_word, choice_of, position_of
 
 
 class IfBehind(StrEnum):

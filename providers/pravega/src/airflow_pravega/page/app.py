@@ -23,7 +23,7 @@ from aiopravega import PravegaClient, StreamName
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.names import check_name
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.page.address import airflow_path
+from airflow_pravega.page import airflow_path
 from airflow_pravega.page.consumers import consumer_of, consumers_of
 from airflow_pravega.page.picture import picture_of
 from airflow_pravega.page.runs import paths_of_runs

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.sql.elements import ColumnElement
 
 from aiopravega.ledger import CutRecord
-from airflow_pravega.identity import dag_of, interval_of_run, partition_of
+from airflow_pravega.tasks.identity import dag_of, interval_of_run, partition_of
 
 
 def paths_of_runs(session: Session, records: Iterable[CutRecord]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from airflow.plugins_manager import AirflowPlugin
 
-from airflow_pravega.page.address import PREFIX, page_path
+from airflow_pravega.page import PREFIX, page_path
 
 
 class _Page:

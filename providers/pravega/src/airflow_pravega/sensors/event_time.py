@@ -13,13 +13,12 @@ from aiopravega import PravegaClient, PravegaConfig, StreamName, TimeUnit
 from aiopravega.errors import NotYetError
 from aiopravega.intervals import OnTruncated, claim_times
 from aiopravega.loop import LoopThread
-from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import chain_name, write_name
-from airflow_pravega.intervals import to_xcom
 from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
-from airflow_pravega.templated_values import choice_of, time_of
+from airflow_pravega.tasks.arguments import check_choice, choice_of, time_of
+from airflow_pravega.tasks.identity import chain_name, write_name
+from airflow_pravega.tasks.intervals import to_xcom
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 
 

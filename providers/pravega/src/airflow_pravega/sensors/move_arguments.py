@@ -7,7 +7,7 @@ from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.conditions import Combine, MoveCondition
 from aiopravega.times import TimeUnit
-from airflow_pravega.templated_values import choice_of, optional_number, time_of
+from airflow_pravega.tasks.arguments import choice_of, optional_number, time_of
 
 
 def condition_of(

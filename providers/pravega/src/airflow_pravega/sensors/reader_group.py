@@ -10,10 +10,9 @@ from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.groups import ReaderGroupDescription
 from aiopravega.intervals.group_condition import GroupCondition, GroupPosition
 from aiopravega.loop import LoopThread
-from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
-from airflow_pravega.templated_values import choice_of, optional_number
+from airflow_pravega.tasks.arguments import check_choice, choice_of, optional_number
 from airflow_pravega.triggers.reader_group import PravegaReaderGroupTrigger
 
 

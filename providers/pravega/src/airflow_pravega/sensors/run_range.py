@@ -16,9 +16,9 @@ from aiopravega.intervals.moved import StreamWatch
 from aiopravega.intervals.next_range import SINCE, ChainRules, NotNow, take_next, what_remains
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from aiopravega.read.positions import find_cut
-from airflow_pravega.identity import chain_name, interval_name, write_name
-from airflow_pravega.intervals import to_xcom
-from airflow_pravega.templated_values import EARLIEST, LATEST, position_of
+from airflow_pravega.tasks.arguments import EARLIEST, LATEST, position_of
+from airflow_pravega.tasks.identity import chain_name, interval_name, write_name
+from airflow_pravega.tasks.intervals import to_xcom
 
 LAST: Final = "last"
 # A range starts where the one before it ended.

@@ -19,14 +19,13 @@ from aiopravega.intervals.losses import OnTruncated
 from aiopravega.intervals.moved import StreamWatch
 from aiopravega.loop import LoopThread
 from aiopravega.times import TimeUnit
-from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import run_order
 from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.sensors.move_arguments import condition_of
 from airflow_pravega.sensors.run_range import CHAINED, LAST, RangeArguments, RunRange
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
-from airflow_pravega.templated_values import choice_of
+from airflow_pravega.tasks.arguments import check_choice, choice_of
+from airflow_pravega.tasks.identity import run_order
 from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
 

@@ -16,10 +16,10 @@ from aiopravega.errors import (
     TransactionError,
 )
 from aiopravega.loop import LoopThread
-from airflow_pravega.early_checks import check_known
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.links import LinkedToStream
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
+from airflow_pravega.tasks.arguments import check_known
 from airflow_pravega.triggers.transaction import PravegaTransactionTrigger
 
 

@@ -10,11 +10,11 @@ from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import PravegaError
-from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.intervals import shown
-from airflow_pravega.outage import Outage
-from airflow_pravega.task_failures import failing_for_good, from_event
+from airflow_pravega.polling.outage import Outage
+from airflow_pravega.tasks.arguments import check_stream
+from airflow_pravega.tasks.failures import failing_for_good, from_event
+from airflow_pravega.tasks.intervals import shown
 from airflow_pravega.triggers.reachable import REACHABLE, PravegaReachableTrigger
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 

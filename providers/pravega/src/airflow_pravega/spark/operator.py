@@ -11,13 +11,13 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.spark_pages import pages_of
 from aiopravega.jobs.spark_progress import SparkProgress
 from aiopravega.jobs.spark_session import LOCAL, interruptible, session_for_block
-from airflow_pravega.early_checks import check_stream
+from airflow_pravega.connections.spark import session_settings
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import consumer_name
 from airflow_pravega.links import PravegaSparkLink, store_last_link, store_link
-from airflow_pravega.spark.connection import session_settings
 from airflow_pravega.spark.jvm_lines import jvm_lines_logged
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.arguments import check_stream
+from airflow_pravega.tasks.failures import failing_for_good
+from airflow_pravega.tasks.identity import consumer_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -15,12 +15,12 @@ from aiopravega.jobs.retries import unsplit_if_need_be
 from aiopravega.jobs.spark_frames import load_range
 from aiopravega.jobs.spark_options import TIME_OPTION, interval_options
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import write_name
-from airflow_pravega.intervals import failures_recorded, finish
 from airflow_pravega.lineage import Lineage, ReportsLineage, columns_of, range_read
 from airflow_pravega.links import LinkedToConsumer, PravegaSparkLink
 from airflow_pravega.spark.operator import PravegaSparkOperator
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
+from airflow_pravega.tasks.identity import write_name
+from airflow_pravega.tasks.intervals import finish
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,8 +11,8 @@ from aiopravega.jobs.spark_frames import save_events
 from aiopravega.jobs.spark_options import LEDGER_OPTION
 from aiopravega.jobs.writes import Written, finished_write, parse_generation, write_once
 from aiopravega.ledger import CommitRecord, ledger_name
-from airflow_pravega.intervals import shown
 from airflow_pravega.lineage import columns_of
+from airflow_pravega.tasks.intervals import shown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -3,7 +3,7 @@
 from typing import Final
 
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.connection_fields import ConnectionLike, errors_named, set_extras
+from airflow_pravega.connections.fields import ConnectionLike, errors_named, set_extras
 
 _TYPES: Final = ("postgres", "postgresql")
 # Extras that are settings of libpq under the same name.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.connection_fields import ConnectionLike, errors_named, set_extras
+from airflow_pravega.connections.fields import ConnectionLike, errors_named, set_extras
 
 _TYPES: Final = ("spark", "spark_connect")
 # Extras of Spark's provider, and the settings that they stand for.

@@ -10,7 +10,7 @@ from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema import RegistryConfig
 from aiopravega.sizes import LARGEST_EVENT
-from airflow_pravega.connection_fields import ConnectionLike, errors_named, set_extras
+from airflow_pravega.connections.fields import ConnectionLike, errors_named, set_extras
 
 DEFAULT_PORT: Final = 9090
 SPARK_MASTER: Final = "spark_master"

@@ -9,12 +9,11 @@ from airflow.sdk import BaseOperator, Context
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import StreamNotFoundError
-from airflow_pravega.early_checks import check_choice, check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import ReportsLineage, StreamChange, changed_stream
 from airflow_pravega.links import LinkedToStream
-from airflow_pravega.task_failures import failing_for_good
-from airflow_pravega.templated_values import choice_of
+from airflow_pravega.tasks.arguments import check_choice, check_stream, choice_of
+from airflow_pravega.tasks.failures import failing_for_good
 
 
 class IfNotExists(StrEnum):

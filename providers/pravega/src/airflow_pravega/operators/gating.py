@@ -15,10 +15,10 @@ from aiopravega import PravegaConfig, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig
-from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.links import LinkedToStream
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.arguments import check_stream
+from airflow_pravega.tasks.failures import failing_for_good
 
 FAIL: Final = "fail"
 SKIP: Final = "skip"
