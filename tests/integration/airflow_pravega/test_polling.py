@@ -20,7 +20,7 @@ PATIENCE = 300
 
 @dataclass(eq=False)
 class Numbers:
-    """A value whose answers are given in turn, the last one again and again; an error ends it."""
+    """A value that goes through `answers`, and keeps the last one; an error among them ends the poller."""
 
     answers: list[int | BaseException]
     asked: int = 0

@@ -255,19 +255,7 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
                 "quiet_for needs to see the stream again and again, but in mode 'reschedule' each check is a new "
                 "process: say deferrable=True"
             )
-        return condition_of(
-            min_bytes=self.min_bytes,
-            min_events=self.min_events,
-            quiet_for=self.quiet_for,
-            sealed=self.sealed,
-            reach=self.reach,
-            watermark=self.watermark,
-            unit=self.unit,
-            combine=self.combine,
-            max_bytes=self.max_bytes,
-            max_events=self.max_events,
-            transactions=self.transactions,
-        )
+        return condition_of(self, self.unit)
 
     def _range_arguments(self, context: Context) -> RangeArguments:
         if self.since in CHAINED and not self.record:
