@@ -185,7 +185,7 @@ def test_a_range_of_event_times_needs_the_column_with_the_times(timed, client, r
 
     run = run_task(read)
     assert (run.state(), run.tries()) == ("failed", 1)
-    assert "its range has events of other times too: name their column" in capsys.readouterr().out
+    assert "its range also has events of other times: name their column" in capsys.readouterr().out
 
 
 def test_a_stream_is_made_whose_marks_wait_for_its_writers(client, scope, run_task):
