@@ -11,7 +11,7 @@ from aiopravega import PravegaClient, ScalingPolicy, StreamCut, StreamCutRange
 from aiopravega.errors import StreamSealedError
 from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
 from aiopravega.intervals.conditions.stream_watch import StreamWatch
-from airflow_pravega import clients
+from airflow_pravega.polling import shared_client
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
 SOON = 0.1
@@ -36,7 +36,7 @@ def until(condition, seconds: float = 300.0) -> None:
 
 
 def a_trigger_waits() -> bool:
-    return any(shared.opening.done() for by_config in list(clients._shared.values()) for shared in by_config.values())
+    return any(shared.opening.done() for clients in list(shared_client._shared.values()) for shared in clients.values())
 
 
 @pytest.mark.parametrize("deferrable", [True, False])

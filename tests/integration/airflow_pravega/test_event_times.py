@@ -12,10 +12,10 @@ from airflow.sdk import DAG, CronDataIntervalTimetable
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.intervals import interval_name
 from aiopravega.ledger import CUT_TABLE, Interval
-from airflow_pravega import clients
 from airflow_pravega.operators.backfill import PravegaBackfillPlanOperator
 from airflow_pravega.operators.spark import PravegaSparkReadOperator
 from airflow_pravega.operators.stream import PravegaCreateStreamOperator
+from airflow_pravega.polling import shared_client
 from airflow_pravega.sensors.event_time import PravegaEventTimeSensor
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -78,7 +78,7 @@ def until_a_trigger_waits() -> None:
 
 
 def any_trigger_waits() -> bool:
-    return any(shared.opening.done() for by_config in list(clients._shared.values()) for shared in by_config.values())
+    return any(shared.opening.done() for clients in list(shared_client._shared.values()) for shared in clients.values())
 
 
 @pytest.mark.parametrize("deferrable", [True, False])
@@ -185,7 +185,7 @@ def test_a_range_of_event_times_needs_the_column_with_the_times(timed, client, r
 
     run = run_task(read)
     assert (run.state(), run.tries()) == ("failed", 1)
-    assert "its range has events of other times too: name their column" in capsys.readouterr().out
+    assert "its range also has events of other times: name their column" in capsys.readouterr().out
 
 
 def test_a_stream_is_made_whose_marks_wait_for_its_writers(client, scope, run_task):

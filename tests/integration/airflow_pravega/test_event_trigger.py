@@ -13,8 +13,8 @@ import structlog
 from aiopravega import PravegaClient, PravegaConfig, ScalingPolicy, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import StreamNotFoundError
 from aiopravega.ledger import Interval
-from airflow_pravega import clients
-from airflow_pravega.looks.shared import _loops
+from airflow_pravega.polling import shared_client
+from airflow_pravega.polling.poller import _pollers
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutEventTrigger
 
 SOON = 0.1
@@ -240,8 +240,8 @@ async def test_an_outage_is_waited_out(stream, write, away, caplog):
 
 
 def loops():
-    return _loops.get(asyncio.get_running_loop(), {})
+    return _pollers.get(asyncio.get_running_loop(), {})
 
 
 def shared_users() -> int:
-    return sum(entry.users for entry in clients._shared.get(asyncio.get_running_loop(), {}).values())
+    return sum(entry.users for entry in shared_client._shared.get(asyncio.get_running_loop(), {}).values())

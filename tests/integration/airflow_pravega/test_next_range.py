@@ -8,7 +8,7 @@ import pytest
 
 from aiopravega import PravegaClient, PravegaConfig, StreamCut, StreamCutRange, StreamName
 from aiopravega.ledger import Interval
-from airflow_pravega.looks.shared import _loops
+from airflow_pravega.polling.poller import _pollers
 from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 
 SOON = 0.1
@@ -76,7 +76,7 @@ async def checked(*made: Counting) -> None:
 
 def newest() -> object:
     """The newest answer about the stream; None before there is any."""
-    return next((loop.seen for loop in _loops.get(asyncio.get_running_loop(), {}).values()), None)
+    return next((poller.answer for poller in _pollers.get(asyncio.get_running_loop(), {}).values()), None)
 
 
 async def test_runs_wake_one_after_the_other_in_the_order_of_their_dates(pravega, stream):

@@ -13,8 +13,8 @@ from aiopravega import ScalingPolicy, StreamCutRange
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import TableNotFoundError
 from aiopravega.ledger import CUT_TABLE
-from airflow_pravega import clients
 from airflow_pravega.operators.stream_cut import PravegaStreamCutOperator
+from airflow_pravega.polling import shared_client
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
 FIRST, SECOND, THIRD = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3))
@@ -32,7 +32,7 @@ def until(condition, seconds: float = 300.0) -> None:
 
 
 def a_trigger_waits() -> bool:
-    return any(shared.opening.done() for by_config in list(clients._shared.values()) for shared in by_config.values())
+    return any(shared.opening.done() for clients in list(shared_client._shared.values()) for shared in clients.values())
 
 
 def has_cut_ledger(client, scope: str) -> bool:

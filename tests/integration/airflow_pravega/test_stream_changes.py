@@ -14,9 +14,9 @@ from airflow_pravega.operators.stream import (
     PravegaTruncateStreamOperator,
     PravegaUpdateStreamOperator,
 )
+from airflow_pravega.operators.stream_operator import PravegaStreamChangeOperator
 from airflow_pravega.operators.stream_tags import PravegaTagStreamOperator
 from airflow_pravega.operators.subscriber import PravegaSubscriberCutOperator, PravegaUnsubscribeOperator
-from airflow_pravega.stream_operator import PravegaStreamChangeOperator
 
 CHANGES: dict[str, Callable[..., PravegaStreamChangeOperator]] = {
     "update": partial(PravegaUpdateStreamOperator, tags=["sales"]),

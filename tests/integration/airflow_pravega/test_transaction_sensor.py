@@ -9,7 +9,7 @@ from pkgutil import resolve_name
 import pytest
 
 from aiopravega import PravegaClient
-from airflow_pravega.looks.shared import _loops
+from airflow_pravega.polling.poller import _pollers
 from airflow_pravega.sensors.transaction import PravegaTransactionSensor
 from airflow_pravega.triggers.transaction import PravegaTransactionTrigger
 
@@ -99,7 +99,7 @@ async def test_the_trigger_fires_when_it_is_decided(pravega_config, scope, end, 
         name, arguments = json.loads(json.dumps(made.serialize()))
         again = resolve_name(name)(**arguments)
         waiting = asyncio.create_task(anext(aiter(again.run())))
-        while not any(loop.seen for loop in _loops.get(asyncio.get_running_loop(), {}).values()):  # noqa: ASYNC110 - nothing reports it
+        while not any(poller.answer for poller in _pollers.get(asyncio.get_running_loop(), {}).values()):  # noqa: ASYNC110 - nothing reports it
             await asyncio.sleep(SOON)
         assert not waiting.done()
         await getattr(opened, end)()

@@ -9,8 +9,8 @@ import pytest
 import structlog
 
 from aiopravega import PravegaClient, PravegaConfig, ScalingPolicy, StreamCut, StreamCutRange
-from airflow_pravega import clients
-from airflow_pravega.looks.shared import _loops
+from airflow_pravega.polling import shared_client
+from airflow_pravega.polling.poller import _pollers
 from airflow_pravega.triggers.reachable import PravegaReachableTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
@@ -51,11 +51,11 @@ async def trigger_since_tail(pravega: PravegaClient, scope: str, stream: str, mi
 
 
 def shared():
-    return clients._shared.get(asyncio.get_running_loop(), {})
+    return shared_client._shared.get(asyncio.get_running_loop(), {})
 
 
 def loops():
-    return _loops.get(asyncio.get_running_loop(), {})
+    return _pollers.get(asyncio.get_running_loop(), {})
 
 
 def users() -> int:

@@ -1,6 +1,6 @@
-"""When has a stream moved far enough for the next range? The check of the conditions of all schedulers' sensors.
+"""Checks of the conditions under which a stream has moved far enough for the next range, for all schedulers' sensors.
 
-Where a consumer continued is in the cut ledger, and not known here.
+The start of a range is in the cut ledger, which this module does not know.
 """
 
 import time
@@ -23,10 +23,10 @@ WholeEnd = Callable[[PravegaClient, StreamCutRange, StreamName], Awaitable[Strea
 
 
 class StreamWatch:
-    """Checks the condition for one stream again and again. It remembers the tail that it saw last, to know silence.
+    """Checks the conditions for one stream again and again. It remembers the last tail that it saw, to know silence.
 
     Args:
-        condition: what has to hold.
+        condition: the conditions that have to hold.
         clock: gives seconds.
         whole_end: finds the ends that the condition's `transactions` ask for;
             `pravega_jobs.debezium.transactions.cuts.watch_of` gives it.
@@ -49,7 +49,7 @@ class StreamWatch:
         self._whole_end = whole_end
         self._tail: StreamCut | None = None
         self._same_since = 0.0
-        # Up to where the events of a range have been counted.
+        # The range whose events have been counted, and their number.
         self._counted: tuple[StreamCutRange, int] | None = None
 
     async def end_if_moved(self, client: PravegaClient, start: StreamCut, *, check: bool) -> StreamCut | None:
@@ -73,13 +73,13 @@ class StreamWatch:
     async def end_if_seen(
         self, client: PravegaClient, start: StreamCut, seen: Tail, at: float, *, check: bool = False
     ) -> StreamCut | None:
-        """The same for an end of the stream that was asked for already.
+        """The same for a tail of the stream that is known already.
 
         Args:
             client: a connected client.
             start: a cut of the stream that is not after `seen`.
             seen: the end of the stream.
-            at: when the servers were asked for it, by the clock.
+            at: the time at which the servers were asked for it, by the clock.
             check: whether `start` is checked against the stream even where the answer is known without.
 
         Raises:
@@ -96,7 +96,7 @@ class StreamWatch:
             end = await bounded_end(client, range_, moved, wanted.max_bytes, wanted.max_events)
             if self._whole_end is None or wanted.transactions is None or not moved:
                 return end
-            # A transaction that is larger than the bounds is in a range nevertheless.
+            # A transaction that is larger than the bounds is in one range nevertheless.
             transactions = StreamName.parse(wanted.transactions, seen.cut.stream.scope if seen.cut.stream else None)
             for each in dict.fromkeys((end, tail)):
                 whole = await self._whole_end(client, StreamCutRange(start, each), transactions)
@@ -124,7 +124,7 @@ class StreamWatch:
     async def _parts(
         self, client: PravegaClient, range_: StreamCutRange, moved: int, seen: Tail, *, is_quiet: bool
     ) -> AsyncGenerator[bool, None]:
-        """Whether each of the conditions that were given holds; those that ask the servers come last."""
+        """Yield for each given condition whether it holds; the conditions that ask the servers come last."""
         wanted = self.condition
         if wanted.min_bytes is not None:
             yield moved >= wanted.min_bytes
@@ -147,7 +147,7 @@ class StreamWatch:
         return not quiet_for or at - self._same_since >= quiet_for
 
     async def _has_events(self, client: PravegaClient, wanted: StreamCutRange, size: int) -> bool:
-        """Whether a range has enough events. They are counted once, up to the number that is enough."""
+        """Return True if a range has enough events. They are counted once, up to the number that is enough."""
         enough = self.condition.min_events
         if size < enough * wire.EVENT_HEADER:
             return False
@@ -165,7 +165,7 @@ async def _has_reached(client: PravegaClient, tail: StreamCut, wanted: StreamCut
 
 
 async def _is_complete(client: PravegaClient, tail: StreamCut, time: int) -> bool:
-    """Whether no event older than a time comes after the tail; a mark may be younger than the tail that was seen."""
+    """Return True if no event older than a time comes after the tail; a mark may be younger than that tail."""
     stream = tail.stream
     assert stream is not None, "a tail has a stream"
     known = await client.cut_at(stream, time)

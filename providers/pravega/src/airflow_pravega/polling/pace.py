@@ -1,22 +1,22 @@
-"""How often a stream is checked: by what its triggers were promised, by its rate, and by how many others are checked.
+"""Pauses between the checks of a stream: by its triggers' `poll_interval`, by its rate, and by the number of pollers.
 
-It knows neither streams nor clocks; all times are in seconds.
+This module knows neither streams nor clocks; all times are in seconds.
 """
 
 import random
 from typing import Final
 
-# Of the longest pause, which is the shortest `poll_interval` of those who wait.
+# Parts of the longest pause, which is the shortest `poll_interval` of all subscriptions.
 IDLE: Final = 1 / 5
 BUSY: Final = 1 / 20
-# Unless a longest pause is shorter.
+# The shortest pause, unless the longest one is shorter.
 SHORTEST: Final = 0.2
 # Checks a second of one triggerer; more only where the longest pauses ask for them.
 CHECKS_PER_SECOND: Final = 500.0
 
 _FASTER: Final = 0.5
 _SLOWER: Final = 1.5
-# So that checks that began together do not stay together.
+# Checks that began together shall not stay together.
 _JITTER: Final = 0.9
 
 
@@ -30,9 +30,9 @@ class Pace:
         """The pause after a check; never more than `longest`.
 
         Args:
-            changed: whether the check has found a change.
-            longest: what those who wait were promised.
-            streams: how many streams are checked beside each other.
+            changed: True if the check has found a change.
+            longest: the shortest `poll_interval` of all subscriptions.
+            streams: number of pollers of the event loop.
         """
         least = max(SHORTEST, streams / CHECKS_PER_SECOND)
         idle = min(longest, max(longest * IDLE, least))

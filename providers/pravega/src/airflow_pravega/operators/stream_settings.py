@@ -1,4 +1,4 @@
-"""Changes of a stream's configuration: what is not given stays as it is."""
+"""Changes of a stream's configuration: a setting that is not given stays as it is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from aiopravega.control import StreamConfiguration, amend_stream
 
 @dataclass(frozen=True, slots=True)
 class StreamSettings:
-    """What is to be set; None: as it is."""
+    """Settings of a stream; None: the setting stays as it is."""
 
     scaling: ScalingPolicy | None = None
     retention: RetentionPolicy | None = None
@@ -28,12 +28,12 @@ class StreamSettings:
 def reconfigure(
     client: PravegaClient, stream: StreamName, change: Callable[[StreamConfiguration], StreamConfiguration]
 ) -> bool:
-    """Change the configuration of a stream; returns whether it was another one.
+    """Change the configuration of a stream; returns True if that has changed it.
 
     Raises:
         StreamNotFoundError: there is no such stream.
-        StreamSealedError: it is sealed.
-        ConfigurationError: Pravega takes no such configuration.
+        StreamSealedError: the stream is sealed.
+        ConfigurationError: Pravega refuses the configuration.
     """
     before = client.run(client.controller.stream_configuration(stream))
     after = change(before)

@@ -1,6 +1,6 @@
-"""What gates have in common: a report, and a task that fails, skips or branches if the report says no.
+"""The base of the gates: a report, and a task that fails, skips or branches if the report does not pass.
 
-Knows neither schemas nor data.
+This module knows neither schemas nor data.
 """
 
 from abc import abstractmethod
@@ -15,38 +15,38 @@ from aiopravega import PravegaConfig, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig
-from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.links import LinkedToStream
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.arguments import check_stream
+from airflow_pravega.tasks.failures import failing_for_good
 
 FAIL: Final = "fail"
 SKIP: Final = "skip"
 
 
 class Report(Protocol):
-    """What a gate has found."""
+    """The findings of a gate."""
 
     @property
     def passed(self) -> bool:
-        """Whether the DAG continues."""
+        """True if the DAG continues."""
 
     def summary(self) -> str:
-        """One line."""
+        """The findings in one line."""
 
     def table(self) -> str:
-        """All that was found, as text."""
+        """All findings, as text."""
 
     def to_json(self) -> dict[str, Any]:
-        """All that was found, as plain JSON."""
+        """All findings, as plain JSON."""
 
 
 class GateOperator(LinkedToStream, BaseOperator, BranchMixIn):
-    """An operator that lets a DAG continue or not; its XCom is the report, whether it does or not.
+    """An operator that opens or closes the way for a DAG; in both cases its XCom is the report.
 
-    If it does not: with `on_violation="fail"` the task fails, without retries, since they would find the same; with
-    `"skip"` it is skipped, and what follows with it; with the ids of tasks that directly follow, only those continue,
-    which are skipped if the gate lets the DAG pass.
+    If the gate is closed: with `on_violation="fail"` the task fails, without retries, since they would find the same;
+    with `"skip"` the task and the tasks after it are skipped; with the ids of tasks that directly follow, only these
+    tasks run. They are skipped if the gate is open.
     """
 
     inherits_from_skipmixin = True
@@ -70,8 +70,8 @@ class GateOperator(LinkedToStream, BaseOperator, BranchMixIn):
         """Check, and let the DAG continue or not.
 
         Raises:
-            AirflowFailException: the gate is closed, or what is asked for cannot work.
-            AirflowSkipException: the gate is closed, and that skips.
+            AirflowFailException: the gate is closed, or an argument cannot work.
+            AirflowSkipException: the gate is closed, with `on_violation="skip"`.
             PravegaError: the cluster or the registry cannot be reached.
         """
         with failing_for_good():
@@ -94,7 +94,7 @@ class GateOperator(LinkedToStream, BaseOperator, BranchMixIn):
         return content
 
     def _branches(self) -> set[str]:
-        """The tasks that follow when the gate is closed."""
+        """The ids of the tasks that run when the gate is closed."""
         if self.on_violation in (FAIL, SKIP):
             return set()
         branches = {self.on_violation} if isinstance(self.on_violation, str) else set(self.on_violation)
@@ -108,4 +108,4 @@ class GateOperator(LinkedToStream, BaseOperator, BranchMixIn):
 
     @abstractmethod
     async def check(self, config: PravegaConfig, registry: RegistryConfig) -> Report:
-        """What the gate finds."""
+        """Check, and report the findings."""

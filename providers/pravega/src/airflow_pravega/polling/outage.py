@@ -1,4 +1,4 @@
-"""Outages of a cluster: what waits for a stream continues to wait, and reports begin and end, not each failure."""
+"""Outages of a cluster: sensors and triggers continue to wait; they report its begin and end, and not each failure."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,11 +10,11 @@ from aiopravega.retry import known_outage
 
 
 class Outage:
-    """Whether a cluster is away, for one sensor or trigger.
+    """The outage of a cluster, if there is one, as one sensor, trigger or poller sees it.
 
     Args:
-        what: what is waited for, such as `scope/stream`.
-        log: where the begin and the end are reported.
+        what: the stream that is waited for, as `scope/stream`.
+        log: gets a line for the begin and one for the end.
     """
 
     def __init__(self, what: str, log: Any) -> None:  # the loggers of sensors and of triggers share no type
@@ -24,7 +24,7 @@ class Outage:
 
     @contextmanager
     def checking(self) -> Iterator[None]:
-        """Run a check; in an outage that is reported already, the client reports no failures of its own."""
+        """Run a check; in an outage that is reported already, the client does not report its own failures."""
         if self._since is None:
             yield
         else:
@@ -32,7 +32,7 @@ class Outage:
                 yield
 
     def failed(self, error: PravegaError) -> None:
-        """A check has failed.
+        """Take the failure of a check as the begin of an outage, or as a part of it.
 
         Raises:
             PravegaError: `error`, if waiting cannot help.
@@ -49,7 +49,7 @@ class Outage:
             )
 
     def succeeded(self) -> None:
-        """A check has succeeded."""
+        """Take the success of a check as the end of an outage, if there was one."""
         if self._since is not None:
             since = self._since.isoformat(timespec="seconds")
             self._log.info("%s can be checked again; it could not since %s", self._what, since)

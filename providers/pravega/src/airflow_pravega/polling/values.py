@@ -1,4 +1,4 @@
-"""What the triggers ask about streams: the tail, or up to which event time all is there."""
+"""Values of streams that triggers wait for: the tail, the event time up to which a stream is complete, and others."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -17,56 +17,60 @@ A_co = TypeVar("A_co", bound=Hashable, covariant=True)
 _LAST_TIME: Final = 2**63 - 1
 
 
-class Asked(Protocol[A_co]):
-    """A question that is asked again and again; it may remember what makes the next answer cheaper."""
+class Checker(Protocol[A_co]):
+    """Asks the servers for a value again and again; it may remember data that makes the next check cheaper."""
 
     async def check(self, client: PravegaClient) -> A_co:
-        """The answer now.
+        """Ask for the value as it is now.
 
         Raises:
-            PravegaError: there is none.
+            PravegaError: the servers do not give it.
         """
 
 
-class Question(Hashable, Protocol[A_co]):
-    """A question about a stream; equal ones are asked once."""
+class PolledValue(Hashable, Protocol[A_co]):
+    """A value of a stream; triggers that wait for equal ones share one poller."""
 
     @property
     def stream(self) -> StreamName:
         """The stream."""
 
-    def begin(self) -> Asked[A_co]:
-        """Start to ask it."""
+    def checker(self) -> Checker[A_co]:
+        """A new checker of the value."""
 
 
 @dataclass(frozen=True, slots=True)
 class TailOf:
-    """Where does the stream end?"""
+    """The tail of a stream, and whether the stream is sealed."""
 
     stream: StreamName
 
-    def begin(self) -> Asked[Tail]:
+    def checker(self) -> Checker[Tail]:
         return TailWatch(self.stream)
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
-    """Up to which event time, as a number of the writers' unit, is the stream complete? None: sealed, so to the end."""
+class WatermarkOf:
+    """The event time up to which a stream is complete, as a number of its writers' unit; None for a sealed stream."""
 
     stream: StreamName
 
-    def begin(self) -> "_MarksWatch":
-        return _MarksWatch(self.stream)
+    def checker(self) -> Self:
+        return self
+
+    async def check(self, client: PravegaClient) -> int | None:
+        last = await client.cut_at(self.stream, _LAST_TIME)
+        return None if last.reach is Reach.COMPLETE else last.lower
 
 
 @dataclass(frozen=True, slots=True)
 class StateOfTransaction:
-    """What is the state of a transaction?"""
+    """The state of a transaction of a stream."""
 
     stream: StreamName
     transaction: UUID
 
-    def begin(self) -> Self:
+    def checker(self) -> Self:
         return self
 
     async def check(self, client: PravegaClient) -> TransactionState:
@@ -74,22 +78,13 @@ class StateOfTransaction:
 
 
 @dataclass(frozen=True, slots=True)
-class DescriptionOf:
-    """How far is a reader group? `stream` is its scope and name."""
+class GroupDescriptionOf:
+    """The description of a reader group, with the positions of its readers; `stream` is the group's scope and name."""
 
     stream: StreamName
 
-    def begin(self) -> Self:
+    def checker(self) -> Self:
         return self
 
     async def check(self, client: PravegaClient) -> ReaderGroupDescription:
         return await client.describe_reader_group(self.stream.scope, self.stream.stream)
-
-
-class _MarksWatch:
-    def __init__(self, stream: StreamName) -> None:
-        self._stream = stream
-
-    async def check(self, client: PravegaClient) -> int | None:
-        last = await client.cut_at(self._stream, _LAST_TIME)
-        return None if last.reach is Reach.COMPLETE else last.lower

@@ -33,7 +33,7 @@ async def shared_client(config: PravegaConfig) -> AsyncIterator[PravegaClient]:
     """The client of this event loop for `config`, open for as long as the block runs.
 
     Raises:
-        PravegaError: the cluster cannot be reached; all who waited for this client get the same error.
+        PravegaError: the cluster cannot be reached; all users that waited for this client get the same error.
     """
     clients = _shared.setdefault(asyncio.get_running_loop(), {})
     shared = clients.get(config)
@@ -41,7 +41,7 @@ async def shared_client(config: PravegaConfig) -> AsyncIterator[PravegaClient]:
         shared = clients[config] = _Shared(asyncio.create_task(_open(config)))
     shared.users += 1
     try:
-        # A user who is cancelled must not take the connection from the others.
+        # A user that is cancelled must not take the connection from the others.
         yield await asyncio.shield(shared.opening)
     finally:
         shared.users -= 1

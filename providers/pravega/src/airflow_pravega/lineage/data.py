@@ -1,4 +1,4 @@
-"""What a task has read and written, as its operator notes it while it works. OpenLineage is not known here."""
+"""Data that a task reads and writes, as its operator keeps them while it works. This module knows no OpenLineage."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Columns = tuple[tuple[str, str], ...]
 
 
 class StreamChange(StrEnum):
-    """What happened to a stream, in OpenLineage's words."""
+    """A change of a stream, in OpenLineage's words."""
 
     CREATE = "CREATE"
     ALTER = "ALTER"
@@ -38,7 +38,7 @@ class StreamData:
 
 @dataclass(frozen=True, slots=True)
 class FileData:
-    """Files of a folder, and how many rows of which columns they have."""
+    """Files of a folder, with their number of rows and their columns."""
 
     path: str
     rows: int | None = None
@@ -53,18 +53,6 @@ class Lineage:
     outputs: tuple[StreamData | FileData, ...] = ()
 
 
-class ReportsLineage:
-    """An operator that notes what it reads and writes in `lineage`, for OpenLineage."""
-
-    lineage = Lineage()
-
-    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:
-        """What the task has read and written; OpenLineage's provider calls it, also after a failure."""
-        from airflow_pravega.lineage.facets import operator_lineage
-
-        return operator_lineage(self.lineage)
-
-
 def namespace_of(config: PravegaConfig) -> str:
     """The namespace of a cluster's streams, by the address of the controller: `pravega://host:port`."""
     return f"pravega://{config.controller_target}"
@@ -73,7 +61,7 @@ def namespace_of(config: PravegaConfig) -> str:
 def range_read(
     config: PravegaConfig, stream: StreamName, cuts: StreamCutRange, given: object, **counts: Any
 ) -> StreamData:
-    """A range that a task reads; `given` is what the task was given as the range, which may name an interval."""
+    """A range that a task reads; `given` is the task's argument for the range, which may name an interval."""
     names = given if isinstance(given, Mapping) else {}
     interval = tuple((name, str(names[name])) for name in ("consumer", "interval", "since", "until") if name in names)
     return StreamData(namespace_of(config), stream, cuts, interval=interval, **counts)
@@ -82,7 +70,7 @@ def range_read(
 def written_once(
     config: PravegaConfig, result: Mapping[str, Any], columns: Iterable[tuple[str, str]] = ()
 ) -> StreamData:
-    """What a task has written, by the result of `PravegaSparkWriteOperator` or `PravegaWriteEventsOperator`."""
+    """The data of a write, by the result of `PravegaSparkWriteOperator` or `PravegaWriteEventsOperator`."""
     cuts = result["cuts"] and StreamCutRange.from_json(result["cuts"])
     stream = StreamName.parse(result["stream"])
     return StreamData(namespace_of(config), stream, cuts, result["events"], result["bytes"], tuple(columns))

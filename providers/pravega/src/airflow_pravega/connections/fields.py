@@ -1,4 +1,4 @@
-"""What the kinds of Airflow connections have in common: their fields, their extras, and errors that name them."""
+"""Fields and extras of Airflow connections of all types, and errors that name the connection."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -9,7 +9,7 @@ from aiopravega.errors import ConfigurationError
 
 
 class ConnectionLike(Protocol):
-    """What is read of a connection; Airflow's Task SDK and its metadata database have classes of their own for it."""
+    """The fields of a connection that are read; the Task SDK and Airflow's database each have a class with them."""
 
     conn_id: str
     conn_type: str | None
@@ -23,10 +23,10 @@ class ConnectionLike(Protocol):
 
 @contextmanager
 def errors_named(connection: ConnectionLike) -> Iterator[None]:
-    """Run a block whose errors name the connection.
+    """Run a block; its errors get the id of the connection.
 
     Raises:
-        ConfigurationError: that of the block, with the connection's id.
+        ConfigurationError: the error of the block, with the connection's id.
     """
     try:
         yield
@@ -38,9 +38,9 @@ def set_extras(connection: ConnectionLike, known: Collection[str], advice: str =
     """The extras that have a value.
 
     Args:
-        connection: whose extras they are.
-        known: the names that there are.
-        advice: what else to do, for the message about another name.
+        connection: the connection that has the extras.
+        known: the names that are allowed.
+        advice: the end of the message about another name.
 
     Raises:
         ConfigurationError: they are not a JSON object, or one is not known.

@@ -1,4 +1,4 @@
-"""What the operators that change scopes and streams share: names are checked first, then there is one connection."""
+"""The base of the operators of streams: it checks the arguments, then connects once, then works."""
 
 from abc import abstractmethod
 from enum import StrEnum
@@ -9,23 +9,22 @@ from airflow.sdk import BaseOperator, Context
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import StreamNotFoundError
-from airflow_pravega.early_checks import check_choice, check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.lineage import ReportsLineage, StreamChange, changed_stream
 from airflow_pravega.links import LinkedToStream
-from airflow_pravega.task_failures import failing_for_good
-from airflow_pravega.templated_values import choice_of
+from airflow_pravega.tasks.arguments import check_choice, check_stream, choice_of
+from airflow_pravega.tasks.failures import failing_for_good
 
 
 class IfNotExists(StrEnum):
-    """What an operator does about a stream that is not there."""
+    """The rule for a stream that is missing."""
 
     FAIL = "fail"
     IGNORE = "ignore"
 
 
 class PravegaStreamOperator(LinkedToStream, BaseOperator):
-    """An operator that does its work with one stream, in one block with a client.
+    """An operator that works on one stream, in one block with a client.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope.
@@ -42,7 +41,7 @@ class PravegaStreamOperator(LinkedToStream, BaseOperator):
         """Check the arguments, connect and work.
 
         Raises:
-            AirflowFailException: what is asked for cannot work.
+            AirflowFailException: an argument cannot work.
             PravegaError: the cluster cannot be reached.
         """
         with failing_for_good():
@@ -54,7 +53,7 @@ class PravegaStreamOperator(LinkedToStream, BaseOperator):
                 return self.work(client, stream, context)
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
-        """Check what templates gave, before anything is reached.
+        """Check the rendered arguments, before a connection is opened.
 
         Raises:
             ConfigurationError: an argument cannot work.
@@ -62,15 +61,15 @@ class PravegaStreamOperator(LinkedToStream, BaseOperator):
 
     @abstractmethod
     def work(self, client: PravegaClient, stream: StreamName, context: Context) -> Any:
-        """What the operator does; its result goes to XCom."""
+        """Do the operator's work; the result goes to XCom."""
 
 
 class PravegaStreamChangeOperator(ReportsLineage, PravegaStreamOperator):
-    """An operator that brings a stream into a state; returns whether it was in another one.
+    """An operator that brings a stream into a state; returns True if it has changed the stream.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope.
-        if_not_exists: what to do if there is no such stream: `"fail"`, or `"ignore"` it, which returns False.
+        if_not_exists: the rule for a missing stream: `"fail"`, or `"ignore"` it, which returns False.
         pravega_conn_id: id of the connection.
     """
 
@@ -102,7 +101,7 @@ class PravegaStreamChangeOperator(ReportsLineage, PravegaStreamOperator):
 
     @abstractmethod
     def change(self, client: PravegaClient, stream: StreamName) -> bool:
-        """Change the stream, which is there; returns whether there was something to change.
+        """Change the stream; returns True if there was something to change.
 
         Raises:
             StreamNotFoundError: there is no such stream.

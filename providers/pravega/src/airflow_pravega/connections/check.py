@@ -1,4 +1,4 @@
-"""Whether a connection works: each part of the cluster is asked, and a part that fails is named."""
+"""Check of a connection: asks each part of the cluster, and names a part that fails."""
 
 from collections.abc import Awaitable
 from contextlib import suppress
@@ -19,14 +19,14 @@ class _PartError(Exception):
 
 
 async def check_connection(config: PravegaConfig, registry: RegistryConfig | None) -> tuple[bool, str]:
-    """Ask the controller, a segment store, and the registry if there is one; with a text for the person who asks."""
+    """Ask the controller, a segment store, and the registry if there is one; the text is for a user."""
     try:
-        found = [await _cluster(config)]
+        sentences = [await _cluster(config)]
         if registry is not None:
-            found.append(await _registry(registry))
+            sentences.append(await _registry(registry))
     except _PartError as error:
         return False, str(error)
-    return True, " ".join(found)
+    return True, " ".join(sentences)
 
 
 async def _cluster(config: PravegaConfig) -> str:
@@ -36,7 +36,7 @@ async def _cluster(config: PravegaConfig) -> str:
     try:
         scopes = await _part(controller, client.list_scopes())
         shown = f"{controller[0].upper()}{controller[1:]} shows {len(scopes)} scopes."
-        stream = await _found(f"{shown} But a segment store", client, [config.scope] if config.scope else scopes)
+        stream = await _readable(f"{shown} But a segment store", client, [config.scope] if config.scope else scopes)
         if stream is None:
             return f"{shown} No segment store was asked: this account sees no stream that it may read."
         return f"{shown} The segment stores of stream {stream} answer."
@@ -44,14 +44,14 @@ async def _cluster(config: PravegaConfig) -> str:
         await client.close()
 
 
-async def _found(what: str, client: PravegaClient, scopes: list[str]) -> StreamName | None:
-    """A stream whose segment stores have answered; None if there is none to ask about."""
+async def _readable(what: str, client: PravegaClient, scopes: list[str]) -> StreamName | None:
+    """A stream whose segment stores have answered; None if this account may read none of the streams tried."""
     for scope in scopes[:_SCOPES]:
         streams: list[StreamName] = []
         with suppress(PravegaError):  # an account may see a scope, and not its streams
             streams = await client.list_streams(scope)
         for stream in streams[:_STREAMS]:
-            # Where the stream ends is known to the segment stores only. It may be gone since it was listed.
+            # Only the segment stores know the tail. The stream may be gone since it was listed.
             try:
                 await client.tail(stream)
             except (PermissionDeniedError, StreamNotFoundError, SegmentNotFoundError):
@@ -68,9 +68,9 @@ async def _registry(registry: RegistryConfig) -> str:
     return f"The Schema Registry at {registry.uri} answers."
 
 
-async def _part(name: str, asking: Awaitable[T]) -> T:
+async def _part(name: str, answer: Awaitable[T]) -> T:
     try:
-        return await asking
+        return await answer
     except PravegaError as error:
         raise _failure(name, error) from error
 

@@ -1,6 +1,6 @@
-"""An Airflow connection of the type `pravega` as a `PravegaConfig`. It looks nothing up and opens nothing.
+"""An Airflow connection of the type `pravega` as a `PravegaConfig`. This module opens no connection and reads no id.
 
-Everything comes from the connection, and nothing from `PRAVEGA_…` variables of the process that happens to run it.
+All values come from the Airflow connection, and none from `PRAVEGA_…` variables of the process that runs the task.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema import RegistryConfig
 from aiopravega.sizes import LARGEST_EVENT
-from airflow_pravega.connection_fields import ConnectionLike, errors_named, set_extras
+from airflow_pravega.connections.fields import ConnectionLike, errors_named, set_extras
 
 DEFAULT_PORT: Final = 9090
 SPARK_MASTER: Final = "spark_master"
@@ -27,7 +27,7 @@ def config_from_connection(connection: ConnectionLike) -> PravegaConfig:
     """Build the configuration of a client.
 
     Raises:
-        ConfigurationError: the connection cannot work; the message names it and the field.
+        ConfigurationError: the connection cannot work; the message names the connection and the field.
     """
     with errors_named(connection):
         return _config(connection)
@@ -36,7 +36,7 @@ def config_from_connection(connection: ConnectionLike) -> PravegaConfig:
 def registry_from_connection(connection: ConnectionLike) -> RegistryConfig:
     """Build the configuration of a client of the Schema Registry: its address, with the cluster's credentials.
 
-    Limits of time that the connection gives are for both; a registry has shorter ones by default.
+    The connection's time limits are for cluster and registry; the registry has shorter ones by default.
 
     Raises:
         ConfigurationError: the connection has no address of a registry, or cannot work.
@@ -55,14 +55,14 @@ def connection_extras(connection: ConnectionLike) -> dict[str, Any]:
     """The extras that are set.
 
     Raises:
-        ConfigurationError: they are not JSON, or one is unknown.
+        ConfigurationError: the extras are not JSON, or one is unknown.
     """
     return set_extras(connection, _EXTRAS)
 
 
 def _config(connection: ConnectionLike) -> PravegaConfig:
     extras = connection_extras(connection)
-    # Said even where it is the default: what is left out, PravegaConfig takes from the environment.
+    # Defaults are given here: PravegaConfig would take a value that is left out from the environment.
     values: dict[str, Any] = {"scope": None, "ca_file": None, "token": None, "verify_hostname": True}
     values["max_event_bytes"] = LARGEST_EVENT
     values |= {name: extras[name] for name in _CONFIG_EXTRAS if name in extras}
@@ -78,7 +78,7 @@ def _controller_uri(connection: ConnectionLike, extras: Mapping[str, Any]) -> st
     host = connection.host
     if not host:
         raise ConfigurationError("it has no host: give the controller's")
-    flag = str(extras.get(_TLS, "false")).lower()  # a connection that is written as a URI has its extras as texts
+    flag = str(extras.get(_TLS, "false")).lower()  # the extras of a connection that is written as a URI are texts
     if flag not in _FLAGS:
         raise ConfigurationError(f"tls is {flag!r}, but must be true or false")
     if "://" not in host:

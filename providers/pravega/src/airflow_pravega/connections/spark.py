@@ -1,4 +1,4 @@
-"""An Airflow connection of Spark's provider as a master and settings of a session. It looks nothing up.
+"""An Airflow connection of Spark's provider as a master and settings of a session. This module reads no id.
 
 Credentials are refused: PySpark hands settings to its JVM on the command line, where all users of the machine see them.
 """
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.connection_fields import ConnectionLike, errors_named, set_extras
+from airflow_pravega.connections.fields import ConnectionLike, errors_named, set_extras
 
 _TYPES: Final = ("spark", "spark_connect")
 # Extras of Spark's provider, and the settings that they stand for.
@@ -19,7 +19,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
 }
 _DEPLOY_MODE: Final = "deploy-mode"
 _CLIENT: Final = "client"
-# Which program submits: these operators submit none, their driver runs in the task.
+# The program that submits. It has no effect: the driver of these operators runs in the task.
 _BINARY: Final = "spark-binary"
 _KNOWN: Final = (*_SETTINGS, _DEPLOY_MODE, _BINARY)
 # Masters that have no host and port.
@@ -30,7 +30,7 @@ def session_settings(connection: ConnectionLike) -> tuple[str, dict[str, str]]:
     """The master, and the settings that the extras stand for.
 
     Raises:
-        ConfigurationError: a session cannot be made of it; the message names the connection and the field.
+        ConfigurationError: a session cannot be made with it; the message names the connection and the field.
     """
     with errors_named(connection):
         return _master(connection), _settings(connection)
