@@ -29,7 +29,7 @@ from dagster_pravega.landed import build_landed_asset
 from dagster_pravega.landing_database import LandingDatabase
 from dagster_pravega.maintenance import build_ledger_maintenance
 from dagster_pravega.observed import observe_pravega_stream
-from dagster_pravega.pipes import HandedWork, hand_over
+from dagster_pravega.pipes import RemoteRun, hand_over
 from dagster_pravega.ranges import RangeConfig
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.row_count import build_row_count_check
@@ -42,7 +42,6 @@ from dagster_pravega.stream_read import StreamRead
 
 __all__ = [
     "HandedRange",
-    "HandedWork",
     "LandingDatabase",
     "PravegaArrowIOManager",
     "PravegaCdcComponent",
@@ -51,6 +50,7 @@ __all__ = [
     "PravegaSparkIOManager",
     "PravegaStreamComponent",
     "RangeConfig",
+    "RemoteRun",
     "SchemaRegistryResource",
     "StreamBatches",
     "StreamCutPartitions",

@@ -1,4 +1,4 @@
-"""Which range a check of data is about: the one that is given, what the asset wrote, or all of the stream."""
+"""The range of a check of data: the given one, the one that the asset wrote, or all of the stream."""
 
 from dagster import AssetCheckExecutionContext, AssetKey
 
@@ -11,10 +11,10 @@ from dagster_pravega.written import WRITE_ID_KEY
 
 
 def checked_range(context: AssetCheckExecutionContext, key: AssetKey, given: StreamCutRange | None) -> StreamCutRange:
-    """The range: `given`, or the cuts of the asset's latest materialization; the whole stream if it has none.
+    """The range to check: `given`, or the cuts of the asset's latest materialization; without one, all of the stream.
 
     Raises:
-        ConfigurationError: the latest materialization wrote or read something, but not one range that is known.
+        ConfigurationError: the latest materialization read or wrote events, but does not have exactly one range.
     """
     if given is not None:
         return given
@@ -25,7 +25,7 @@ def checked_range(context: AssetCheckExecutionContext, key: AssetKey, given: Str
         return StreamCutRange.from_json(plain(latest.metadata[CUTS_KEY]))
     if {RANGES_KEY, RUN_EVENTS_KEY, WRITE_ID_KEY} & latest.metadata.keys():
         raise ConfigurationError(
-            f"the latest materialization of {key.to_user_string()} does not say one range ({CUTS_KEY}), so that it is "
-            "not known what to check: give the check the range (cuts)"
+            f"the latest materialization of {key.to_user_string()} does not have one range ({CUTS_KEY}): give the "
+            "check the range (cuts)"
         )
     return StreamCutRange(UNBOUNDED, UNBOUNDED)

@@ -1,4 +1,4 @@
-"""Assets that are tables in which ranges of a stream are landed: each interval once, whatever is killed or repeated."""
+"""Tables as assets, in which ranges of a stream are landed: each interval once, also after kills and repeats."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TABLE_KEY: Final = "pravega/table"
 ACTION_KEY: Final = "pravega/landing"
 _BESIDE: Final = "database_key"
-# What Dagster's pages have pictures for.
+# Kinds that Dagster's pages have icons for.
 KINDS: Final = {"delta": "deltalake", "parquet": "parquet", "iceberg": "iceberg"}
 
 
@@ -43,18 +43,18 @@ def build_landed_asset(
     io_manager_key: str = "pravega_spark",
     **attributes: Any,
 ) -> dg.AssetsDefinition:
-    """A table in which ranges of a stream are landed exactly once, as an asset: Parquet, Delta, Iceberg or PostgreSQL.
+    """An asset: a table in which ranges of a stream are landed exactly once, of Parquet, Delta, Iceberg or PostgreSQL.
 
-    A run lands one interval of the cut ledger: its partition, or, with `since`, what came since the last run. A run
-    that is killed, tried or executed again, or a partition that is materialized again, adds nothing to rows that are
-    there. Every row gets the columns `_consumer` and `_interval`. Then the interval is recorded as done.
+    A run lands one interval of the cut ledger, and then records it as done. The interval is the run's partition, or,
+    with `since`, the range since the last run. A run that is killed, retried or executed again, or a partition that is
+    materialized again, adds no row twice. Every row gets the columns `_consumer` and `_interval`.
 
     To replace the rows of a partition, name the next generation: `rebuild: 2` in the run config of the op, or the run's
-    tag `pravega/rebuild`. A partition that is claimed again (`pravega/claim`) needs that, too.
+    tag `pravega/rebuild`. A partition that is claimed again (`pravega/claim`) also needs the next generation.
 
-    The materialization has what `StreamRead.metadata` gives (range, interval, events, bytes), the rows that the table
-    holds of the interval, their columns, the generation, and `pravega/landing`: `append`, `replace` or `nothing`. The
-    events of a run that did nothing are not known.
+    The materialization has the metadata of `StreamRead.metadata` (range, interval, events, bytes), the number of the
+    interval's rows in the table, their columns, the generation, and `pravega/landing`: `append`, `replace` or
+    `nothing`. The number of events of a run that did nothing is not known.
 
     Args:
         stream: the asset of the stream, or its key.
@@ -62,16 +62,16 @@ def build_landed_asset(
         table: `parquet:/folder`, `delta:/folder`, `iceberg:catalog/namespace.table`; with `database_key`, the table's
             name with or without its schema. The address of a database is refused: it may have a password.
         database_key: of the `LandingDatabase` that has the table.
-        transform: from the DataFrame of the range to the one that is landed.
+        transform: a function that gets the DataFrame of the range and returns the DataFrame to land.
         partitions_def: partitions of the asset, as an input of the stream reads them.
-        since: `last` or `latest`, for an asset without partitions: where its first run starts, as for other inputs.
+        since: `last` or `latest`, for an asset without partitions: the start of its first run, as for other inputs.
         consumer: name of the chain of ranges in the cut ledger; by default `dagster/` and the key.
         input_metadata: more metadata of the input, such as `pravega/options` and `pravega/on_truncated`.
         io_manager_key: of the `PravegaSparkIOManager`.
         **attributes: other arguments of `dagster.asset`, such as `retry_policy` and `automation_condition`.
 
     Raises:
-        ConfigurationError: the text names no table, or the asset has both partitions and `since`, or neither.
+        ConfigurationError: the text does not name a table, or the asset has both partitions and `since`, or neither.
     """
     made = dg.AssetKey.from_coercible(key)
     shown_table(table, None if database_key is None else "", _BESIDE)
@@ -95,10 +95,10 @@ def build_landed_asset(
             )
             context.log.info("Landed %s in %s: %s, %d rows", interval.name, table, done.action, done.holding.rows)
             rows = ROWS_OF_PARTITION_KEY if context.has_partition_key else ROWS_KEY
-            found = {**spark_schema(frame), **_described(table, done), rows: done.holding.rows}
-            found |= events.metadata()
+            metadata = {**spark_schema(frame), **_described(table, done), rows: done.holding.rows}
+            metadata |= events.metadata()
             events.ranges.finish()
-        return dg.MaterializeResult(metadata=found, data_version=_version(events.data_version, generation))
+        return dg.MaterializeResult(metadata=metadata, data_version=_version(events.data_version, generation))
 
     kind = "postgres" if database_key is not None else KINDS[table.partition(":")[0]]
     asset: dg.AssetsDefinition = dg.asset(
@@ -120,7 +120,7 @@ def interval_reads(
     since: str | None,
     more: Mapping[str, Any] | None,
 ) -> tuple[str, dict[str, Any]]:
-    """As whom an asset takes intervals of the cut ledger, and the metadata of the input that does it.
+    """The consumer of an asset in the cut ledger, and the metadata of the input that claims its intervals.
 
     Raises:
         ConfigurationError: the asset has both partitions and `since`, or neither.
@@ -147,5 +147,5 @@ def _described(table: str, done: Landed) -> dict[str, Any]:
 
 
 def _version(of_range: dg.DataVersion, generation: int) -> dg.DataVersion:
-    """Rows of a later generation are other data, though their range may be the same."""
+    """The data version of a range's rows; a later generation has another version, even of the same range."""
     return of_range if generation == 1 else dg.DataVersion(f"generation {generation} of {of_range.value}")

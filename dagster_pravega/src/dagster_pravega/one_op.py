@@ -7,12 +7,12 @@ import dagster as dg
 
 
 def op_name(job: str) -> str:
-    """The name of the definition of a job's op."""
+    """The name of the op's definition in a job of one op."""
     return f"{job}_op"
 
 
 def job_of(op: dg.OpDefinition, name: str, description: str) -> dg.JobDefinition:
-    """A job of one op, both of which users see as `name`."""
+    """A job of one op; pages and run config show both as `name`."""
 
     @dg.job(name=name, description=description)
     def of_one_op() -> None:

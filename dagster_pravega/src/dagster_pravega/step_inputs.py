@@ -1,4 +1,4 @@
-"""What the inputs of steps read, until an output is written: an IO manager may write what another one has read."""
+"""Ranges that the inputs of steps read, until an output is written, maybe by another IO manager."""
 
 from dagster import InputContext, OutputContext
 
@@ -8,13 +8,13 @@ _Step = tuple[str, str]
 _read: dict[_Step, dict[str, InputRange]] = {}
 
 
-def note_input(context: InputContext, found: InputRange) -> None:
-    """Keep what an input reads; a further try of the step replaces it."""
-    _read.setdefault(_step_of(context), {})[context.name] = found
+def keep_input(context: InputContext, ranges: InputRange) -> None:
+    """Keep the ranges of an input for the output of the step; a retry of the step replaces them."""
+    _read.setdefault(_step_of(context), {})[context.name] = ranges
 
 
-def take_inputs(context: OutputContext) -> dict[str, InputRange]:
-    """What the inputs of a step have read, by their names; the second output of a step gets nothing."""
+def pop_inputs(context: OutputContext) -> dict[str, InputRange]:
+    """The ranges of a step's inputs, by their names, for its first output; a second output gets none."""
     return _read.pop(_step_of(context), {})
 
 

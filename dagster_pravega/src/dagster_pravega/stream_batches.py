@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StreamBatches(RangeRead):
-    """What an input of `PravegaArrowIOManager` gets whose type is this class, instead of batches alone.
+    """The value of an input of `PravegaArrowIOManager` with this type: record batches with their ranges and numbers.
 
-    `reader` is read once, a few megabytes at a time, so that a range may be larger than memory.
+    `reader` can be read once, a few megabytes at a time, so that a range may be larger than memory.
     """
 
     reader: "pa.RecordBatchReader"

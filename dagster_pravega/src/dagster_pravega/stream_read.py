@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StreamRead(RangeRead):
-    """What an input gets whose type is this class, instead of a DataFrame alone: `frame`, and what it is.
+    """The value of an input of `PravegaSparkIOManager` with this type: `frame`, with its ranges and numbers.
 
-    The events are counted by the first action that reads the frame. If it does not read all of them (such as `limit`),
-    or Spark does not report it (such as `toLocalIterator` and `rdd`), their number is not known.
+    The first action that reads the frame counts the events. If it does not read all of them (such as `limit`), or Spark
+    does not report the count (such as `toLocalIterator` and `rdd`), their number is not known.
     """
 
     frame: "DataFrame"

@@ -1,7 +1,7 @@
-"""Whether a try of a step has to read without splitting segments, because an earlier one split at a wrong offset.
+"""Reads without splitting segments, for a step whose earlier attempt has split a segment at a wrong offset.
 
-A frame that an asset gets is read while the asset's own code runs, too late to plan the read again: so it is the next
-try that reads unsplit, be it the step's or that of a run that is executed again.
+The asset's own code reads the frame, too late to plan the read again. So the next attempt reads unsplit: a retry of the
+step, or the step in a re-execution of the run.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,9 +14,10 @@ from dagster_pravega.handed_range import is_handed
 
 
 def split_options(context: InputContext) -> Mapping[str, str]:
-    """Options of the data source that split no segment, if an earlier try of this step failed because of a split.
+    """Options of the data source that split no segment, if an earlier attempt of this step failed because of a split.
 
-    A try whose range another process has read does not say why it has failed: its next try splits no segment, either.
+    The asset's own code reads the frame, too late to plan the read again, so the next attempt reads unsplit. The reason
+    of a failed attempt whose range another process has read is not known: the next attempt then also reads unsplit.
     """
     name = SplitProofError.__name__
     failures = list(_earlier_failures(context))
@@ -24,12 +25,12 @@ def split_options(context: InputContext) -> Mapping[str, str]:
         return UNSPLIT
     if not any(name in failure for failure in failures):
         return {}
-    context.log.warning("An earlier try has split a segment where no event starts (%s): reading unsplit", name)
+    context.log.warning("An earlier attempt has split a segment where no event starts (%s): reading unsplit", name)
     return UNSPLIT
 
 
 def _earlier_failures(context: InputContext) -> Iterator[str]:
-    """How earlier tries of this step have failed, in this run and in the one that it executes again."""
+    """The errors of earlier attempts of this step, in this run and in the run that it re-executes."""
     step = context.step_context
     for run_id in (step.run_id, step.dagster_run.parent_run_id):
         if run_id is None:

@@ -12,7 +12,7 @@ from aiopravega import StreamName
 from aiopravega.errors import SplitProofError
 from aiopravega.jobs.spark_frames import load_counted
 from dagster_pravega import PravegaResource, PravegaSparkIOManager, StreamRead, pravega_stream_spec
-from dagster_pravega.input_range import InputRange, Piece
+from dagster_pravega.input_range import InputPiece, InputRange
 
 READ = "flights"
 
@@ -58,7 +58,7 @@ def read_of(spark, pravega_config) -> Callable[[StreamName], StreamRead]:
         whole = pravega.fix_range(str(stream))
         pravega.close()
         frame, count = load_counted(spark, pravega_config, stream, whole.cuts, {}, whole.size)
-        return StreamRead(InputRange(stream, (Piece(whole.cuts, whole.parts),)), count, frame)
+        return StreamRead(InputRange(stream, (InputPiece(whole.cuts, whole.parts),)), count, frame)
 
     return read_of
 

@@ -170,7 +170,7 @@ def test_a_job_that_has_not_done_its_work_is_not_taken_for_done(client, stream, 
     [record] = client.cut_ledger(stream.scope).records("dagster/elsewhere", stream)
     assert not record.is_done
     said = run(stream, "nothing", given={"columns": ["event"]})
-    assert "select the columns of the DataFrame there" in said
+    assert "select the columns of the DataFrame in that process" in said
 
 
 def test_a_process_that_no_pipes_client_has_started_is_refused():
