@@ -4,7 +4,7 @@ from importlib.metadata import version
 
 from dagster_shared.libraries import DagsterLibraryRegistry
 
-from dagster_pravega.arrow_io import PravegaArrowIOManager
+from dagster_pravega.arrow_io import PravegaArrowIOManager, StreamBatches
 from dagster_pravega.cdc import pravega_cdc_asset
 from dagster_pravega.cdc_component import PravegaCdcComponent
 from dagster_pravega.cdc_drift import build_cdc_drift_check
@@ -30,6 +30,7 @@ from dagster_pravega.landing_database import LandingDatabase
 from dagster_pravega.maintenance import build_ledger_maintenance
 from dagster_pravega.observed import observe_pravega_stream
 from dagster_pravega.pipes import RemoteRun, hand_over
+from dagster_pravega.range_read import StreamRead
 from dagster_pravega.ranges import RangeConfig
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.row_count import build_row_count_check
@@ -37,8 +38,6 @@ from dagster_pravega.schema_registry import SchemaRegistryResource
 from dagster_pravega.scope_component import PravegaScopeComponent
 from dagster_pravega.sessions import spark_session
 from dagster_pravega.spec import pravega_stream_spec
-from dagster_pravega.stream_batches import StreamBatches
-from dagster_pravega.stream_read import StreamRead
 
 __all__ = [
     "HandedRange",

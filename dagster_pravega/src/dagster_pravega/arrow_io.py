@@ -1,5 +1,6 @@
 """Assets from and to streams without Spark: as tables of Arrow, pandas and Polars, or as record batches."""
 
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,16 +13,28 @@ from aiopravega.jobs.event_batches import write_event_batches
 from aiopravega.jobs.spark_options import LEDGER_OPTION
 from dagster_pravega.columns import arrow_schema, wanted_columns
 from dagster_pravega.input_range import InputRange
+from dagster_pravega.range_read import RangeRead
 from dagster_pravega.schema_registry import SchemaRegistryResource
 from dagster_pravega.spec import options_of
-from dagster_pravega.stream_batches import StreamBatches
 from dagster_pravega.stream_io import StreamIOManager
 from dagster_pravega.windows import unit_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from aiopravega.blocking.registry import SchemaRegistry
 
 _LARGEST_TABLE: Final = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class StreamBatches(RangeRead):
+    """The value of an input of `PravegaArrowIOManager` with this type: record batches with their ranges and numbers.
+
+    `reader` can be read once, a few megabytes at a time, so that a range may be larger than memory.
+    """
+
+    reader: "pa.RecordBatchReader"
 
 
 class PravegaArrowIOManager(StreamIOManager):

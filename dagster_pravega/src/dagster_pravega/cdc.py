@@ -14,13 +14,11 @@ from aiopravega.jobs.merging.reading import change_columns, change_options, key_
 from aiopravega.jobs.merging.rules import check_history
 from aiopravega.jobs.merging.state import state_of
 from dagster_pravega.columns import DECODED_KEY, arrow_schema
-from dagster_pravega.gates import AnAsset, key_of
-from dagster_pravega.landed import KINDS, TABLE_KEY, interval_reads
-from dagster_pravega.landed_interval import landed_interval
+from dagster_pravega.landed import KINDS, TABLE_KEY, interval_reads, landed_interval
 from dagster_pravega.measures import ROWS_KEY
-from dagster_pravega.spec import OPTIONS_KEY, TABLE_NAME_KEY, plain
+from dagster_pravega.range_read import StreamRead
+from dagster_pravega.spec import OPTIONS_KEY, TABLE_NAME_KEY, AssetLike, asset_key_of, plain
 from dagster_pravega.step_failures import failing_for_good
-from dagster_pravega.stream_read import StreamRead
 from dagster_pravega.wills import REBUILD_TAG, generation_of
 
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ _CHANGES_KEY: Final = "pravega/changes"
 
 
 def pravega_cdc_asset(
-    stream: AnAsset,
+    stream: AssetLike,
     *,
     key: "dg.AssetKey | str | list[str]",
     table: str,
@@ -127,7 +125,7 @@ def pravega_cdc_asset(
 
     asset: dg.AssetsDefinition = dg.asset(
         key=made,
-        ins={"changes": dg.AssetIn(key_of(stream), input_manager_key=io_manager_key, metadata=reads)},
+        ins={"changes": dg.AssetIn(asset_key_of(stream), input_manager_key=io_manager_key, metadata=reads)},
         partitions_def=partitions_def,
         kinds={"spark", KINDS[table.partition(":")[0]], *attributes.pop("kinds", ())},
         metadata={TABLE_KEY: table, KEY_COLUMNS_KEY: rows_key, **attributes.pop("metadata", {})},
@@ -136,7 +134,7 @@ def pravega_cdc_asset(
     return asset
 
 
-def _stream_options(stream: AnAsset) -> dict[str, str]:
+def _stream_options(stream: AssetLike) -> dict[str, str]:
     """The options of the stream's spec; options of the input override them."""
     given = plain(stream.metadata.get(OPTIONS_KEY, {})) if isinstance(stream, dg.AssetSpec) else {}
     return {str(name): str(text) for name, text in given.items()}

@@ -8,9 +8,9 @@ import dagster as dg
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
 from aiopravega.jobs.merging.reading import merged_table
 from aiopravega.jobs.merging.state import state_of
-from dagster_pravega.gates import AnAsset, checked_key, table_of
+from dagster_pravega.gates import checked_key, table_of
 from dagster_pravega.resource import PravegaResource
-from dagster_pravega.spec import STREAM_KEY
+from dagster_pravega.spec import STREAM_KEY, AssetLike
 from dagster_pravega.step_failures import failing_for_good
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _COLUMNS: Final = ("name", "drift", "changes", "table")
 
 
 def build_cdc_drift_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     table: str,

@@ -10,10 +10,10 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.jobs.merging import Ghosts
 from aiopravega.jobs.merging.reading import change_columns, change_options, key_columns, merged_table
 from aiopravega.jobs.spark_frames import load_range
-from dagster_pravega.gates import AnAsset, checked_key, table_of
+from dagster_pravega.gates import checked_key, table_of
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.sessions import spark_session
-from dagster_pravega.spec import CUTS_KEY, STREAM_KEY
+from dagster_pravega.spec import CUTS_KEY, STREAM_KEY, AssetLike
 from dagster_pravega.step_failures import failing_for_good
 
 _GHOSTS_KEY: Final = "pravega/ghosts"
@@ -22,7 +22,7 @@ _SHOWN: Final = 20
 
 
 def build_cdc_ghost_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     key_of_rows: Sequence[str] | str,

@@ -14,8 +14,8 @@ from aiopravega.intervals import plan_parts
 from aiopravega.intervals.backfill import record_plan
 from aiopravega.positions import parse_position
 from dagster_pravega.cut_partitions import StreamCutPartitions
+from dagster_pravega.maintenance import job_of, op_name
 from dagster_pravega.measures import BYTES_KEY, CONSUMER_KEY
-from dagster_pravega.one_op import job_of, op_name
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.spec import STREAM_KEY
 from dagster_pravega.step_failures import failing_for_good

@@ -11,17 +11,18 @@ from aiopravega.gates.debezium_file import harms_named, settings_of_file
 from aiopravega.gates.debezium_making import make_streams
 from aiopravega.gates.debezium_report import DebeziumReport, check_debezium
 from aiopravega.jobs.debezium_database import check_database
-from dagster_pravega.gates import AnAsset, checked_key, table_of
+from dagster_pravega.gates import checked_key, table_of
 from dagster_pravega.landing_database import dsn_of
-from dagster_pravega.one_op import job_of, op_name
+from dagster_pravega.maintenance import job_of, op_name
 from dagster_pravega.resource import PravegaResource
+from dagster_pravega.spec import AssetLike
 from dagster_pravega.step_failures import failing_for_good
 
 _COLUMNS: Final = ("setting", "value", "harm", "fails", "why", "instead")
 
 
 def build_debezium_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     settings: str,
     fail_on: Sequence[str] = ("loses", "spoils", "stops", "breaks"),

@@ -16,17 +16,17 @@ from dagster import (
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.gates.sampling import hold_sample
-from dagster_pravega.checked_range import checked_range
-from dagster_pravega.gates import AnAsset, checked_key, table_of
+from dagster_pravega.gates import checked_key, table_of
 from dagster_pravega.measures import EVENTS_KEY
+from dagster_pravega.ranges import checked_range
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.schema_registry import SchemaRegistryResource
-from dagster_pravega.spec import CUTS_KEY, OPTIONS_KEY, STREAM_KEY
+from dagster_pravega.spec import CUTS_KEY, OPTIONS_KEY, STREAM_KEY, AssetLike
 from dagster_pravega.step_failures import failing_for_good
 
 
 def build_decode_errors_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     options: Mapping[str, Any] | None = None,
@@ -128,7 +128,7 @@ def build_decode_errors_check(
     return decode_errors
 
 
-def _options(asset: AnAsset) -> Mapping[str, Any]:
+def _options(asset: AssetLike) -> Mapping[str, Any]:
     return asset.metadata.get(OPTIONS_KEY, {}) if isinstance(asset, AssetSpec) else {}
 
 

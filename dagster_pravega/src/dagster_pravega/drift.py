@@ -17,10 +17,10 @@ from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.open import GroupAddress, need_group
 from dagster_pravega.columns import SCHEMA_KEY
-from dagster_pravega.gates import AnAsset, checked_key, table_of
+from dagster_pravega.gates import checked_key, table_of
 from dagster_pravega.ranges import latest_materialization
 from dagster_pravega.schema_registry import SchemaRegistryResource
-from dagster_pravega.spec import STREAM_KEY, plain
+from dagster_pravega.spec import STREAM_KEY, AssetLike, plain
 from dagster_pravega.step_failures import failing_for_good
 
 # A column of every write, which schemas do not have.
@@ -29,7 +29,7 @@ _COLUMNS: Final = ("name", "drift", "registry", "materialized")
 
 
 def build_schema_drift_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     ignore: Sequence[str] = (),

@@ -10,10 +10,10 @@ from aiopravega import StreamName, TimeUnit
 from aiopravega.errors import BeforeHistoryError, ConfigurationError, NoWatermarksError
 from aiopravega.intervals.freshness import Freshness, freshness_of, group_freshness_of
 from aiopravega.intervals.group_condition import GroupPosition
-from dagster_pravega.gates import AnAsset, checked_key
+from dagster_pravega.gates import checked_key
 from dagster_pravega.group_sensor import GROUP_KEY
 from dagster_pravega.resource import PravegaResource
-from dagster_pravega.spec import STREAM_KEY
+from dagster_pravega.spec import STREAM_KEY, AssetLike
 from dagster_pravega.step_failures import failing_for_good
 
 _AGE_KEY = "pravega/watermark_age_seconds"
@@ -22,7 +22,7 @@ _NOTED_KEY = "pravega/noted_until"
 
 
 def build_stream_freshness_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     warn_after: timedelta | None = None,

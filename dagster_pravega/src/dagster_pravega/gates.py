@@ -1,7 +1,7 @@
 """Gates as blocking asset checks: of a schema before it is used, and of data against the schemas in its headers."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final
 
 from dagster import (
     AssetCheckExecutionContext,
@@ -9,8 +9,6 @@ from dagster import (
     AssetChecksDefinition,
     AssetCheckSeverity,
     AssetKey,
-    AssetsDefinition,
-    AssetSpec,
     MetadataValue,
     TableColumn,
     TableMetadataValue,
@@ -26,13 +24,12 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.gates import DataReport, check_candidate, check_data
 from aiopravega.schema import SchemaFormat
 from aiopravega.schema.open import POLICY, SchemaReport
-from dagster_pravega.checked_range import checked_range
+from dagster_pravega.ranges import checked_range
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.schema_registry import SchemaRegistryResource
-from dagster_pravega.spec import CUTS_KEY, STREAM_KEY
+from dagster_pravega.spec import CUTS_KEY, STREAM_KEY, AssetLike, asset_key_of
 from dagster_pravega.step_failures import failing_for_good
 
-AnAsset: TypeAlias = AssetKey | str | Sequence[str] | AssetsDefinition | AssetSpec
 # The first Dagster that accepts dots in the key of an asset that a check, or another asset, names without reading it.
 _DOTS_SINCE: Final = Version("1.13.4")
 _VIOLATION: Final = ("version", "direction", "path", "rule", "old", "new", "remedy")
@@ -41,7 +38,7 @@ _FAILURE: Final = ("pointer", "encoding_id", "reason")
 
 
 def build_schema_gate(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     candidate: Any,
@@ -128,7 +125,7 @@ def build_schema_gate(
 
 
 def build_data_gate(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     name: str = "data_gate",
@@ -195,21 +192,14 @@ def build_data_gate(
     return data_gate
 
 
-def key_of(asset: AnAsset) -> AssetKey:
-    """The key of what a check is attached to."""
-    if isinstance(asset, AssetsDefinition | AssetSpec):
-        return asset.key
-    return AssetKey.from_coercible(asset)
-
-
-def checked_key(asset: AnAsset) -> AssetKey:
+def checked_key(asset: AssetLike) -> AssetKey:
     """The key of an asset that a check is attached to.
 
     Raises:
         ConfigurationError: the key has a dot, and this Dagster names a check's input by the key, which must not have
             dots. Names of Debezium's streams have dots.
     """
-    key = key_of(asset)
+    key = asset_key_of(asset)
     if any("." in part for part in key.path) and Version(dagster_version) < _DOTS_SINCE:
         raise ConfigurationError(
             f"the key {key.to_user_string()} has a dot, and Dagster {dagster_version} has no checks of such assets: "

@@ -8,13 +8,14 @@ from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.groups import ReaderGroupDescription
 from aiopravega.intervals.group_condition import GroupCondition, GroupPosition
-from dagster_pravega.gates import AnAsset, checked_key
+from dagster_pravega.gates import checked_key
 from dagster_pravega.resource import PravegaResource
+from dagster_pravega.spec import AssetLike
 from dagster_pravega.step_failures import failing_for_good
 
 
 def build_reader_group_lag_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     group: str,
     warn_bytes: int | None = None,

@@ -3,26 +3,26 @@
 Everything is checked before an engine is started. This module does not use an engine.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from dagster import InputContext
+from dagster import DagsterEventType, InputContext
 
 from aiopravega import StreamCutRange, StreamName
-from aiopravega.errors import ConfigurationError, SecurityError
+from aiopravega.errors import ConfigurationError, SecurityError, SplitProofError
 from aiopravega.jobs.ranges import FixedRange
-from aiopravega.jobs.spark_options import TIME_OPTION
+from aiopravega.jobs.spark_options import TIME_OPTION, UNSPLIT
 from aiopravega.ledger import CutRecord
 from dagster_pravega.claims import keyed_partitions
 from dagster_pravega.cut_partitions import cut_partitions_of
+from dagster_pravega.handed_range import is_handed
 from dagster_pravega.input_range import InputPiece, InputRange, TakenInterval, WantedRange, joined
 from dagster_pravega.measures import BYTES_KEY, range_measures, taken_measures, times_of
 from dagster_pravega.ranges import RangeConfig, configuration, configured_range, range_of_metadata, written_ranges
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.since_last import range_since_last
 from dagster_pravega.spec import stream_of
-from dagster_pravega.unsplit import split_options
 from dagster_pravega.wills import claim_of
 from dagster_pravega.windows import EventTimeWindow, read_options, run_keys, unit_of, wanted_windows
 
@@ -56,7 +56,7 @@ class _Finder:
     def find(self, more_options: Mapping[str, str]) -> InputRange:
         context, stream = self._context, self._stream
         given = read_options(context)
-        options = {**more_options, **given, **split_options(context)}
+        options = {**more_options, **given, **_split_options(context)}
         configured = configured_range(context)
         claim = claim_of(configuration(context).claim, context.step_context.dagster_run)
         by_ledger = cut_partitions_of(context, stream) is not None
@@ -193,3 +193,33 @@ def _upstream(context: InputContext, pravega: PravegaResource) -> StreamName:
 
 def _finish(pravega: PravegaResource, taken: CutRecord, by: str) -> None:
     pravega.client.cut_ledger(taken.stream.scope).finish(taken.identity, taken.range, by=by)
+
+
+def _split_options(context: InputContext) -> Mapping[str, str]:
+    """Options of the data source that split no segment, if an earlier attempt of this step failed because of a split.
+
+    The asset's own code reads the frame, too late to plan the read again, so the next attempt reads unsplit. The reason
+    of a failed attempt whose range another process has read is not known: the next attempt then also reads unsplit.
+    """
+    name = SplitProofError.__name__
+    failures = list(_earlier_failures(context))
+    if failures and is_handed(context):
+        return UNSPLIT
+    if not any(name in failure for failure in failures):
+        return {}
+    context.log.warning("An earlier attempt has split a segment where no event starts (%s): reading unsplit", name)
+    return UNSPLIT
+
+
+def _earlier_failures(context: InputContext) -> Iterator[str]:
+    """The errors of earlier attempts of this step, in this run and in the run that it re-executes."""
+    step = context.step_context
+    for run_id in (step.run_id, step.dagster_run.parent_run_id):
+        if run_id is None:
+            continue
+        kinds = {DagsterEventType.STEP_UP_FOR_RETRY, DagsterEventType.STEP_FAILURE}
+        for record in step.instance.all_logs(run_id, of_type=kinds):
+            event = record.dagster_event
+            error = getattr(event.event_specific_data, "error", None) if event else None
+            if error is not None and record.step_key == step.step.key:
+                yield error.to_string()

@@ -12,10 +12,10 @@ from aiopravega.jobs.spark_pieces import load_pieces, load_pieces_counted
 from aiopravega.jobs.spark_session import LOCAL
 from dagster_pravega.columns import decoded_columns, spark_schema, wanted_columns
 from dagster_pravega.input_range import InputRange
+from dagster_pravega.range_read import StreamRead
 from dagster_pravega.sessions import release, spark_session, use
 from dagster_pravega.spec import options_of
 from dagster_pravega.stream_io import StreamIOManager
-from dagster_pravega.stream_read import StreamRead
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -9,17 +9,17 @@ from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDef
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.lag import Lag, lag_of
-from dagster_pravega.gates import AnAsset, checked_key
+from dagster_pravega.gates import checked_key
 from dagster_pravega.measures import CONSUMER_KEY
 from dagster_pravega.resource import PravegaResource
-from dagster_pravega.spec import CUTS_KEY, STREAM_KEY
+from dagster_pravega.spec import CUTS_KEY, STREAM_KEY, AssetLike
 from dagster_pravega.step_failures import failing_for_good
 
 _NOT_KNOWN = "not known"
 
 
 def build_stream_lag_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     consumer: str,

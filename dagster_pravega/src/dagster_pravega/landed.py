@@ -1,21 +1,23 @@
 """Tables as assets, in which ranges of a stream are landed: each interval once, also after kills and repeats."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import dagster as dg
 
+from aiopravega import StreamCutRange
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.next_range import SINCE
 from aiopravega.jobs.landing import Landed, folder_of, land, shown_table
 from dagster_pravega.columns import spark_schema
-from dagster_pravega.gates import AnAsset, key_of
-from dagster_pravega.landed_interval import landed_interval
+from dagster_pravega.input_range import InputRange
 from dagster_pravega.landing_database import dsn_of
 from dagster_pravega.measures import CONSUMER_KEY, ROWS_KEY, ROWS_OF_PARTITION_KEY
+from dagster_pravega.range_read import StreamRead
 from dagster_pravega.since_last import SINCE_KEY
+from dagster_pravega.spec import AssetLike, asset_key_of
 from dagster_pravega.step_failures import failing_for_good
-from dagster_pravega.stream_read import StreamRead
 from dagster_pravega.wills import generation_of
 from dagster_pravega.written import GENERATION_KEY, WriteConfig
 
@@ -27,10 +29,15 @@ ACTION_KEY: Final = "pravega/landing"
 _BESIDE: Final = "database_key"
 # Kinds that Dagster's pages have icons for.
 KINDS: Final = {"delta": "deltalake", "parquet": "parquet", "iceberg": "iceberg"}
+_WAYS: Final = (
+    "Give the asset partitions_def: StreamCutPartitions, partitions of time of a stream whose spec has the option "
+    "'event_time', or other partitions whose range the run config names. Or, without partitions, give it "
+    "since='last': each run lands the events since the last run"
+)
 
 
 def build_landed_asset(
-    stream: AnAsset,
+    stream: AssetLike,
     *,
     key: "dg.AssetKey | str | list[str]",
     table: str,
@@ -103,7 +110,7 @@ def build_landed_asset(
     kind = "postgres" if database_key is not None else KINDS[table.partition(":")[0]]
     asset: dg.AssetsDefinition = dg.asset(
         key=made,
-        ins={"events": dg.AssetIn(key_of(stream), input_manager_key=io_manager_key, metadata=reads)},
+        ins={"events": dg.AssetIn(asset_key_of(stream), input_manager_key=io_manager_key, metadata=reads)},
         partitions_def=partitions_def,
         required_resource_keys=set() if database_key is None else {database_key},
         kinds={"spark", kind, *attributes.pop("kinds", ())},
@@ -111,6 +118,42 @@ def build_landed_asset(
         **attributes,
     )(landed)
     return asset
+
+
+@dataclass(frozen=True, slots=True)
+class LandedInterval:
+    """An interval of the cut ledger as a table holds it: the consumer, the name and the range."""
+
+    consumer: str
+    name: str
+    cuts: StreamCutRange
+
+
+def landed_interval(ranges: InputRange, consumer: str) -> LandedInterval:
+    """The interval of the rows that an input reads.
+
+    A later claim of a partition has all events of the partition. In a table it is the same interval with another range:
+    its rows replace the rows of the claim before, as a greater generation.
+
+    Args:
+        ranges: of the input.
+        consumer: of the asset. The ledger has a later claim under a longer name.
+
+    Raises:
+        ConfigurationError: the input reads no interval, or several.
+    """
+    if not ranges.taken:
+        raise ConfigurationError(
+            f"the range of {ranges.stream} is not an interval of the cut ledger, so no table can hold it once. {_WAYS}"
+        )
+    record = ranges.record
+    if record is None:
+        raise ConfigurationError(
+            f"{len(ranges.taken)} partitions of {ranges.stream} in one run cannot be separated in a table: give the "
+            "asset BackfillPolicy.multi_run(1)"
+        )
+    owner = record.consumer if ranges.claim == 1 else consumer
+    return LandedInterval(owner, record.interval, record.range)
 
 
 def interval_reads(

@@ -6,7 +6,6 @@ Dagster needs different names for a job and its op; users see both under the job
 import dagster as dg
 
 from aiopravega.jobs.maintenance import maintain_ledger, named_ledger
-from dagster_pravega.one_op import job_of, op_name
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.step_failures import failing_for_good
 
@@ -50,3 +49,18 @@ def build_ledger_maintenance(
         return dg.Output(content, metadata={"pravega/maintenance": dg.MetadataValue.json(content)})
 
     return job_of(maintain, name, "Finishes exactly-once writes whose drivers died, and removes old records.")
+
+
+def op_name(job: str) -> str:
+    """The name of the op's definition in a job of one op."""
+    return f"{job}_op"
+
+
+def job_of(op: dg.OpDefinition, name: str, description: str) -> dg.JobDefinition:
+    """A job of one op; pages and run config show both as `name`."""
+
+    @dg.job(name=name, description=description)
+    def of_one_op() -> None:
+        op.alias(name)()
+
+    return of_one_op

@@ -1,12 +1,12 @@
 """Ranges that an input has read, with their numbers: for assets that report them.
 
-`StreamRead` has them as a DataFrame, `StreamBatches` of `arrow_io` as record batches. An engine is not imported here.
+`StreamRead` has them as a DataFrame of Spark; other engines derive from `RangeRead`. No engine is imported here.
 """
 
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dagster import DataVersion, MaterializeResult
 
@@ -14,6 +14,9 @@ from aiopravega import StreamCutRange, StreamName
 from aiopravega.ledger import CutRecord
 from dagster_pravega.input_range import InputRange
 from dagster_pravega.measures import measures
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class EventCount(Protocol):
@@ -85,3 +88,14 @@ class RangeRead:
         )
         self.ranges.finish()
         return result
+
+
+@dataclass(frozen=True)
+class StreamRead(RangeRead):
+    """The value of an input of `PravegaSparkIOManager` with this type: `frame`, with its ranges and numbers.
+
+    The first action that reads the frame counts the events. If it does not read all of them (such as `limit`), or Spark
+    does not report the count (such as `toLocalIterator` and `rdd`), their number is not known.
+    """
+
+    frame: "DataFrame"

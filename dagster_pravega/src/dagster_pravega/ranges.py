@@ -3,10 +3,20 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dagster import AssetKey, AssetMaterialization, AssetRecordsFilter, Config, DagsterInstance, InputContext
+from dagster import (
+    AssetCheckExecutionContext,
+    AssetKey,
+    AssetMaterialization,
+    AssetRecordsFilter,
+    Config,
+    DagsterInstance,
+    InputContext,
+)
 from pydantic import Field
 
+from aiopravega import UNBOUNDED, StreamCutRange
 from aiopravega.errors import ConfigurationError, InvalidStreamCutError
+from dagster_pravega.measures import RANGES_KEY, RUN_EVENTS_KEY
 from dagster_pravega.spec import CUTS_KEY, plain
 from dagster_pravega.written import WRITE_ID_KEY
 
@@ -89,6 +99,27 @@ def latest_materialization(
     wanted = AssetRecordsFilter(key, asset_partitions=None if partition is None else [partition])
     records = instance.fetch_materializations(wanted, limit=1).records
     return records[0].asset_materialization if records else None
+
+
+def checked_range(context: AssetCheckExecutionContext, key: AssetKey, given: StreamCutRange | None) -> StreamCutRange:
+    """The range to check: `given`, or the cuts of the asset's latest materialization; without one, all of the stream.
+
+    Raises:
+        ConfigurationError: the latest materialization read or wrote events, but does not have exactly one range.
+    """
+    if given is not None:
+        return given
+    latest = latest_materialization(context.instance, key, None)
+    if latest is None:
+        return StreamCutRange(UNBOUNDED, UNBOUNDED)
+    if CUTS_KEY in latest.metadata:
+        return StreamCutRange.from_json(plain(latest.metadata[CUTS_KEY]))
+    if {RANGES_KEY, RUN_EVENTS_KEY, WRITE_ID_KEY} & latest.metadata.keys():
+        raise ConfigurationError(
+            f"the latest materialization of {key.to_user_string()} does not have one range ({CUTS_KEY}): give the "
+            "check the range (cuts)"
+        )
+    return StreamCutRange(UNBOUNDED, UNBOUNDED)
 
 
 def _from_metadata(metadata: Mapping[str, Any]) -> RangeConfig:

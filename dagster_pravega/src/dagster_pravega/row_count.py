@@ -7,18 +7,18 @@ from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDef
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.intervals.bounded_ends import count_events
-from dagster_pravega.checked_range import checked_range
-from dagster_pravega.gates import AnAsset, checked_key
+from dagster_pravega.gates import checked_key
 from dagster_pravega.measures import EVENTS_KEY
+from dagster_pravega.ranges import checked_range
 from dagster_pravega.resource import PravegaResource
-from dagster_pravega.spec import CUTS_KEY, STREAM_KEY
+from dagster_pravega.spec import CUTS_KEY, STREAM_KEY, AssetLike
 from dagster_pravega.step_failures import failing_for_good
 
 _NO_LIMIT: Final = 2**63 - 1
 
 
 def build_row_count_check(
-    asset: AnAsset,
+    asset: AssetLike,
     *,
     stream: str,
     min_rows: int | None = None,

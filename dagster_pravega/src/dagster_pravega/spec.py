@@ -1,13 +1,15 @@
 """Streams as assets: the spec of a stream that is written outside Dagster, and the stream that an asset represents."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from dagster import AssetKey, AssetSpec
+from dagster import AssetKey, AssetsDefinition, AssetSpec
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
 
+# An asset, or its key, in the forms that users write.
+AssetLike: TypeAlias = AssetKey | str | Sequence[str] | AssetsDefinition | AssetSpec
 KIND: Final = "pravega"
 STREAM_KEY: Final = "pravega/stream"
 CUTS_KEY: Final = "pravega/cuts"
@@ -73,6 +75,13 @@ def pravega_stream_spec(
 def table_metadata(stream: StreamName) -> dict[str, str]:
     """Metadata by which Dagster's catalog names a stream."""
     return {TABLE_NAME_KEY: f"{stream.scope}.{stream.stream}", _STORAGE_KEY: KIND}
+
+
+def asset_key_of(asset: AssetLike) -> AssetKey:
+    """The key of an asset that is given in one of several forms."""
+    if isinstance(asset, AssetsDefinition | AssetSpec):
+        return asset.key
+    return AssetKey.from_coercible(asset)
 
 
 def stream_of(key: AssetKey, metadata: Mapping[str, Any]) -> str:

@@ -25,10 +25,13 @@ from dagster_pravega.ranges import RangeConfig
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.spec import stream_of
 from dagster_pravega.step_failures import failing_for_good
-from dagster_pravega.step_inputs import forget_run, keep_input, pop_inputs
 from dagster_pravega.wills import generation_of
 from dagster_pravega.write_measures import WrittenOutput, measures_of_inputs
 from dagster_pravega.written import WriteConfig, write_name
+
+_Step = tuple[str, str]  # the ids of a run and of its step
+# Ranges that the inputs of steps read, until an output is written, maybe by another IO manager.
+_ranges_read: dict[_Step, dict[str, InputRange]] = {}
 
 
 class StreamIOManager(ConfigurableIOManager):
@@ -46,7 +49,7 @@ class StreamIOManager(ConfigurableIOManager):
 
     def teardown_after_execution(self, context: InitResourceContext) -> None:
         """Forget the inputs at the end of the run, or of its step in this process; called by Dagster."""
-        forget_run(context.run_id)
+        _forget_run(context.run_id)
 
     @classmethod
     def input_config_schema(cls) -> type[RangeConfig]:
@@ -80,7 +83,7 @@ class StreamIOManager(ConfigurableIOManager):
         """
         with failing_for_good():
             ranges = find_input(context, self.pravega, self.options)
-            keep_input(context, ranges)
+            _keep_input(context, ranges)
             if is_handed(context):
                 return handed_range(context, ranges)
             return self.load_range(context, ranges)
@@ -107,7 +110,7 @@ class StreamIOManager(ConfigurableIOManager):
             metadata = written.metadata(client, generation, of_partition=context.has_asset_partitions)
             if written.cuts is not None:
                 metadata |= preview(client, written.cuts, stream, self.preview_events)
-        inputs = pop_inputs(context)
+        inputs = _pop_inputs(context)
         for ranges in inputs.values():
             ranges.finish()
         context.add_output_metadata({**metadata, **measures_of_inputs(inputs), **schema})
@@ -129,3 +132,23 @@ class StreamIOManager(ConfigurableIOManager):
         if not done.by_this_try:
             context.log.warning("%s is done already: nothing is written again", done.record.name)
         return done
+
+
+def _keep_input(context: InputContext, ranges: InputRange) -> None:
+    """Keep the ranges of an input for the output of the step; a retry of the step replaces them."""
+    _ranges_read.setdefault(_step_of(context), {})[context.name] = ranges
+
+
+def _pop_inputs(context: OutputContext) -> dict[str, InputRange]:
+    """The ranges of a step's inputs, by their names, for its first output; a second output gets none."""
+    return _ranges_read.pop(_step_of(context), {})
+
+
+def _forget_run(run_id: str | None) -> None:
+    """Forget the inputs of a run that is over in this process."""
+    for step in [step for step in _ranges_read if step[0] == run_id]:
+        _ranges_read.pop(step, None)
+
+
+def _step_of(context: InputContext | OutputContext) -> _Step:
+    return context.step_context.run_id, context.step_context.step.key
