@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dagster as dg
 
 from aiopravega.errors import ConfigurationError
-from dagster_pravega.assets.landed import KINDS, TABLE_KEY, interval_reads, landed_interval
+from dagster_pravega.assets.landed import TABLE_KEY, interval_reads, kinds_of, landed_interval
 from dagster_pravega.io.range_read import StreamRead
 from dagster_pravega.metadata.columns import DECODED_KEY, arrow_schema
 from dagster_pravega.metadata.failures import failing_for_good
@@ -15,10 +15,9 @@ from dagster_pravega.metadata.measures import ROWS_KEY
 from dagster_pravega.metadata.rebuild_and_claim import REBUILD_TAG, generation_of
 from dagster_pravega.metadata.spec import OPTIONS_KEY, TABLE_NAME_KEY, AssetLike, asset_key_of, plain
 from pravega_jobs.landing import folder_of
-from pravega_jobs.merging import Deletes, Evolution, Ghosts, History, Merged, Unsent, merge_into
-from pravega_jobs.merging.merge import choice
-from pravega_jobs.merging.reading import change_columns, change_options, key_columns, merged_table
-from pravega_jobs.merging.rules import check_history
+from pravega_jobs.landing.land import landing_of
+from pravega_jobs.merging import Merged, MergeRules, merge_changes
+from pravega_jobs.merging.reading import change_columns, change_options, merged_table
 from pravega_jobs.merging.state import state_of
 
 if TYPE_CHECKING:
@@ -93,28 +92,22 @@ def pravega_cdc_asset(
             or does not go with `history`, or the asset has both partitions and `since`, or neither.
     """
     made = dg.AssetKey.from_coercible(key)
-    target, rows_key = merged_table(table), key_columns(key_of_rows)
-    rules = {
-        "deletes": choice(deletes, Deletes, "deletes"),
-        "new_columns": choice(new_columns, Evolution, "new_columns"),
-        "unsent": choice(unsent, Unsent, "unsent"),
-        "ghosts": choice(ghosts, Ghosts, "ghosts"),
-        "history": choice(history, History, "history"),
-    }
-    check_history(history, deletes, ghosts)
+    target = merged_table(table)
+    rules = MergeRules.of(
+        key_of_rows, deletes=deletes, new_columns=new_columns, unsent=unsent, ghosts=ghosts, history=history
+    )
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
     known = _stream_options(stream) | {str(name): str(text) for name, text in (options or {}).items()}
-    named = change_columns(columns, ghosts, history)
-    reads |= {OPTIONS_KEY: {**known, **change_options(rows_key, columns, known, ghosts, history)}}
+    named = change_columns(columns, rules)
+    reads |= {OPTIONS_KEY: {**known, **change_options(columns, known, rules)}}
     reads |= {} if named is None else {DECODED_KEY: named}
 
     def merged(context: dg.AssetExecutionContext, changes: StreamRead) -> dg.MaterializeResult[None]:
         with failing_for_good():
             _check_not_rebuilt(context.run)
             interval = landed_interval(changes.ranges, owner)
-            cuts = {**interval.cuts.to_json(), "consumer": interval.consumer, "interval": interval.name}
             frame = changes.frame if transform is None else transform(changes.frame)
-            done = merge_into(frame, target, cuts, key=rows_key, **rules)
+            done = merge_changes(frame, target, landing_of(interval.cuts, interval.consumer, interval.name), rules)
             context.log.info("Merged %s into %s: %s, %s", interval.name, table, done.action, asdict(done.counts))
             state = state_of(target)
             metadata = {**arrow_schema(None if state is None else state.columns), **_described(table, done)}
@@ -127,8 +120,8 @@ def pravega_cdc_asset(
         key=made,
         ins={"changes": dg.AssetIn(asset_key_of(stream), input_manager_key=io_manager_key, metadata=reads)},
         partitions_def=partitions_def,
-        kinds={"spark", KINDS[table.partition(":")[0]], *attributes.pop("kinds", ())},
-        metadata={TABLE_KEY: table, KEY_COLUMNS_KEY: rows_key, **attributes.pop("metadata", {})},
+        kinds={*kinds_of(target), *attributes.pop("kinds", ())},
+        metadata={TABLE_KEY: table, KEY_COLUMNS_KEY: list(rules.key), **attributes.pop("metadata", {})},
         **attributes,
     )(merged)
     return asset

@@ -19,7 +19,7 @@ from dagster_pravega.metadata.written import GENERATION_KEY, WriteConfig
 from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.partitions.since_last import SINCE_KEY
 from dagster_pravega.resources.landing_database import dsn_of
-from pravega_jobs.landing import Landed, folder_of, land, shown_table
+from pravega_jobs.landing import Landed, LandingTable, folder_of, kind_of_table, land, shown_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 TABLE_KEY: Final = "pravega/table"
 ACTION_KEY: Final = "pravega/landing"
 _BESIDE: Final = "database_key"
-# Kinds that Dagster's pages have icons for.
-KINDS: Final = {"delta": "deltalake", "parquet": "parquet", "iceberg": "iceberg"}
 _WAYS: Final = (
     "Give the asset partitions_def: StreamCutPartitions, partitions of time of a stream whose spec has the option "
     "'event_time', or other partitions whose range the run config names. Or, without partitions, give it "
@@ -81,7 +79,7 @@ def build_landed_asset(
         ConfigurationError: the text does not name a table, or the asset has both partitions and `since`, or neither.
     """
     made = dg.AssetKey.from_coercible(key)
-    shown_table(table, None if database_key is None else "", _BESIDE)
+    checked = shown_table(table, None if database_key is None else "", _BESIDE)
     owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
 
     def landed(
@@ -107,13 +105,12 @@ def build_landed_asset(
             events.ranges.finish()
         return dg.MaterializeResult(metadata=metadata, data_version=_version(events.data_version, generation))
 
-    kind = "postgres" if database_key is not None else KINDS[table.partition(":")[0]]
     asset: dg.AssetsDefinition = dg.asset(
         key=made,
         ins={"events": dg.AssetIn(asset_key_of(stream), input_manager_key=io_manager_key, metadata=reads)},
         partitions_def=partitions_def,
         required_resource_keys=set() if database_key is None else {database_key},
-        kinds={"spark", kind, *attributes.pop("kinds", ())},
+        kinds={*kinds_of(checked), *attributes.pop("kinds", ())},
         metadata={TABLE_KEY: table, **attributes.pop("metadata", {})},
         **attributes,
     )(landed)
@@ -154,6 +151,12 @@ def landed_interval(ranges: InputRange, consumer: str) -> LandedInterval:
         )
     owner = record.consumer if ranges.claim == 1 else consumer
     return LandedInterval(owner, record.interval, record.range)
+
+
+def kinds_of(table: LandingTable) -> set[str]:
+    """The labels of an asset that Spark writes into a table; Dagster's pages have pictures for them."""
+    kind = kind_of_table(table)
+    return {"spark"} if kind is None else {"spark", kind.icon}
 
 
 def interval_reads(

@@ -12,8 +12,8 @@ from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY, AssetLike
 from dagster_pravega.resources.resource import PravegaResource
 from dagster_pravega.resources.sessions import spark_session
-from pravega_jobs.merging import Ghosts
-from pravega_jobs.merging.reading import change_columns, change_options, key_columns, merged_table
+from pravega_jobs.merging import Ghosts, MergeRules
+from pravega_jobs.merging.reading import change_columns, change_options, merged_table
 from pravega_jobs.spark.frames import load_range
 
 _GHOSTS_KEY: Final = "pravega/ghosts"
@@ -61,10 +61,10 @@ def build_cdc_ghost_check(
     Raises:
         ConfigurationError: the stream is not `scope/stream`, the text does not name such a table, or there is no key.
     """
-    of, rows_key = StreamName.parse(stream), key_columns(key_of_rows)
+    of, rules = StreamName.parse(stream), MergeRules.of(key_of_rows, ghosts=Ghosts.REMOVE)
     target = None if table is None else merged_table(table)
     given = {str(option): str(text) for option, text in (options or {}).items()}
-    asked = {**given, **change_options(rows_key, columns, given, Ghosts.REMOVE)}
+    asked = {**given, **change_options(columns, given, rules)}
 
     @dg.asset_check(
         asset=checked_key(asset),
@@ -79,24 +79,24 @@ def build_cdc_ghost_check(
         pravega: PravegaResource = getattr(context.resources, resource_key)
         with failing_for_good():
             wanted = pravega.client.resolve(cuts or StreamCutRange(UNBOUNDED, UNBOUNDED), of)
-            named = change_columns(columns, Ghosts.REMOVE)
+            named = change_columns(columns, rules)
             changes = load_range(spark_session(), pravega.get_config(), of, wanted, asked, named)
             known: dict[str, Any] = {STREAM_KEY: str(of), CUTS_KEY: wanted.to_json()}
             try:
-                ghosts = ghost_keys(changes, rows_key, target).limit(_MOST + 1).collect()
+                ghosts = ghost_keys(changes, rules.key, target).limit(_MOST + 1).collect()
             except ConfigurationError as error:
                 return dg.AssetCheckResult(
                     passed=False, severity=dg.AssetCheckSeverity.WARN, description=str(error), metadata=known
                 )
         count: Any = len(ghosts) if len(ghosts) <= _MOST else f"more than {_MOST:,}"
-        first = [{each: str(row[each]) for each in rows_key} for row in ghosts[:_SHOWN]]
+        first = [{each: str(row[each]) for each in rules.key} for row in ghosts[:_SHOWN]]
         return dg.AssetCheckResult(
             passed=not ghosts,
             severity=severity,
             description=f"{count} rows are not in the newest snapshot, and have not changed since"
             if ghosts
             else "there are no ghosts",
-            metadata={**known, _GHOSTS_KEY: count, "pravega/ghost_keys": table_of(tuple(rows_key), first)},
+            metadata={**known, _GHOSTS_KEY: count, "pravega/ghost_keys": table_of(rules.key, first)},
         )
 
     return cdc_ghosts

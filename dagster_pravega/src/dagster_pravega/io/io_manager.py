@@ -12,8 +12,7 @@ from dagster_pravega.metadata.columns import decoded_columns, spark_schema, want
 from dagster_pravega.metadata.spec import options_of
 from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.resources.sessions import release, spark_session, use
-from pravega_jobs.spark.event_frames import ENCODE_OPTION, as_events
-from pravega_jobs.spark.frames import save_events
+from pravega_jobs.spark.frames import ENCODE_OPTION, as_events, save_events
 from pravega_jobs.spark.pieces import load_pieces, load_pieces_counted
 from pravega_jobs.spark.session import LOCAL
 

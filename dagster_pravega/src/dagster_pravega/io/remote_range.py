@@ -11,7 +11,7 @@ from aiopravega.errors import ConfigurationError
 from dagster_pravega.io.range_read import RangeRead
 from dagster_pravega.metadata.columns import COLUMNS_KEY
 from dagster_pravega.partitions.input_range import InputRange
-from pravega_jobs.remote.orders import HandedInput, HandedPiece
+from pravega_jobs.remote.orders import InputOrder, RangeOrder
 
 
 @dataclass(slots=True)
@@ -35,10 +35,10 @@ class HandedRange(RangeRead):
     count: ReportedCount
     name: str
 
-    def handed(self) -> HandedInput:
+    def handed(self) -> InputOrder:
         """The ranges in the form that is sent to the process."""
-        pieces = tuple(HandedPiece(piece.cuts, piece.size, piece.times) for piece in self.ranges.pieces)
-        return HandedInput(self.stream, pieces, self.ranges.options)
+        pieces = tuple(RangeOrder(piece.cuts, piece.size, piece.times) for piece in self.ranges.pieces)
+        return InputOrder(self.stream, pieces, self.ranges.options)
 
 
 def is_handed(context: InputContext) -> bool:

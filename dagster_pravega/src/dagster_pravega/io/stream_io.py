@@ -27,7 +27,7 @@ from dagster_pravega.metadata.written import WriteConfig, write_name
 from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.spark.options import LEDGER_OPTION
-from pravega_jobs.writes import Written, finished_write, write_once
+from pravega_jobs.writes import Written, finished_write, write_unless_done
 
 _Step = tuple[str, str]  # the ids of a run and of its step
 # Ranges that the inputs of steps read, until an output is written, maybe by another IO manager.
@@ -122,7 +122,7 @@ class StreamIOManager(ConfigurableIOManager):
         find = partial(
             finished_write, client.asynchronous, stream, write_id, self.options.get(LEDGER_OPTION), generation
         )
-        done = write_once(
+        done = write_unless_done(
             stream,
             write_id,
             lambda: client.run(find()),

@@ -19,8 +19,8 @@ from dagster_pravega.metadata.rebuild_and_claim import generation_of
 from dagster_pravega.metadata.written import name_of_write
 from dagster_pravega.resources.resource import PravegaResource
 from pravega_jobs.remote.orders import (
-    HandedOutput,
-    Handover,
+    WorkOrder,
+    WriteOrder,
     connection_without_secrets,
     secrets_environment,
 )
@@ -40,7 +40,7 @@ class RemoteRun:
 
     pravega: PravegaResource = field(repr=False)
     reads: tuple[HandedRange, ...]
-    handover: Handover
+    handover: WorkOrder
     asset: AssetKey
     of_partition: bool = False
 
@@ -117,7 +117,7 @@ class RemoteRun:
             return read.metadata(), read.data_version
         return measures_of_inputs(inputs), None
 
-    def _written(self, output: HandedOutput, reported: Mapping[str, Any] | None) -> WrittenOutput:
+    def _written(self, output: WriteOrder, reported: Mapping[str, Any] | None) -> WrittenOutput:
         client, ledger = self.pravega.client, output.options.get(LEDGER_OPTION)
         find = finished_write(client.asynchronous, output.stream, output.write_id, ledger, output.generation)
         record = client.run(find)
@@ -169,7 +169,7 @@ def hand_over(
         handed = None
         if writes is not None:
             partitions = list(context.partition_keys) if of_partition else None
-            handed = HandedOutput(
+            handed = WriteOrder(
                 pravega.stream_name(writes),
                 name_of_write(assets[0], partitions, context.run),
                 generation_of(None, context.run),
@@ -177,7 +177,7 @@ def hand_over(
                 dict(options or {}),
             )
         inputs = {read.name: read.handed() for read in reads}
-        handover = Handover(connection_without_secrets(config), inputs, handed)
+        handover = WorkOrder(connection_without_secrets(config), inputs, handed)
     return RemoteRun(pravega, reads, handover, assets[0], of_partition)
 
 
