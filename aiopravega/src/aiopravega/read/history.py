@@ -2,8 +2,8 @@
 
 A cut stands for all bytes before it: the bytes of a segment up to its position, and every segment that its segments
 replaced, as a whole. So cuts form a lattice: any two have a last cut before both (`earliest`) and a first one after
-both (`latest`), even if neither is before the other, as where one reader is ahead in one segment and another in the next.
-This module asks no server: its caller gives the predecessors of segments.
+both (`latest`), even if neither is before the other, as where one reader is ahead in one segment and another in the
+next. This module asks no server: its caller gives the predecessors of segments.
 """
 
 from collections.abc import Callable, Iterable, Mapping
