@@ -41,7 +41,7 @@ class Field:
         """What the tasks of a write do."""
 
         async def one(partition: int) -> PartitionCommit:
-            transaction = await self.client.open_transaction(sink.scope, sink.stream, lease=_LEASE)
+            transaction = await self.client.open_transaction(sink, lease=_LEASE)
             await transaction.write(_EVENT)
             await transaction.flush()
             await transaction.detach()

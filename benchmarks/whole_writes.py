@@ -77,7 +77,7 @@ def write(client: PravegaClient, stream: StreamName, rows: pa.RecordBatch, tally
     ledger.create()
     ledger.mark(stream)
     job = ledger.protocol().begin(stream, "benchmark", uuid.uuid4())
-    transaction = client.open_transaction(stream.scope, stream.stream, lease=_LEASE)
+    transaction = client.open_transaction(stream, lease=_LEASE)
     columns = SinkColumns.find(StructType().add("event", BinaryType()))
     with mock.patch.object(partition, "RowTally", tally):
         writer = partition.TransactionWriter(transaction, columns)
@@ -102,12 +102,12 @@ def measure(client: PravegaClient, scope: str, rows: pa.RecordBatch) -> Round:
     found = {}
     for name in random.sample(list(CONTENDERS), len(CONTENDERS)):
         stream = StreamName(scope, f"s-{uuid.uuid4().hex}")
-        client.create_stream(stream.scope, stream.stream, ScalingPolicy.fixed(_SEGMENTS))
+        client.create_stream(stream, ScalingPolicy.fixed(_SEGMENTS))
         cpu, clock = cpu_seconds(os.getpid()), time.perf_counter()
         write(client, stream, rows, CONTENDERS[name])
         used = cpu_seconds(os.getpid()) - cpu, time.perf_counter() - clock
         found[name] = (used[0] / rows.num_rows * _MICROSECONDS, used[1] / rows.num_rows * _MICROSECONDS)
-        client.delete_stream(stream.scope, stream.stream)
+        client.delete_stream(stream)
     print(found, file=sys.stderr, flush=True)
     return found
 

@@ -15,7 +15,7 @@ from aiopravega.sizes import LARGEST_PAYLOAD
 from pyspark_pravega.option_texts import Options, choice
 
 if TYPE_CHECKING:
-    from aiopravega.schema.debezium.options import ChangeOptions
+    from pravega_jobs.debezium.changes.options import ChangeOptions
 
 
 class Format(StrEnum):

@@ -25,7 +25,7 @@ def prepare_stream(client: PravegaClient, options: WriteOptions) -> None:
         StreamNotFoundError: there is no stream, and it may not be made.
     """
     stream = options.stream
-    if not client.stream_exists(stream.scope, stream.stream):
+    if not client.stream_exists(stream):
         if not options.create_stream:
             raise StreamNotFoundError(
                 f"there is no stream {stream}, and allow_create_stream is false: create it, or check its name"
@@ -34,8 +34,7 @@ def prepare_stream(client: PravegaClient, options: WriteOptions) -> None:
             client.create_scope(stream.scope)
         try:
             client.create_stream(
-                stream.scope,
-                stream.stream,
+                stream,
                 options.scaling,
                 options.retention,
                 timestamp_aggregation_timeout=options.patience,
@@ -55,7 +54,7 @@ def check_open(client: PravegaClient, options: WriteOptions) -> None:
         StreamSealedError: the stream is sealed.
     """
     stream = options.stream
-    if client.is_sealed(stream.scope, stream.stream):
+    if client.is_sealed(stream):
         raise StreamSealedError(f"{stream} is sealed: it takes no more events. Write to another stream.")
 
 

@@ -148,7 +148,7 @@ def write_in_transaction(
     first = next((batch for batch in batches if batch.num_rows), None)
     if first is None:
         return Partition()
-    transaction = client.open_transaction(stream.scope, stream.stream, lease=lease)
+    transaction = client.open_transaction(stream, lease=lease)
     try:
         writer = TransactionWriter(transaction, columns, turn=partition)
         for chunk in chunks(chain([first], batches), _wanted(columns, len(transaction.segments.segments))):

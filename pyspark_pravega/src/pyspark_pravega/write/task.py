@@ -115,7 +115,7 @@ def write_plain(
         PravegaError: why it failed; events may be in the stream already.
     """
     try:
-        with client.writer(options.stream.scope, options.stream.stream) as writer:
+        with client.writer(options.stream) as writer:
             write_plainly(writer, columns, batches)
     except (ConfigurationError, EventTooLargeError):
         raise  # a mistake in the rows, which no other moment makes better

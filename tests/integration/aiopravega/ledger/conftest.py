@@ -50,7 +50,7 @@ class Driver:
         ]
 
     async def write_partition(self, partition: int, event: bytes, lease: float = 60.0) -> PartitionCommit:
-        transaction = await self.client.open_transaction(self.sink.scope, self.sink.stream, lease=lease)
+        transaction = await self.client.open_transaction(self.sink, lease=lease)
         await transaction.write(event)
         await transaction.flush()
         await transaction.detach()
@@ -89,7 +89,7 @@ class Driver:
         return partitions
 
     async def end(self, partition: PartitionCommit, *, commit: bool) -> None:
-        transaction = self.client.attach_transaction(self.sink.scope, self.sink.stream, partition.txn_id)
+        transaction = self.client.attach_transaction(self.sink, partition.txn_id)
         if commit:
             await transaction.commit(wait=30)
         else:

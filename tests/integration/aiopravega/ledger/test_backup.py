@@ -104,7 +104,7 @@ async def test_a_stream_that_could_not_be_marked_counts_too(driver, client, comm
 @pytest.mark.usefixtures("written")
 async def test_a_stream_that_the_file_does_not_know_is_a_reason_to_refuse(make_driver, client, command, scope):
     await command("export")
-    assert await client.create_stream(scope, "another", ScalingPolicy.fixed(1))
+    assert await client.create_stream(f"{scope}/another", ScalingPolicy.fixed(1))
     another = make_driver(StreamName(scope, "another"))
     assert await another.ledger.mark(another.sink) is None
     await another.protocol.commit(await another.start("other"), await another.write(b"c"))
@@ -143,7 +143,7 @@ async def test_a_ledger_of_intervals_comes_back(client, command, scope, sink):
     ledger = client.cut_ledger(scope)
     await ledger.create()
     day = Interval("etl", sink, "2026-01-05")
-    head, tail = await client.head(sink.scope, sink.stream), await client.tail(sink.scope, sink.stream)
+    head, tail = await client.head(sink), await client.tail(sink)
     await ledger.record(day, StreamCutRange(head, tail), after=None)
     record = await ledger.find(day)
     await command("export", ledger="cut-ledger")

@@ -132,7 +132,7 @@ async def test_what_need_not_be_remembered_is_removed_unless_it_is_only_asked_fo
 
 @pytest.mark.usefixtures("partial")
 async def test_a_write_of_a_deleted_stream_needs_no_decision(driver, client, command):
-    await client.delete_stream(driver.sink.scope, driver.sink.stream)
+    await client.delete_stream(driver.sink)
 
     code, text, _ = await command("verify", "--json")
 

@@ -210,7 +210,7 @@ async def test_a_stream_that_was_deleted_and_made_again_does_not_have_what_was_w
     driver, client, make_stream, events_in
 ):
     await driver.protocol.commit(await driver.start(), await driver.write(b"a"))
-    await client.delete_stream(driver.sink.scope, driver.sink.stream)
+    await client.delete_stream(driver.sink)
     await make_stream(2)
 
     await driver.protocol.commit(await driver.start(), await driver.write(b"a"))
@@ -230,7 +230,7 @@ async def test_the_same_write_id_on_two_streams_is_two_writes(driver, make_drive
 
 async def test_a_stream_that_scaled_meanwhile_gets_each_event_once(driver, client, events_in):
     job, partitions = await driver.start(), await driver.write(b"a", b"b")
-    await client.scale_stream(driver.sink.scope, driver.sink.stream, 3)
+    await client.scale_stream(driver.sink, 3)
 
     await driver.protocol.commit(job, partitions)
 

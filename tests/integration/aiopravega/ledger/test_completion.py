@@ -133,7 +133,7 @@ async def test_leases_that_run_out_while_all_is_committed_ask_for_one_more_run(
         return bool(await events_in() == [b"a"])
 
     job, parts = await driver.start(), await driver.write(b"a", b"b")
-    slow = SlowLedger(client.controller, client.store, lambda to: client.tail(to.scope, to.stream), scope)
+    slow = SlowLedger(client.controller, client.store, client.tail, scope)
     slow.meanwhile = lambda: driver.end(parts[1], commit=False)
 
     with pytest.raises(TransactionAbortedError, match="1 of its 2 transactions.*Run it again with the same write id"):

@@ -108,7 +108,7 @@ async def test_a_machine_whose_clock_is_ahead_removes_nothing(driver, put, remem
     monkeypatch.setattr(cleanup, "datetime", Ahead)
 
     for number in range(20):
-        transaction = await driver.client.open_transaction(driver.sink.scope, driver.sink.stream)
+        transaction = await driver.client.open_transaction(driver.sink)
         witness = await transaction.witnessed_at()
         await transaction.abort()
         await driver.protocol.commit(await driver.start(f"write {number}"), [], witness)
@@ -128,7 +128,7 @@ async def test_servers_whose_clock_is_ahead_remove_nothing(driver, put, remember
 
 async def test_a_transaction_tells_the_servers_time(driver):
     before = datetime.now(UTC)
-    transaction = await driver.client.open_transaction(driver.sink.scope, driver.sink.stream)
+    transaction = await driver.client.open_transaction(driver.sink)
 
     found = await transaction.witnessed_at()
 
