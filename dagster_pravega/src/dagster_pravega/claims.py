@@ -11,9 +11,9 @@ from dagster import InputContext
 
 from aiopravega import StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.blocking.intervals import left_to_process
 from aiopravega.errors import ConfigurationError, LedgerError, TableNotFoundError
 from aiopravega.intervals.claimed_again import claimed_again
-from aiopravega.intervals.losses import left_to_process
 from aiopravega.jobs.spark_options import TIME_OPTION
 from aiopravega.ledger import CutRecord, Interval, IntervalState
 from aiopravega.positions import parse_position
@@ -97,7 +97,7 @@ class KeyedPartition:
                 f"{found.identity} has given its range back ({found.reason}): it belongs to another partition"
             )
         if found is not None:
-            client.run(left_to_process(client.asynchronous, found))
+            left_to_process(client, found)
         return found
 
 

@@ -7,8 +7,9 @@ from typing import Any
 from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, AssetCheckSeverity, asset_check
 
 from aiopravega import StreamName, TimeUnit
+from aiopravega.blocking.intervals import freshness_of, group_freshness_of
 from aiopravega.errors import BeforeHistoryError, ConfigurationError, NoWatermarksError
-from aiopravega.intervals.freshness import Freshness, freshness_of, group_freshness_of
+from aiopravega.intervals.freshness import Freshness
 from aiopravega.intervals.group_condition import GroupPosition
 from dagster_pravega.gates import AnAsset, checked_key
 from dagster_pravega.group_sensor import GROUP_KEY
@@ -86,9 +87,9 @@ def build_stream_freshness_check(
             client = pravega.client
             try:
                 if read_by is None:
-                    found = client.run(freshness_of(client.asynchronous, of, unit=counted))
+                    found = freshness_of(client, of, unit=counted)
                 else:
-                    found = client.run(group_freshness_of(client.asynchronous, read_by, of, by=by, unit=counted))
+                    found = group_freshness_of(client, read_by, of, by=by, unit=counted)
             except (NoWatermarksError, BeforeHistoryError) as error:
                 wrong = str(error)
         severity = AssetCheckSeverity.ERROR

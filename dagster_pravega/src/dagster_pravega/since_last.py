@@ -10,11 +10,12 @@ from dagster import DagsterInstance, InputContext
 
 from aiopravega import StreamName
 from aiopravega.blocking import CutLedger, PravegaClient
+from aiopravega.blocking.intervals import take_next
 from aiopravega.errors import ConfigurationError, LedgerError
 from aiopravega.intervals.chain import OnOpen
 from aiopravega.intervals.conditions import MoveCondition
 from aiopravega.intervals.moved import StreamWatch
-from aiopravega.intervals.next_range import SINCE, ChainRules, NotNow, take_next
+from aiopravega.intervals.next_range import SINCE, ChainRules, NotNow
 from aiopravega.ledger import CutRecord, Interval
 from dagster_pravega.resource import PravegaResource
 from dagster_pravega.run_ends import ended_run, settle
@@ -52,7 +53,7 @@ def range_since_last(context: InputContext, stream: StreamName, pravega: Pravega
     _settle_last(client, ledger, interval, context.instance)
     rules = ChainRules(SINCE[given], OnOpen.TAKE_OVER, on_truncated=on_truncated_of(context))
     watch = StreamWatch(MoveCondition(min_bytes=0))
-    taken = client.run(take_next(client.asynchronous, ledger.asynchronous, interval, rules, watch, by=by))
+    taken = take_next(client, ledger, interval, rules, watch, by=by)
     if isinstance(taken, NotNow):
         raise LedgerError(f"{interval} cannot start yet: {taken.reason}")
     return taken
