@@ -7,9 +7,10 @@ from typing import Any
 from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, AssetCheckSeverity, asset_check
 
 from aiopravega import StreamName, TimeUnit
+from aiopravega.blocking.intervals import freshness_of, group_freshness_of
 from aiopravega.errors import BeforeHistoryError, ConfigurationError, NoWatermarksError
 from aiopravega.intervals.conditions.group_condition import GroupPosition
-from aiopravega.intervals.reports.freshness import Freshness, freshness_of, group_freshness_of
+from aiopravega.intervals.reports.freshness import Freshness
 from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.spec import STREAM_KEY, AssetLike
@@ -86,9 +87,9 @@ def build_stream_freshness_check(
             client = pravega.client
             try:
                 if read_by is None:
-                    freshness = client.run(freshness_of(client.asynchronous, of, unit=counted))
+                    freshness = freshness_of(client, of, unit=counted)
                 else:
-                    freshness = client.run(group_freshness_of(client.asynchronous, read_by, of, by=by, unit=counted))
+                    freshness = group_freshness_of(client, read_by, of, by=by, unit=counted)
             except (NoWatermarksError, BeforeHistoryError) as error:
                 wrong = str(error)
         severity = AssetCheckSeverity.ERROR

@@ -7,8 +7,9 @@ from typing import Any
 from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, AssetCheckSeverity, asset_check
 
 from aiopravega import StreamName
+from aiopravega.blocking.intervals import lag_of
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.reports.lag import Lag, lag_of
+from aiopravega.intervals.reports.lag import Lag
 from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import CONSUMER_KEY
@@ -82,7 +83,7 @@ def build_stream_lag_check(
         pravega: PravegaResource = getattr(context.resources, resource_key)
         with failing_for_good():
             client = pravega.client
-            lag = client.run(lag_of(client.asynchronous, of, consumer, count_to=count_to))
+            lag = lag_of(client, of, consumer, count_to=count_to)
         severity, exceeded = _judge(lag, limits)
         return AssetCheckResult(
             passed=not exceeded,

@@ -5,8 +5,8 @@ from typing import Any, Final
 from dagster import AssetCheckExecutionContext, AssetCheckResult, AssetChecksDefinition, AssetCheckSeverity, asset_check
 
 from aiopravega import StreamCutRange, StreamName
+from aiopravega.blocking.intervals import count_events
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.conditions.bounded_ends import count_events
 from dagster_pravega.checks.gates import checked_key
 from dagster_pravega.metadata.failures import failing_for_good
 from dagster_pravega.metadata.measures import EVENTS_KEY
@@ -71,7 +71,7 @@ def build_row_count_check(
         with failing_for_good():
             client = pravega.client
             wanted = client.resolve(checked_range(context, key, cuts), of)
-            events = client.run(count_events(client.asynchronous, wanted, count_to))
+            events = count_events(client, wanted, count_to)
         text = f"at least {events:,}" if events == count_to else f"{events:,}"
         shown: Any = text if events == count_to else events
         return AssetCheckResult(

@@ -11,9 +11,9 @@ from dagster import InputContext
 
 from aiopravega import StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
+from aiopravega.blocking.intervals import left_to_process
 from aiopravega.errors import ConfigurationError, LedgerError, TableNotFoundError
 from aiopravega.intervals.chain.claimed_again import claimed_again
-from aiopravega.intervals.chain.losses import left_to_process
 from aiopravega.ledger import CutRecord, Interval, IntervalState
 from aiopravega.positions import parse_position
 from dagster_pravega.metadata.cut_partitions import cut_partitions_of
@@ -97,7 +97,7 @@ class KeyedPartition:
                 f"{record.identity} has given its range back ({record.reason}): it belongs to another partition"
             )
         if record is not None:
-            client.run(left_to_process(client.asynchronous, record))
+            left_to_process(client, record)
         return record
 
 

@@ -10,8 +10,9 @@ from dagster import DagsterInstance, InputContext
 
 from aiopravega import StreamName
 from aiopravega.blocking import CutLedger, PravegaClient
+from aiopravega.blocking.intervals import take_next
 from aiopravega.errors import ConfigurationError, LedgerError
-from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow, take_next
+from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow
 from aiopravega.intervals.chain.next_start import OnOpen
 from aiopravega.intervals.conditions.move_condition import MoveCondition
 from aiopravega.ledger import CutRecord, Interval
@@ -52,7 +53,7 @@ def range_since_last(context: InputContext, stream: StreamName, pravega: Pravega
     _record_end_of_last(client, ledger, interval, context.instance)
     rules = ChainRules(SINCE[given], OnOpen.TAKE_OVER, on_truncated=on_truncated_of(context))
     watch = watch_of(MoveCondition(min_bytes=0))
-    taken = client.run(take_next(client.asynchronous, ledger.asynchronous, interval, rules, watch, by=by))
+    taken = take_next(client, ledger, interval, rules, watch, by=by)
     if isinstance(taken, NotNow):
         raise LedgerError(f"{interval} cannot start yet: {taken.reason}")
     return taken
