@@ -49,7 +49,7 @@ def functions_of(file: Path) -> set[str]:
     return set(re.findall(r"^(?:async )?def (test_\w+)", file.read_text(), re.MULTILINE))
 
 
-@pytest.mark.parametrize("page", ["reference/java.md", "explanation/exactly-once.md", "explanation/kafka-provider.md"])
+@pytest.mark.parametrize("page", ["reference/java.md", "evidence/exactly-once.md", "explanation/kafka-provider.md"])
 def test_the_tests_that_a_page_names_exist(page: str) -> None:
     named = set(re.findall(r"\btest_\w+", (ROOT / "docs" / page).read_text()))
     known = {file.stem for file in TESTS}.union(*map(functions_of, TESTS))
@@ -58,8 +58,8 @@ def test_the_tests_that_a_page_names_exist(page: str) -> None:
 
 
 def test_every_promise_about_writes_names_the_tests_that_prove_it_by_their_files() -> None:
-    page = (ROOT / "docs" / "explanation" / "exactly-once.md").read_text()
-    promises = page.partition("## What is promised")[2].partition("\n## ")[0]
+    page = (ROOT / "docs" / "evidence" / "exactly-once.md").read_text()
+    promises = page.partition("## The tests of each promise")[2].partition("\n## ")[0]
     rows = [line for line in promises.splitlines() if line.startswith("| ") and not line.endswith("| tests |")]
     assert len(rows) > 10
     for row in rows:
