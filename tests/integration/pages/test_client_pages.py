@@ -220,6 +220,14 @@ def test_when_a_write_stops_half_way(open_page, client, scope, leave_decided, fi
     assert client.commit_ledger(scope).lookup(sink, "delays/2013-01-01").record.state.value == "done"
 
 
+def test_first_page_of_the_site(open_page, fill, capsys):
+    fill("orders", *EVENTS)
+
+    open_page("index").run()
+
+    assert capsys.readouterr().out == "b'three apples'\n"
+
+
 def test_readme_of_the_client(open_page, fill, capsys):
     fill("orders")
 
