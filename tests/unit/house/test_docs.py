@@ -3,6 +3,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.pages.blocks import PAGES as READ_PAGES
+from tests.pages.blocks import blocks_of, typed_on
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted(
@@ -39,6 +41,18 @@ def test_no_example_uses_what_a_run_without_a_logical_date_does_not_have() -> No
     examples = [*PAGES, *(ROOT / "example_dags").rglob("*.py"), *(ROOT / "providers").rglob("*.py")]
     undefined = re.compile(r"\{\{\s*(ts|ds|ts_nodash|ds_nodash|logical_date)\b")
     assert [str(path) for path in examples if undefined.search(path.read_text())] == []
+
+
+WIDEST = 100  # what the site shows without a scroll bar
+# A command that a page lets its readers type; its further lines follow a backslash.
+TYPED = re.compile(r"^(?:\$ )?(?:\.venv/bin/)?pravega(?:-emulator)? (?:.*\\\n)*.*", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", READ_PAGES)
+def test_code_of_a_page_is_not_wider_than_a_screen(page: str) -> None:
+    typed = [command for text in typed_on(page) for command in TYPED.findall(text)]
+    code = [*(block.code for block in blocks_of(page)), *typed]
+    assert [line for text in code for line in text.splitlines() if len(line) > WIDEST] == []
 
 
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
