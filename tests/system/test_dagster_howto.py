@@ -46,7 +46,7 @@ def test_the_pages_read_ranges_and_write_streams(pravega_config, tmp_path):
     visits, squares = StreamName(SCOPE, "visits"), StreamName(SCOPE, "squares")
     script = tmp_path / "all_pages.py"
     script.write_text(PROGRAM)
-    files = [tmp_path / f"{page.replace('-', '_')}.py" for page in PAGES]
+    files = [tmp_path / f"page_{page.replace('-', '_')}.py" for page in PAGES]
     for page, file in zip(PAGES, files, strict=True):
         file.write_text(program_of(page))
     with PravegaClient(pravega_config) as client:
