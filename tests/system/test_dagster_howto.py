@@ -51,13 +51,13 @@ def test_the_pages_read_ranges_and_write_streams(pravega_config, tmp_path):
         file.write_text(program_of(page))
     with PravegaClient(pravega_config) as client:
         client.create_scope(SCOPE)
-        client.create_stream(SCOPE, "visits", ScalingPolicy.fixed(2))
-        client.create_stream(SCOPE, "squares")
-        client.create_stream(SCOPE, "pages")
-        with client.writer(SCOPE, "visits") as writer:
+        client.create_stream(f"{SCOPE}/visits", ScalingPolicy.fixed(2))
+        client.create_stream(f"{SCOPE}/squares")
+        client.create_stream(f"{SCOPE}/pages")
+        with client.writer(f"{SCOPE}/visits") as writer:
             writer.write_many([b"a visit"] * 10)
         total = len(list(client.read(StreamCutRange(StreamCut.unbounded(), StreamCut.unbounded()), visits)))
-        before = client.tail(SCOPE, "squares")
+        before = client.tail(f"{SCOPE}/squares")
 
         done = subprocess.run(
             [sys.executable, script, *files],
@@ -74,5 +74,5 @@ def test_the_pages_read_ranges_and_write_streams(pravega_config, tmp_path):
         assert "AssetKey(['squares']) 100" in done.stdout
         assert f"AssetKey(['pages']) {total}" in done.stdout
         assert f"AssetKey(['visits_counted']) {total}" in done.stdout
-        written = client.read(StreamCutRange(before, client.tail(SCOPE, "squares")), squares)
+        written = client.read(StreamCutRange(before, client.tail(f"{SCOPE}/squares")), squares)
         assert sorted(int(event.data) for event in written) == [number**2 for number in range(100)]

@@ -35,7 +35,7 @@ def stream(make_stream):
 @pytest.fixture
 def write(client, stream):
     def write(*changes):
-        with client.writer(stream.scope, stream.stream) as writer:
+        with client.writer(stream) as writer:
             writer.write_many([data for data, _ in changes], [key for _, key in changes])
 
     return write

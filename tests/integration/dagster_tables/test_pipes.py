@@ -21,14 +21,14 @@ from dagster_pravega import (
     hand_over,
     pravega_stream_spec,
 )
-from pyspark_pravega.pipes import open_pravega_pipes
+from pyspark_pravega.remote.dagster import open_pravega_pipes
 
 JOB = Path(__file__).with_name("pipes_job.py")
 EVENTS = sorted(f"event {number}" for number in range(20))
 
 
 def write(client: PravegaClient, stream: StreamName, *events: str) -> None:
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write_many([event.encode() for event in events], events)
 
 
@@ -130,7 +130,7 @@ def test_a_partition_of_a_secured_cluster_is_counted_elsewhere_and_no_secret_is_
     handed: list[str] = []
     with PravegaClient(config) as client:
         client.create_scope(stream.scope)
-        client.create_stream(stream.scope, stream.stream)
+        client.create_stream(stream)
         write(client, stream, *EVENTS)
         ledger = client.cut_ledger(stream.scope)
         ledger.create()

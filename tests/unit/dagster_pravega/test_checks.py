@@ -18,7 +18,7 @@ from dagster_pravega import (
     observe_pravega_stream,
     pravega_stream_spec,
 )
-from dagster_pravega.columns import SCHEMA_KEY, arrow_schema
+from dagster_pravega.metadata.columns import SCHEMA_KEY, arrow_schema
 from dagster_pravega.tables.drift import drift_of, spark_name
 
 SPEC = pravega_stream_spec("shop/orders", options={"decode": "json"})

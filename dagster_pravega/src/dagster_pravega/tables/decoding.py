@@ -19,7 +19,7 @@ from aiopravega.schema.arrow.block import DecodedBlock
 from aiopravega.schema.open import GroupAddress, find_group, need_group
 from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, Target
-from dagster_pravega.measures import Times
+from dagster_pravega.metadata.measures import Times
 from dagster_pravega.tables.options import AUTO, RAW, ArrowOptions
 
 logger = logging.getLogger(__name__)

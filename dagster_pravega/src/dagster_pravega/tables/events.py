@@ -10,11 +10,11 @@ from aiopravega import StreamName
 from aiopravega.blocking.blocks import open_block_serializer
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.errors import ConfigurationError, SchemaNotFoundError
-from aiopravega.jobs.event_batches import EventBatch
 from aiopravega.schema.json.columns.encoder import JsonEncoder
 from aiopravega.schema.open import GroupAddress, need_group
 from aiopravega.schema.open.blocks.serializer import BlockSerializer
 from dagster_pravega.tables.options import ArrowOptions
+from pravega_jobs.events.batches import EventBatch
 
 _EVENT: Final = "event"
 _KEY: Final = "routing_key"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.spark_options import INTERVAL_OPTIONS, LEDGER_OPTION, TIME_OPTION, TIME_UNIT_OPTION, UNSPLIT
+from pravega_jobs.spark.options import INTERVAL_OPTIONS, LEDGER_OPTION, TIME_OPTION, TIME_UNIT_OPTION, UNSPLIT
 
 RAW: Final = "raw"
 AUTO: Final = "auto"

@@ -12,7 +12,7 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import SegmentRange
 from aiopravega.read.bulk import BulkReader
 from aiopravega.schema.arrow.frames import Positions, events_between, find_frames
-from dagster_pravega.input_range import InputRange
+from dagster_pravega.partitions.input_range import InputRange
 from dagster_pravega.tables.decoding import Decoding
 
 # Bytes that become batches, and rows of a batch: of very short events, a row has some 50 bytes beside its event.

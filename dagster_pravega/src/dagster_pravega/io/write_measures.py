@@ -1,0 +1,89 @@
+"""What a materialization reports about a write, whatever process has made it: what the ledger has, and what was read.
+
+No engine is known here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dagster import MetadataValue
+
+from aiopravega import StreamCutRange, StreamName
+from aiopravega.blocking import PravegaClient
+from dagster_pravega.metadata.measures import (
+    CLAIM_KEY,
+    CONSUMER_KEY,
+    FROM_HEAD_KEY,
+    MARKS_KEY,
+    PARTITION_KEY,
+    ROWS_KEY,
+    ROWS_OF_PARTITION_KEY,
+    TIMES_KEY,
+    WHOLE_KEY,
+    measures,
+    range_measures,
+    segments_table,
+)
+from dagster_pravega.metadata.spec import table_metadata
+from dagster_pravega.metadata.written import GENERATION_KEY, WRITE_ID_KEY
+from dagster_pravega.partitions.input_range import InputRange
+from pravega_jobs.writes import Written
+
+_INPUTS_KEY: Final = "pravega/inputs"
+# What was read, where it does not say the same of the write.
+_OF_ONE_INPUT: Final = (CONSUMER_KEY, PARTITION_KEY, TIMES_KEY, MARKS_KEY, FROM_HEAD_KEY, WHOLE_KEY, CLAIM_KEY)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenOutput:
+    """What a stream holds of a write, and the cuts between which it is, if the account may ask for them."""
+
+    stream: StreamName
+    done: Written
+    cuts: StreamCutRange | None
+
+    @classmethod
+    def find(cls, client: PravegaClient, stream: StreamName, done: Written) -> "WrittenOutput":
+        """What is written, with its cuts as those of the stream that exists.
+
+        Raises:
+            PravegaError: the cluster cannot be asked.
+        """
+        cuts = done.record.cuts
+        return cls(stream, done, client.resolve(cuts, stream) if cuts else None)
+
+    def metadata(self, client: PravegaClient, generation: int, *, of_partition: bool) -> dict[str, Any]:
+        """Its numbers, where it is, its name and generation; `of_partition`: the rows are those of a partition."""
+        record = self.done.record
+        seconds = self.done.seconds if self.done.by_this_try else None
+        found: dict[str, Any] = {
+            **measures(str(self.stream), record.total_events, record.total_bytes, seconds),
+            **table_metadata(self.stream),
+            ROWS_OF_PARTITION_KEY if of_partition else ROWS_KEY: record.total_events,
+            WRITE_ID_KEY: record.write_id,
+            GENERATION_KEY: generation,
+        }
+        if self.cuts is not None:
+            found |= segments_table(client.plan(self.cuts, self.stream)) | range_measures([self.cuts])
+        return found
+
+
+def measures_of_inputs(inputs: Mapping[str, InputRange]) -> dict[str, Any]:
+    """Metadata of what was read for an output: of one input as that of the output, of several each by its name."""
+    described = {name: read.metadata() for name, read in inputs.items()}
+    if len(described) == 1:
+        [found] = described.values()
+        # The cuts and segments of a write are its own.
+        return {name: value for name, value in found.items() if name in _OF_ONE_INPUT}
+    if not described:
+        return {}
+    plain = {
+        name: {
+            "stream": str(inputs[name].stream),
+            "ranges": [piece.cuts.to_json() for piece in inputs[name].pieces],
+            **{key: value for key, value in found.items() if key in _OF_ONE_INPUT},
+        }
+        for name, found in described.items()
+    }
+    return {_INPUTS_KEY: MetadataValue.json(plain)}
