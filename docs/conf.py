@@ -7,6 +7,7 @@ from typing import Any, Final
 _OUTSIDE: Final = re.compile(r"\]\(((?:\.\./){2,}[^)#]+\.md)\)")
 _SECTION: Final = re.compile(r"^\*\*(.+?)\*\*")
 _ENTRY: Final = re.compile(r"^- \[.+?\]\((.+?)\.md\)")
+_DRAWING: Final = re.compile(r"^!\[[^\]]*\]\((\w+\.svg)\)$", re.MULTILINE)
 
 project = "Pravega for Airflow, Dagster and PySpark"
 author = "the project's contributors"
@@ -19,7 +20,9 @@ html_theme = "furo"
 html_title = f"{project} {release}"
 html_show_copyright = False
 html_copy_source = False
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = ["copy.js"]
 html_theme_options = {"top_of_page_buttons": []}
 nitpicky = True
 
@@ -41,6 +44,11 @@ def add_trees(_: Any, page: str, text: list[str]) -> None:
     text[0] += "\n".join(["", *trees, ""])
 
 
+def draw(_: Any, __: str, text: list[str]) -> None:
+    """Put drawings into the page itself, so that they have the colours of the theme."""
+    text[0] = _DRAWING.sub(r"```{raw} html\n:file: \1\n```", text[0])
+
+
 def take_files(_: Any, __: str, text: list[str]) -> None:
     """Have files outside of this folder, such as tables of benchmarks, downloaded: they are not pages."""
     text[0] = _OUTSIDE.sub(r"](path:\1)", text[0])
@@ -50,4 +58,5 @@ def setup(app: Any) -> dict[str, Any]:
     """Tell Sphinx what this configuration does."""
     app.connect("source-read", add_trees)
     app.connect("source-read", take_files)
+    app.connect("source-read", draw)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -18,7 +18,8 @@ from tests.faults.points import POINTS
 from tests.faults.rounds import Round
 
 _DOCS = Path(__file__).resolve().parents[2] / "docs" / "explanation"
-STORE, SOAK, PAGE = _DOCS / "fault-matrix.json", _DOCS / "soak.json", _DOCS / "exactly-once.md"
+STORE, SOAK = _DOCS / "fault-matrix.json", _DOCS / "soak.json"
+PAGE = _DOCS.parent / "evidence" / "exactly-once.md"
 _COLUMNS = ("#", "dies", "when", "job", "seed", "first run", "last run", "rows", "lost", "doubled", "disordered")
 _SOAK_COLUMNS = ("rounds", "writes", "queries", "rows")  # and the errors that were right answers, by name
 MATRIX = ("<!-- written by make faults -->\n", "<!-- end of the fault matrix -->\n")

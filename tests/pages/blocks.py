@@ -16,9 +16,11 @@ _DISTRIBUTIONS: Final = (
     "providers/pravega",
     "dagster_pravega",
 )
-# By name: that of the file for tutorials and how-to pages, that of the folder for the page of a distribution.
+# By name: that of the file for tutorials, how-to pages and the site's first page, that of the folder for the page of a
+# distribution.
 PAGES: Final = {
     **{page.stem: page for folder in ("how-to", "tutorials") for page in sorted((ROOT / "docs" / folder).glob("*.md"))},
+    "index": ROOT / "docs" / "index.md",
     "README": ROOT / "README.md",
     **{f"README of {folder}": ROOT / folder / "README.md" for folder in _DISTRIBUTIONS},
 }

@@ -9,7 +9,17 @@ from typing import Final
 # Pages that a test of their own runs as a whole, Python and all.
 PAGES_ELSEWHERE: Final = {
     "dagster": "tests/system/test_dagster_howto.py",
+    "dagster-arrow": "tests/system/test_dagster_howto.py",
+    "dagster-checks": "tests/system/test_dagster_howto.py",
+    "dagster-components": "tests/unit/dagster_pravega/test_component.py",
+    "dagster-elsewhere": "tests/system/test_dagster_howto.py",
+    "dagster-pages": "tests/system/test_dagster_howto.py",
+    "dagster-partitions": "tests/system/test_dagster_howto.py",
+    "dagster-tables": "tests/system/test_dagster_howto.py",
     "change-data": "tests/system/test_change_data_howto.py",
+    "merge-changes": "tests/system/test_change_data_howto.py",
+    "set-up-debezium": "tests/system/test_change_data_howto.py",
+    "whole-transactions": "tests/system/test_change_data_howto.py",
     "land-tables": "tests/system/test_landing_howto.py",
     "rebuild-an-interval": "tests/system/test_rebuild_howto.py",
     "first-range": "tests/system/test_tutorials.py",
@@ -20,18 +30,18 @@ PAGES_ELSEWHERE: Final = {
 }
 # Of these pages, and of others, single blocks.
 BLOCKS_ELSEWHERE: Final = {
-    "dagster 13": "tests/unit/dagster_pravega/test_component.py",
-    "dagster 14": "tests/integration/dagster_tables/test_scope_component.py",
-    "dagster 20": "tests/unit/dagster_pravega/test_cdc_component.py",
+    "dagster-components 2": "tests/unit/dagster_pravega/test_component.py",
+    "dagster-components 3": "tests/integration/dagster_tables/test_scope_component.py",
+    "dagster-tables 3": "tests/unit/dagster_pravega/test_cdc_component.py",
     "first-asset 3": "tests/unit/house/test_code_blocks.py",
     "reader-groups 3": "tests/system/airflow/test_enriched.py",
     "reader-groups 4": "tests/system/airflow/test_enriched.py",
     "try-failures 3": "tests/integration/durable/test_faults.py",
 }
 NOT_RUN: Final = {
-    "airflow 8": "needs what an operator hands over; test_dagster_elsewhere runs its like, example_dags/spark",
-    "dagster 12": "asks an index for packages; a test loads what `dg scaffold` makes",
-    "change-data 9": "no Delta or Iceberg is built for Spark 4.3 yet; a test of `merge_into` merges the same changes",
+    "airflow-spark 4": "needs what an operator hands over; test_dagster_elsewhere runs its like, example_dags/spark",
+    "dagster-components 1": "asks an index for packages; a test loads what `dg scaffold` makes",
+    "merge-changes 4": "no Delta or Iceberg is built for Spark 4.3 yet; a test of `merge_into` merges the same changes",
     "rebuild-an-interval 4": "needs Airflow's processes; test_rebuild of Airflow gives the same `conf` to a run",
     "rebuild-an-interval 5": "is typed into Dagster's pages; test_rebuild of Dagster gives the same to a run",
     "README of pravega_emulator 1": "starts servers of its own; test_command does the same",

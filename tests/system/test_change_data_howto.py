@@ -1,6 +1,6 @@
-"""The how-to page about change data: its Python runs, as one program, on events that a real Debezium wrote.
+"""The how-to pages about change data: their Python runs, as one program, on events that a real Debezium wrote.
 
-No block is left out. What is not Python on the page needs more: `MERGE` of SQL a Spark for which Delta and Iceberg are
+No block is left out. What is not Python on the pages needs more: `MERGE` of SQL a Spark for which Delta and Iceberg are
 built, the settings of Debezium a running one (tests/system/cdc). Airflow's operators and its sensor are made here, and
 executed in tests/integration/airflow_pravega.
 """
@@ -29,7 +29,7 @@ from aiopravega.blocking import PravegaClient
 pytestmark = [pytest.mark.timeout(1300), pytest.mark.xdist_group("pyspark_pravega")]
 
 PAGES = Path(__file__).parents[2] / "docs" / "how-to"
-PAGE = "change-data.md"
+NAMES = ("change-data", "whole-transactions", "merge-changes", "set-up-debezium")  # in this order
 LIMIT = 1200  # seconds; it starts Spark
 SETTINGS = """
 debezium.source.database.dbname=postgres
@@ -42,7 +42,7 @@ debezium.transforms.under.regex=(.*)_(.*)
 debezium.transforms.under.replacement=$1-$2
 """
 TABLES = "create table customers (id int primary key, email text); create table order_items (id int primary key)"
-# The page leaves it to its reader what is done with what it makes.
+# The pages leave it to their reader what is done with what they make.
 SHOWN = """
 import json
 print(json.dumps(sorted([row.id, row.first_name, row.email] for row in table.collect())))
@@ -83,7 +83,7 @@ def versions(events: list[tuple[bytes, str]]) -> list[list[object]]:
     return sorted(found, key=str)
 
 
-def test_the_page_reads_merges_and_checks_the_changes_of_a_database(pravega_config, tmp_path):
+def test_the_pages_read_merge_and_check_the_changes_of_a_database(pravega_config, tmp_path):
     scope = f"shop-{uuid.uuid4().hex}"
     events = {
         "inv.public.customers": texts("plain", "customers", "engine"),
@@ -98,9 +98,9 @@ def test_the_page_reads_merges_and_checks_the_changes_of_a_database(pravega_conf
                 writer.write_many([text for text, _ in written], [key for _, key in written])
     (tmp_path / "application.properties").write_text(GOOD.format(scope=scope, password=PASSWORD, flush=0) + SETTINGS)
     environment = {**os.environ, "PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri}
-    # How a range is claimed stands on the page to which this one leads.
+    # How a range is claimed stands on the page to which these lead.
     claim = blocks_of("land-tables.md")[0].replace('"orders"', '"inv.public.customers"')
-    program = "\n".join([claim, *blocks_of(PAGE), SHOWN])
+    program = "\n".join([claim, *(block for name in NAMES for block in blocks_of(f"{name}.md")), SHOWN])
 
     def run(*command):
         done = subprocess.run(
@@ -146,7 +146,8 @@ def test_the_page_reads_merges_and_checks_the_changes_of_a_database(pravega_conf
         [row["id"], row["first_name"], row["email"], round(row["_valid_from"].timestamp() * 1_000_000)] for row in kept
     ]
     assert sorted(every, key=str) == versions(events["inv.public.customers"])
-    [command] = re.findall(r"^```\npravega (cuts whole .*?)^```", (PAGES / PAGE).read_text(), re.MULTILINE | re.DOTALL)
+    text = (PAGES / "whole-transactions.md").read_text()
+    [command] = re.findall(r"^```\npravega (cuts whole .*?)^```", text, re.MULTILINE | re.DOTALL)
     command = command.replace("shop/", f"{scope}/").replace("\\\n", "")
     said = run(Path(sys.executable).with_name("pravega"), *command.split())
     assert "transaction 984: no end yet\ntransaction 1005: 1 changes are missing" in said

@@ -1,4 +1,4 @@
-"""The how-to page for Dagster does what it says: its Python runs, as one program, against a real server."""
+"""The how-to pages for Dagster do what they say: the Python of each runs, as a program, against a real server."""
 
 import os
 import re
@@ -14,16 +14,41 @@ from aiopravega.blocking import PravegaClient
 # Beside the tests that have a Spark of their own, a third one at a time would be too much for a small machine.
 pytestmark = [pytest.mark.timeout(1300), pytest.mark.xdist_group("dagster_pravega")]
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "dagster.md"
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
+PAGES = (
+    "dagster",
+    "dagster-arrow",
+    "dagster-checks",
+    "dagster-elsewhere",
+    "dagster-pages",
+    "dagster-partitions",
+    "dagster-tables",
+)
+# Each page in a namespace of its own, all in one process: they share a session of Spark.
+PROGRAM = """
+import runpy
+import sys
+
+for page in sys.argv[1:]:
+    runpy.run_path(page, run_name="__main__")
+"""
 SCOPE = "shop"  # as on the page
 LIMIT = 1200  # seconds; it starts Dagster and Spark
 
 
-def test_the_page_reads_a_range_and_writes_a_stream(pravega_config, tmp_path):
+def program_of(page: str) -> str:
+    """The Python of a page."""
+    text = (HOW_TO / f"{page}.md").read_text()
+    return "\n".join(re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL))
+
+
+def test_the_pages_read_ranges_and_write_streams(pravega_config, tmp_path):
     visits, squares = StreamName(SCOPE, "visits"), StreamName(SCOPE, "squares")
-    script = tmp_path / "definitions.py"
-    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
-    script.write_text("\n".join(blocks))
+    script = tmp_path / "all_pages.py"
+    script.write_text(PROGRAM)
+    files = [tmp_path / f"page_{page.replace('-', '_')}.py" for page in PAGES]
+    for page, file in zip(PAGES, files, strict=True):
+        file.write_text(program_of(page))
     with PravegaClient(pravega_config) as client:
         client.create_scope(SCOPE)
         client.create_stream(f"{SCOPE}/visits", ScalingPolicy.fixed(2))
@@ -35,7 +60,7 @@ def test_the_page_reads_a_range_and_writes_a_stream(pravega_config, tmp_path):
         before = client.tail(f"{SCOPE}/squares")
 
         done = subprocess.run(
-            [sys.executable, script],
+            [sys.executable, script, *files],
             env={**os.environ, "PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -47,5 +72,7 @@ def test_the_page_reads_a_range_and_writes_a_stream(pravega_config, tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         assert f"AssetKey(['visits_per_segment']) {total}" in done.stdout
         assert "AssetKey(['squares']) 100" in done.stdout
+        assert f"AssetKey(['pages']) {total}" in done.stdout
+        assert f"AssetKey(['visits_counted']) {total}" in done.stdout
         written = client.read(StreamCutRange(before, client.tail(f"{SCOPE}/squares")), squares)
         assert sorted(int(event.data) for event in written) == [number**2 for number in range(100)]

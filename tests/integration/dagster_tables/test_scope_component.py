@@ -85,7 +85,7 @@ def test_streams_are_kept_with_their_schemas_and_loaded_without_the_cluster(
 def test_the_file_of_the_how_to_page_can_be_loaded(stream, pravega_config, pravega_emulator, monkeypatch):
     [code] = [
         block.code
-        for block in blocks_of("dagster")
+        for block in blocks_of("dagster-components")
         if "PravegaScopeComponent" in block.code and block.language == "yml"
     ]
     monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)

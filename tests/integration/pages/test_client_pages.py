@@ -4,6 +4,7 @@ import json
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import dagster as dg
 import pyarrow as pa
@@ -16,6 +17,7 @@ from aiopravega import StreamCutRange, StreamName, groups
 from aiopravega.blocking import PravegaClient
 from aiopravega.blocking.registry import SchemaRegistry as BlockingRegistry
 from aiopravega.groups import JavaCheckpoint, cut_to_bytes
+from aiopravega.ledger import Interval
 from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry
 from aiopravega.schema.serializers import AvroFormat
 
@@ -57,15 +59,78 @@ def test_compare_ranges(open_page, cuts):
     open_page("compare-ranges").give(first=first, second=second, third=third).run()
 
 
-def test_cut_ledger(open_page, client, scope, fill):
+@pytest.fixture
+def claimed(client, scope, fill):
+    """Records all of a new stream, which has ten events, as the range of an open interval."""
+
+    def claimed(stream, consumer, name):
+        fill(stream, *EVENTS)
+        ledger = client.cut_ledger(scope)
+        ledger.create()
+        interval = Interval(consumer, StreamName(scope, stream), name)
+        ledger.claim(interval, StreamCutRange(client.head(interval.stream), client.tail(interval.stream)))
+        return interval
+
+    return claimed
+
+
+def state_of(client, interval):
+    return client.cut_ledger(interval.stream.scope).find(interval).state.value
+
+
+def test_cut_ledger(open_page, claimed):
+    claimed("flights", "flights_delays/wait", "2026-01-05")
+    page = open_page("cut-ledger")
+
+    assert page.command("pravega cuts list examples/flights --consumer")[1] == 0
+
+
+def test_my_dag_waits(open_page, claimed, capsys):
+    claimed("flights", "flights_delays/wait", "2026-01-05")
+    page = open_page("my-dag-waits")
+
+    assert page.command("pravega cuts list examples/flights --consumer")[1] == 0
+    assert "open" in capsys.readouterr().out
+    assert page.command("pravega cuts verify")[1] == 1
+    assert "open" in capsys.readouterr().out
+    assert page.command("pravega lag")[1] == 0
+    assert "flights_delays/wait" in capsys.readouterr().out
+
+
+def test_your_own_task(open_page, client, scope, fill, claimed, pravega_emulator, monkeypatch):
+    ours = claimed("orders", "given", "a run")
+    uri = urlsplit(pravega_emulator.controller_uri)
+    connection = {"conn_type": "pravega", "host": uri.hostname, "port": uri.port}
+    monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_DEFAULT", json.dumps(connection))
+    cuts = client.cut_ledger(scope).find(ours).range.to_json() | {"consumer": "given", "interval": "a run"}
+    page = open_page("your-own-task")
+
+    page.run(1)
+    assert page.names["count_orders"].function(cuts) == len(EVENTS)
+    assert state_of(client, ours) == "done"
+
+    page.run(2)
+    partition = claimed("orders", "orders_counted", "a range")
+    with dg.DagsterInstance.ephemeral() as instance:
+        instance.add_dynamic_partitions(page.names["ranges"].name, ["a range"])
+        done = dg.materialize(
+            [page.names["orders_counted"]],
+            partition_key="a range",
+            resources={"pravega": dagster_pravega.PravegaResource()},
+            instance=instance,
+        )
+    assert done.success
+    assert state_of(client, partition) == "done"
+
     fill("flights", *EVENTS)
     taken: list[StreamCutRange] = []
-    page = open_page("cut-ledger", **{"flights_delays/wait": "my-job"}).give(process=taken.append).run()
-
+    page.give(process=taken.append).run(3)
     assert [event.data for event in client.read(taken[0])] != []
-    assert client.cut_ledger(scope).find(page.names["monday"]).state.value == "done"
-    _, code = page.command("pravega cuts list examples/flights --consumer")
-    assert code == 0
+    assert state_of(client, page.names["monday"]) == "done"
+
+    by_hand = claimed("orders", "orders_counted/wait", "manual__2026-01-05")
+    page.run(4)
+    assert state_of(client, by_hand) == "done"
 
 
 def test_tables(open_page, client, scope, capsys):
@@ -218,6 +283,14 @@ def test_when_a_write_stops_half_way(open_page, client, scope, leave_decided, fi
     page.run(2)
 
     assert client.commit_ledger(scope).lookup(sink, "delays/2013-01-01").record.state.value == "done"
+
+
+def test_first_page_of_the_site(open_page, fill, capsys):
+    fill("orders", *EVENTS)
+
+    open_page("index").run()
+
+    assert capsys.readouterr().out == "b'three apples'\n"
 
 
 def test_readme_of_the_client(open_page, fill, capsys):

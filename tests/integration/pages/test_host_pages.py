@@ -76,8 +76,12 @@ def in_dag():
     return in_dag
 
 
-def test_airflow(open_page, in_dag):
-    page = open_page("airflow")
+AIRFLOW = ("airflow", "airflow-waiting", "airflow-start-runs", "airflow-spark", "airflow-tables", "airflow-operate")
+
+
+@pytest.mark.parametrize("name", AIRFLOW)
+def test_airflow(open_page, in_dag, name):
+    page = open_page(name)
     given = {
         "CronDataIntervalTimetable": CronDataIntervalTimetable,
         "schema": json.dumps({"type": "object"}),

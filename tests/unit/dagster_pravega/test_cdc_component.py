@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from dagster_pravega import PravegaCdcComponent
 
-PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "dagster.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "dagster-tables.md"
 ORDERS = {"name": "public.orders", "key_of_rows": ["id"], "columns": "id int, price decimal(10,2)"}
 LINES = {"name": "public.order_items", "key_of_rows": ["order_id", "line"], "table": "iceberg:lake/shop.items"}
 # Streams of Debezium have dots in their names; older Dagsters have no checks of such assets.

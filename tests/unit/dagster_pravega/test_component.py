@@ -92,7 +92,7 @@ def test_what_cannot_work_is_refused_when_it_is_loaded(load, change, message):
 
 
 def test_the_file_of_the_how_to_page_can_be_loaded(load):
-    page = Path(__file__).parents[3] / "docs" / "how-to" / "dagster.md"
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "dagster-components.md"
     [text] = re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     contents = yaml.safe_load(text)
     assert contents["type"] == "dagster_pravega.PravegaStreamComponent"

@@ -3,6 +3,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.pages.blocks import PAGES as READ_PAGES
+from tests.pages.blocks import blocks_of, typed_on
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted(
@@ -44,6 +46,18 @@ def test_no_example_uses_what_a_run_without_a_logical_date_does_not_have() -> No
     assert [str(path) for path in examples if undefined.search(path.read_text())] == []
 
 
+WIDEST = 100  # what the site shows without a scroll bar
+# A command that a page lets its readers type; its further lines follow a backslash.
+TYPED = re.compile(r"^(?:\$ )?(?:\.venv/bin/)?pravega(?:-emulator)? (?:.*\\\n)*.*", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", READ_PAGES)
+def test_code_of_a_page_is_not_wider_than_a_screen(page: str) -> None:
+    typed = [command for text in typed_on(page) for command in TYPED.findall(text)]
+    code = [*(block.code for block in blocks_of(page)), *typed]
+    assert [line for text in code for line in text.splitlines() if len(line) > WIDEST] == []
+
+
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 
 
@@ -52,7 +66,7 @@ def functions_of(file: Path) -> set[str]:
     return set(re.findall(r"^(?:async )?def (test_\w+)", file.read_text(), re.MULTILINE))
 
 
-@pytest.mark.parametrize("page", ["reference/java.md", "explanation/exactly-once.md", "explanation/kafka-provider.md"])
+@pytest.mark.parametrize("page", ["reference/java.md", "evidence/exactly-once.md", "explanation/kafka-provider.md"])
 def test_the_tests_that_a_page_names_exist(page: str) -> None:
     named = set(re.findall(r"\btest_\w+", (ROOT / "docs" / page).read_text()))
     known = {file.stem for file in TESTS}.union(*map(functions_of, TESTS))
@@ -61,8 +75,8 @@ def test_the_tests_that_a_page_names_exist(page: str) -> None:
 
 
 def test_every_promise_about_writes_names_the_tests_that_prove_it_by_their_files() -> None:
-    page = (ROOT / "docs" / "explanation" / "exactly-once.md").read_text()
-    promises = page.partition("## What is promised")[2].partition("\n## ")[0]
+    page = (ROOT / "docs" / "evidence" / "exactly-once.md").read_text()
+    promises = page.partition("## The tests of each promise")[2].partition("\n## ")[0]
     rows = [line for line in promises.splitlines() if line.startswith("| ") and not line.endswith("| tests |")]
     assert len(rows) > 10
     for row in rows:
