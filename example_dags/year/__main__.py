@@ -1,6 +1,6 @@
 """A year of flights, written with its event times, then taken month by month four ways, which have to agree.
 
-    python -m example_dags.year [--picture FILE]
+    python -m example_dags.year
 
 On a real Pravega that is started for it, 336,776 flights are replayed. Each month of them is read by a plain Spark job
 that `pravega backfill` starts, four at a time; by runs of a Dagster asset with a partition for each month, side by
@@ -74,7 +74,7 @@ class Year:
                 raise RuntimeError(f"no watermark arrived for {noted}")
             time.sleep(0.1)
 
-    def plain_spark(self, picture: Path | None) -> None:
+    def plain_spark(self) -> None:
         """A Spark job for each month, started by `pravega backfill`."""
         with self._steps.step(f"pravega backfill: twelve Spark jobs, {PARALLEL} at a time") as say:
             hours = f"{AHEAD // timedelta(hours=1)}h"
@@ -89,9 +89,8 @@ class Year:
             self._compare("plain Spark", {f"{month:%Y-%m}": f"{OUTPUT}/spark/{month.isoformat()}" for month in YEAR})
             if cuts.main(["verify", str(FLIGHTS), "--consumer", CONSUMER]):
                 raise RuntimeError("the cut ledger has gaps")
-            drawn = picture or OUTPUT / "flights-2013.png"
-            cuts.main(["plot", str(FLIGHTS), "--consumer", CONSUMER, "--output", str(drawn)])
-            say.append(f"the cut ledger has neither gap nor overlap; its picture: {drawn}")
+            cuts.main(["plot", str(FLIGHTS), "--consumer", CONSUMER])
+            say.append("the cut ledger has neither gap nor overlap; its picture is in the log")
 
     def dagster(self) -> None:
         """The runs of a backfill, side by side."""
@@ -169,10 +168,7 @@ def _spark() -> None:
 
 def main() -> None:
     """Run all steps; ends with an error if two ways do not agree."""
-    parser = argparse.ArgumentParser(prog="python -m example_dags.year", description=__doc__)
-    parser.add_argument("--picture", type=Path, help="where the picture of the cut ledger goes")
-    picture = parser.parse_args().picture
-    picture = picture and picture.resolve()
+    argparse.ArgumentParser(prog="python -m example_dags.year", description=__doc__).parse_args()
     shutil.rmtree(OUTPUT, ignore_errors=True)
     OUTPUT.mkdir(parents=True)
     sys.path.insert(0, str(airflow_runs.DAGS))
@@ -183,13 +179,13 @@ def main() -> None:
     steps.console.print(f"The log of all that runs is in {steps.log.relative_to(ROOT)}")
     try:
         with ExitStack() as stack:
-            _run(steps, stack, picture)
+            _run(steps, stack)
     except Exception as error:
         steps.console.print(f"[red]The year failed:[/red] {error!s} (more in {steps.log.relative_to(ROOT)})")
         raise
 
 
-def _run(steps: Steps, stack: ExitStack, picture: Path | None) -> None:
+def _run(steps: Steps, stack: ExitStack) -> None:
     with steps.step("Pravega 0.13.0, Airflow and Spark start"):
         server = stack.enter_context(PravegaEmulator(settings=OFTEN))
         os.environ["PRAVEGA_CONTROLLER_URI"] = server.controller_uri
@@ -203,7 +199,7 @@ def _run(steps: Steps, stack: ExitStack, picture: Path | None) -> None:
     year.replay()
     year.dagster()
     year.airflow(example)
-    year.plain_spark(picture)
+    year.plain_spark()
     months = {month: digest[:16] for month, digest in year.digests["Dagster"].items()}
     steps.table(f"SHA-256 of each month, the same by {', '.join(year.digests)}", months)
     steps.table("Time", {step.what: f"{step.seconds:.1f} s" for step in steps.done})

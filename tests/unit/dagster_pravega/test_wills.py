@@ -5,7 +5,7 @@ import pytest
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.chain.claimed_again import claimed_again
+from aiopravega.intervals.chain.claims import claimed_again
 from aiopravega.ledger import Interval
 from dagster_pravega.metadata.rebuild_and_claim import CLAIM_TAG, REBUILD_TAG, claim_of, generation_of
 

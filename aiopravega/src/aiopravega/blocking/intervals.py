@@ -27,7 +27,7 @@ from aiopravega.intervals import (
     Skips,
     interval_name,
 )
-from aiopravega.intervals.chain import claimed_again, losses, next_range
+from aiopravega.intervals.chain import claims, losses, next_range
 from aiopravega.intervals.conditions import bounded_ends
 from aiopravega.intervals.plans import backfill
 from aiopravega.intervals.reports import freshness, lag
@@ -78,7 +78,7 @@ verify = waits(aio.verify)
 
 # --- intervals of event times -------------------------------------------------------------------------------
 
-claim_times_again = waits(claimed_again.claim_times_again)
+claim_times_again = waits(claims.claim_times_again)
 
 
 @resembles(aio.claim_times)

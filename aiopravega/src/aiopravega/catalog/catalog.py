@@ -1,4 +1,4 @@
-"""The catalog: what there is in a cluster, and making and dropping streams together with their schemas."""
+"""The catalog of a cluster: it lists streams, and makes and drops them together with their schemas."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
@@ -24,7 +24,7 @@ class PravegaCatalog:
 
     Args:
         client: of the cluster; it stays open.
-        registry: where the streams' schemas are; None: the catalog knows none.
+        registry: the registry with the streams' schemas; None: the catalog has no schemas.
     """
 
     def __init__(self, client: PravegaClient, registry: "SchemaRegistry | None" = None) -> None:
@@ -36,7 +36,7 @@ class PravegaCatalog:
         return await self._client.list_scopes()
 
     async def list_tables(self, scope: str, tag: str | None = None) -> list[StreamTable]:
-        """The streams of a scope, or those with a tag, by name.
+        """The streams of a scope, by name; with `tag`, only streams with this tag.
 
         Raises:
             ScopeNotFoundError: there is no such scope.
@@ -97,25 +97,26 @@ class PravegaCatalog:
         new_policy: str | None = None,
         declared_only: bool = False,
     ) -> StreamTable:
-        """Make a stream, with the group and the schema of its events; or none of them, if one cannot be made.
+        """Make a stream, with the group and the schema of its events; if one of them cannot be made, none is.
 
-        A group that exists already, from an earlier stream or another serializer, keeps its policy, and takes the
-        schema only if that allows it.
+        A group that exists already, from an earlier stream or another serializer, keeps its policy, and accepts the
+        schema only if the policy allows it.
 
         Args:
-            stream: `scope/stream`; the scope must be there.
+            stream: `scope/stream`; the scope must exist.
             schema: of its events. It needs a registry.
-            scaling: how many segments it has; by default one.
-            retention: how long its data stays; by default forever.
-            tags: to find it by.
-            new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
-            declared_only: of JSON, for a group that is there; see `aiopravega.schema.open.Question`.
+            scaling: of the stream; by default one segment.
+            retention: of the stream; by default its data stays forever.
+            tags: of the stream.
+            new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, `AllowAny` for
+                custom formats.
+            declared_only: of JSON, for an existing group; see `aiopravega.schema.open.Question`.
 
         Raises:
             AlreadyExistsError: there is such a stream.
             ScopeNotFoundError: there is no such scope.
-            SchemaRefusedError: a group that is there does not take the schema.
-            InvalidSchemaError: it cannot be parsed.
+            SchemaRefusedError: an existing group does not accept the schema.
+            InvalidSchemaError: the schema cannot be parsed.
             ConfigurationError: there is no such policy, or this catalog has no registry.
             PravegaError: the cluster or the registry cannot be asked.
         """
@@ -138,7 +139,7 @@ class PravegaCatalog:
     async def _register(
         self, name: StreamName, schema: "SchemaInfo", new_policy: str | None, declared_only: bool
     ) -> "SchemaReport | None":
-        """Put a schema into the stream's group; returns what was made for it."""
+        """Put a schema into the stream's group; returns the report of the registration."""
         if self._registry is None:
             raise ConfigurationError(f"stream {name} cannot have a schema: this catalog has no Schema Registry")
         from aiopravega.schema.open import register_schema
@@ -146,7 +147,7 @@ class PravegaCatalog:
         return await register_schema(self._registry, name, schema, new_policy=new_policy, declared_only=declared_only)
 
     async def _forget(self, made: "SchemaReport | None") -> None:
-        """Take back a group that was made for a stream that could not be made."""
+        """Delete a group that was made for a stream that could not be made."""
         if made is not None and made.made_group and self._registry is not None:
             await self._registry.delete_group(made.group, made.namespace)
 

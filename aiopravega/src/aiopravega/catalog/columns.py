@@ -1,6 +1,6 @@
-"""The fields of a schema as columns to show: names, types in the words of the format, whether they may be missing.
+"""Fields of a schema as columns to show: names, and types in the words of the format.
 
-For people and for the pages of schedulers. Decoding events needs more than this; see `aiopravega.schema`.
+They are for people and for the pages of schedulers. Decoding events needs more; see `aiopravega.schema`.
 """
 
 import json
@@ -21,7 +21,7 @@ _KEY, _VALUE = 0, 1  # fields of the message that an entry of a map is
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A field at the top of an event; `nullable` says that it may be null, or missing."""
+    """A field at the top of an event; `nullable` is true if it may be null, or missing."""
 
     name: str
     type: str
@@ -30,7 +30,7 @@ class Column:
 
 
 def columns_of(schema: "SchemaInfo") -> tuple[Column, ...]:
-    """The columns of a schema; none if it has no fields, or is of a format that is not known here."""
+    """The columns of a schema; empty if it has no fields, or is of a custom format."""
     try:
         match schema.format.value:
             case "Avro":
@@ -111,7 +111,7 @@ def _json_type(field: Any) -> str:
 
 
 def _alternatives(kinds: list[str]) -> str:
-    """Null comes last."""
+    """The different types, with null at the end."""
     return " | ".join(sorted(dict.fromkeys(kinds), key=lambda kind: kind == _NULL))
 
 
@@ -128,12 +128,12 @@ def _protobuf(files: FileDescriptorSet, name: str) -> tuple[Column, ...]:
 
 
 def _collect(
-    message: DescriptorProto, space: str, implicit: bool, found: dict[str, tuple[DescriptorProto, bool]]
+    message: DescriptorProto, space: str, implicit: bool, messages: dict[str, tuple[DescriptorProto, bool]]
 ) -> None:
     name = f"{space}.{message.name}".lstrip(".")
-    found[name] = message, implicit
+    messages[name] = message, implicit
     for inner in message.nested_type:
-        _collect(inner, name, implicit, found)
+        _collect(inner, name, implicit, messages)
 
 
 def _protobuf_column(field: FieldDescriptorProto, implicit: bool, entries: Mapping[str, DescriptorProto]) -> Column:
@@ -143,7 +143,7 @@ def _protobuf_column(field: FieldDescriptorProto, implicit: bool, entries: Mappi
         return Column(field.name, f"map<{_protobuf_type(parts[_KEY])}, {_protobuf_type(parts[_VALUE])}>", False)
     if field.label == FieldDescriptorProto.LABEL_REPEATED:
         return Column(field.name, f"repeated {kind}", False)
-    # In proto3 a number that nobody set is 0, and known not to be missing.
+    # In proto3 a number that was not set is 0: it is never missing.
     present = field.label == FieldDescriptorProto.LABEL_REQUIRED or (
         implicit and not field.proto3_optional and not field.HasField("oneof_index") and not _is_message(field)
     )

@@ -1,4 +1,4 @@
-"""What a catalog knows about a stream, as values."""
+"""Values of a catalog: a stream as a table, and its group in the registry."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StreamGroup:
-    """The Schema Registry's group of a stream; `latest` has the newest schema of each of its types."""
+    """The Schema Registry's group of a stream; `latest` has the newest schema of each type."""
 
     name: str
     namespace: str
@@ -23,7 +23,7 @@ class StreamGroup:
 
     @property
     def policy(self) -> str:
-        """Which schemas the group takes, by the policy's name."""
+        """The name of the group's compatibility policy."""
         return self.properties.compatibility.policy
 
     def to_json(self) -> dict[str, Any]:
@@ -41,7 +41,7 @@ class StreamGroup:
 class StreamTable:
     """A stream as a table.
 
-    `segments` is how many it has now, 0 if it is sealed. `size` is in bytes from head to tail, event headers included.
+    `segments` is the present number, 0 if it is sealed. `size` is in bytes from head to tail, event headers included.
     `group` is None if no registry was asked, or if it has no group for the stream.
     """
 
@@ -57,7 +57,7 @@ class StreamTable:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether the stream takes no more events."""
+        """True if the stream accepts no more events."""
         return self.segments == 0
 
     @property
@@ -69,7 +69,7 @@ class StreamTable:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The fields of `schema`; none without it."""
+        """The fields of `schema`; empty without a schema."""
         return columns_of(self.schema.schema_info) if self.schema else ()
 
     def to_json(self) -> dict[str, Any]:

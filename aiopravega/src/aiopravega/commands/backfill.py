@@ -1,4 +1,4 @@
-"""The command `pravega backfill`: what a backfill would read, and running a program for each of its intervals."""
+"""The command `pravega backfill`: it shows the plan of a backfill, and runs a program for each interval."""
 
 import argparse
 import asyncio
@@ -65,7 +65,7 @@ def _size(text: str) -> int:
 
 
 def _argument(parse: Callable[[str], T]) -> Callable[[str], T]:
-    """A parser of this package for argparse, which shows the messages of its own errors only."""
+    """A parser of this package with errors of argparse, which shows messages of these only."""
 
     def parsed(text: str) -> T:
         try:

@@ -91,12 +91,12 @@ async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
     return 0
 
 
-def _schema(found: StreamTable) -> str:
-    if found.group is None:
+def _schema(described: StreamTable) -> str:
+    if described.group is None:
         return ""
-    versions = [each.version_info for each in found.group.latest]
+    versions = [each.version_info for each in described.group.latest]
     types = ", ".join(f"{version.type} v{version.version}" for version in versions) or "no schema yet"
-    return f"{found.group.properties.format} {types}"
+    return f"{described.group.properties.format} {types}"
 
 
 async def _describe(client: PravegaClient, options: argparse.Namespace) -> int:
@@ -105,26 +105,26 @@ async def _describe(client: PravegaClient, options: argparse.Namespace) -> int:
     return 0
 
 
-def _show(found: StreamTable, options: argparse.Namespace) -> None:
+def _show(described: StreamTable, options: argparse.Namespace) -> None:
     if options.json:
-        print(json.dumps(found.to_json(), indent=2))
+        print(json.dumps(described.to_json(), indent=2))
         return
-    group = found.group
+    group = described.group
     rows = [
-        ("stream", str(found.stream)),
-        ("segments", "sealed" if found.is_sealed else str(found.segments)),
-        ("bytes", f"{found.size:,}"),
-        ("tags", ", ".join(found.tags)),
-        ("head", found.head.to_text()),
-        ("tail", found.tail.to_text()),
-        ("schema", _schema(found)),
+        ("stream", str(described.stream)),
+        ("segments", "sealed" if described.is_sealed else str(described.segments)),
+        ("bytes", f"{described.size:,}"),
+        ("tags", ", ".join(described.tags)),
+        ("head", described.head.to_text()),
+        ("tail", described.tail.to_text()),
+        ("schema", _schema(described)),
         ("group", f"{group.name} in namespace {group.namespace!r}, policy {group.policy}" if group else ""),
     ]
     print(table(rows[0], [row for row in rows[1:] if row[1]]))
-    if found.columns:
+    if described.columns:
         columns = [
             (column.name, column.type, "yes" if column.nullable else "no", column.description or "")
-            for column in found.columns
+            for column in described.columns
         ]
         print(f"\n{table(('column', 'type', 'nullable', 'description'), columns)}")
 
@@ -157,8 +157,8 @@ async def _drop(client: PravegaClient, options: argparse.Namespace) -> int:
     name = StreamName.parse(options.stream, client.config.scope)
     async with _catalog(client, options) as catalog:
         if not options.yes:
-            found = await catalog.describe(name)
-            print(f"{name} has {found.size:,} bytes. To delete all of them, say --yes.", file=sys.stderr)
+            described = await catalog.describe(name)
+            print(f"{name} has {described.size:,} bytes. To delete all of them, say --yes.", file=sys.stderr)
             return 1
         gone = await catalog.drop(name, keep_schemas=options.keep_schemas)
     if options.json:

@@ -1,4 +1,4 @@
-"""What the commands share: which cluster, which ledger, how errors are reported, tables of text."""
+"""Shared parts of the commands: options of the cluster and the ledger, reports of errors, tables of text."""
 
 import argparse
 import asyncio
@@ -17,11 +17,12 @@ from aiopravega.names import StreamName
 Action = Callable[[PravegaClient, argparse.Namespace], Awaitable[int]]
 NEW_POLICY_HELP = "policy of a new group; default: BackwardTransitive, of custom formats AllowAny"
 DECLARED_ONLY_HELP = "JSON: assume that writers write declared properties only, where additionalProperties is not given"
+NO_SCOPE = "no scope given: name one, or set PRAVEGA_SCOPE"
 _INTERRUPTED = 130
 
 
 def add_controller(parser: argparse.ArgumentParser) -> None:
-    """Add the option that says which cluster."""
+    """Add the option that names the cluster."""
     parser.add_argument(
         "--controller", metavar="URI", help="controller; default: PRAVEGA_CONTROLLER_URI, as all other settings"
     )
@@ -36,7 +37,7 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
 
 
 def ledger_of(client: PravegaClient, options: argparse.Namespace, scope: str) -> CutLedger:
-    """The cut ledger that the options name, or that of a scope."""
+    """The cut ledger that the options name, or the default one of a scope."""
     named = StreamName.parse(options.ledger, client.config.scope) if options.ledger else StreamName(scope, CUT_TABLE)
     return client.cut_ledger(named.scope, named.stream)
 
@@ -45,10 +46,10 @@ def scopes_of(client: PravegaClient, named: Sequence[str]) -> Sequence[str]:
     """The scopes that are named, or the default one.
 
     Raises:
-        ConfigurationError: there is none.
+        ConfigurationError: no scope is named, and there is no default.
     """
     if not named and client.config.scope is None:
-        raise ConfigurationError("the numbers of which scope? Name it, or set PRAVEGA_SCOPE")
+        raise ConfigurationError(NO_SCOPE)
     return named or [client.config.scope or ""]
 
 
@@ -56,7 +57,7 @@ _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def number_with_unit(text: str, pattern: str, units: Mapping[str, int]) -> int:
-    """A number times what its unit stands for; `pattern` has a group for each of them."""
+    """Read a number with a unit, and multiply it by the unit's value; `pattern` has a group for each of the two."""
     matched = re.fullmatch(pattern, text.strip().lower())
     if matched is None or matched[2] not in units:
         raise argparse.ArgumentTypeError(f"{text!r}: expected a number and one of {', '.join(filter(None, units))}")
@@ -64,12 +65,12 @@ def number_with_unit(text: str, pattern: str, units: Mapping[str, int]) -> int:
 
 
 def duration(text: str) -> timedelta:
-    """A length of time, such as `90s`, `15m`, `6h` or `1d`."""
+    """Read a length of time, such as `90s`, `15m`, `6h` or `1d`."""
     return timedelta(seconds=number_with_unit(text, r"(\d+) ?([a-z])", _SECONDS))
 
 
 def event_time(text: str) -> datetime:
-    """A time in ISO 8601; UTC, if it says nothing else."""
+    """Read a time in ISO 8601, in UTC if it has no zone."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError as error:

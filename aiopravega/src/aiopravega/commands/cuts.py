@@ -1,6 +1,7 @@
-"""The command `pravega cuts`: what a cut ledger has, whether it is whole, and a picture of it.
+"""The command `pravega cuts`: it lists the intervals of a cut ledger, checks them, and draws them as text.
 
-What a person decides about it is in `decisions`. Other distributions add subcommands, such as `whole` of pravega-jobs.
+Decisions of a person about a ledger are in `decisions`. Other distributions add subcommands, such as `whole` of
+pravega-jobs.
 """
 
 import argparse
@@ -9,14 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import Final
 
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_cluster, duration, ledger_of, run, table
 from aiopravega.commands.decisions import add_decisions
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.reports.picture import draw_png, draw_text
+from aiopravega.intervals.reports.picture import draw_text
 from aiopravega.intervals.reports.verify import IntervalFinding, verify
 from aiopravega.ledger import CutRecord, IntervalState
 from aiopravega.names import StreamName
@@ -56,8 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checked.set_defaults(action=_verify)
     for each in (shown, checked):
         each.add_argument("--json", action="store_true", help="print JSON")
-    drawn = commands.add_parser("plot", help="draw what was processed when")
-    drawn.add_argument("--output", type=Path, metavar="FILE.png", help="draw into a file; default: characters")
+    drawn = commands.add_parser("plot", help="draw in characters when intervals were processed")
     drawn.set_defaults(action=_plot)
     for each in (shown, checked, drawn):
         add_cluster(each)
@@ -69,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run(parser.parse_args(arguments))
 
 
-async def _found(client: PravegaClient, options: argparse.Namespace) -> dict[str, list[CutRecord]]:
+async def _consumers(client: PravegaClient, options: argparse.Namespace) -> dict[str, list[CutRecord]]:
     stream = StreamName.parse(options.stream, client.config.scope)
     ledger = ledger_of(client, options, stream.scope)
     if options.consumer is None:
@@ -81,14 +80,14 @@ async def _found(client: PravegaClient, options: argparse.Namespace) -> dict[str
 
 
 def _counts(records: Sequence[CutRecord]) -> dict[IntervalState, int]:
-    """How many intervals are in each state, of those states that always matter and those that there are."""
+    """The numbers of intervals that are done, open and failed, and of every other state that occurs."""
     counted = Counter(record.state for record in records)
     always = (IntervalState.DONE, IntervalState.OPEN, IntervalState.FAILED)
     return {state: counted[state] for state in (*always, *sorted(counted.keys() - set(always)))}
 
 
 async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
-    consumers = await _found(client, options)
+    consumers = await _consumers(client, options)
     if options.json:
         print(
             json.dumps([each.model_dump(mode="json") for records in consumers.values() for each in records], indent=2)
@@ -120,13 +119,13 @@ def _row(record: CutRecord) -> tuple[str, ...]:
 
 
 async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
-    consumers = await _found(client, options)
+    consumers = await _consumers(client, options)
     findings = {
         name: await verify(client, records, allow_open=options.allow_open) for name, records in consumers.items()
     }
     if options.table is not None:
-        for name, found in _compared(options, client.config.scope, consumers).items():
-            findings[name] += found
+        for name, differences in _compared(options, client.config.scope, consumers).items():
+            findings[name] += differences
     if options.json:
         shown = [
             {
@@ -185,14 +184,7 @@ def table_comparison(found: Iterable[EntryPoint]) -> TableComparison:
 
 
 async def _plot(client: PravegaClient, options: argparse.Namespace) -> int:
-    consumers = await _found(client, options)
-    if options.output is None:
-        for name, records in consumers.items():
-            print(f"{name}\n{draw_text(records)}")
-        return 0
-    if len(consumers) != 1:
-        raise ConfigurationError(f"a file has one consumer, but there are {sorted(consumers)}: name one by --consumer")
-    [records] = consumers.values()
-    draw_png(records, options.output)
-    print(options.output)
+    consumers = await _consumers(client, options)
+    for name, records in consumers.items():
+        print(f"{name}\n{draw_text(records)}")
     return 0

@@ -1,6 +1,6 @@
-"""What a person decides about a cut ledger: `pravega cuts skip`, `forget` and `reopen`.
+"""Decisions of a person about a cut ledger: `pravega cuts skip`, `forget` and `reopen`.
 
-Each says what it does, and what is lost by it; with `--dry-run` it only says so.
+Each command prints its effect, and the events that are lost by it; with `--dry-run` it only prints them.
 """
 
 import argparse

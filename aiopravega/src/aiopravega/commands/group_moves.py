@@ -1,4 +1,4 @@
-"""What changes reader groups: `pravega groups create`, `reset`, `delete` and `checkpoint`."""
+"""Changes of reader groups: `pravega groups create`, `reset`, `delete`, `checkpoint` and `offline`."""
 
 import argparse
 import json
@@ -76,7 +76,7 @@ def add_moves(commands: "Commands") -> None:
 
 
 def group_name(client: PravegaClient, text: str) -> tuple[str, str]:
-    """Scope and name of a group: `scope/group`, or `group` in the default scope."""
+    """Read the scope and the name of a group: `scope/group`, or `group` in the default scope."""
     scope, slash, name = text.rpartition("/")
     if not slash and client.config.scope is None:
         raise ConfigurationError(f"group {text!r} has no scope: write scope/group, or set PRAVEGA_SCOPE")
@@ -101,7 +101,7 @@ async def _parts(client: PravegaClient, options: argparse.Namespace) -> list[Par
 
 async def _interval(client: PravegaClient, options: argparse.Namespace, stream: StreamName) -> StreamCutRange:
     if not options.consumer:
-        raise ConfigurationError("the interval of which consumer? Give --consumer")
+        raise ConfigurationError("--interval needs a consumer: give --consumer")
     records = await ledger_of(client, options, stream.scope).records(options.consumer, stream)
     for record in records:
         if record.interval == options.interval:
@@ -111,8 +111,8 @@ async def _interval(client: PravegaClient, options: argparse.Namespace, stream: 
 
 async def _of_times(client: PravegaClient, options: argparse.Namespace, stream: StreamName) -> StreamCutRange:
     until = options.until or options.since + timedelta(milliseconds=1)
-    found = await client.range_for(stream, (options.since, until), ahead=options.ahead, unit=TimeUnit.MS)
-    return found if options.until else StreamCutRange(found.start, UNBOUNDED)
+    of_times = await client.range_for(stream, (options.since, until), ahead=options.ahead, unit=TimeUnit.MS)
+    return of_times if options.until else StreamCutRange(of_times.start, UNBOUNDED)
 
 
 async def _create(client: PravegaClient, options: argparse.Namespace) -> int:
@@ -132,10 +132,10 @@ async def _reset(client: PravegaClient, options: argparse.Namespace) -> int:
     scope, name = group_name(client, options.group)
     parts = await _parts(client, options)
     if not options.yes:
-        found = await client.describe_reader_group(scope, name)
-        last = found.last_checkpoint
+        described = await client.describe_reader_group(scope, name)
+        last = described.last_checkpoint
         where = "the given positions" if parts else f"its last checkpoint ({last.name if last else 'there is none'})"
-        readers = ", ".join(found.readers) or "(none)"
+        readers = ", ".join(described.readers) or "(none)"
         print(
             f"{scope}/{name} has the readers {readers}. To have it start again at {where}, say --yes.", file=sys.stderr
         )
@@ -150,9 +150,9 @@ async def _reset(client: PravegaClient, options: argparse.Namespace) -> int:
 async def _delete(client: PravegaClient, options: argparse.Namespace) -> int:
     scope, name = group_name(client, options.group)
     if not options.yes:
-        found = await client.describe_reader_group(scope, name)
+        described = await client.describe_reader_group(scope, name)
         print(
-            f"{scope}/{name} has the readers {', '.join(found.readers) or '(none)'}. To delete it, say --yes.",
+            f"{scope}/{name} has the readers {', '.join(described.readers) or '(none)'}. To delete it, say --yes.",
             file=sys.stderr,
         )
         return 1
@@ -164,8 +164,8 @@ async def _delete(client: PravegaClient, options: argparse.Namespace) -> int:
 async def _offline(client: PravegaClient, options: argparse.Namespace) -> int:
     scope, name = group_name(client, options.group)
     if not options.yes:
-        found = await client.describe_reader_group(scope, name)
-        segments = found.readers.get(options.reader)
+        described = await client.describe_reader_group(scope, name)
+        segments = described.readers.get(options.reader)
         has = "is not in the group" if segments is None else f"has {len(segments)} segments"
         print(f"reader {options.reader!r} of {scope}/{name} {has}. To take it out, say --yes.", file=sys.stderr)
         return 1

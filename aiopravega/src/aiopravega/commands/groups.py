@@ -1,12 +1,11 @@
-"""The command `pravega groups`: reader groups, through which Java and Flink read, and how far they are.
+"""The command `pravega groups`: positions and lag of reader groups, by which Java and Flink read.
 
-What changes them is in `group_moves`.
+The commands that change groups are in `group_moves`.
 """
 
 import argparse
 import asyncio
 import json
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -15,13 +14,12 @@ from pathlib import Path
 from typing import Final
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_controller, duration, run, table
+from aiopravega.commands.common import NO_SCOPE, add_controller, duration, run, table
 from aiopravega.commands.group_moves import add_moves, group_name
 from aiopravega.cuts import UNBOUNDED, StreamCutRange
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.groups import JavaCheckpoint, ReaderGroupDescription, flink_sql_options
-from aiopravega.intervals.reports.lag_picture import LagPoint, draw_lag_png, lag_line
-from aiopravega.intervals.reports.picture import plotting
+from aiopravega.intervals.reports.picture import LagPoint, lag_line
 from aiopravega.names import SegmentId
 
 _NO_CHECKPOINT: Final = "none"
@@ -44,7 +42,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lag = commands.add_parser("lag", help="show what is left to read, once or again and again as a picture")
     lag.set_defaults(action=_lag)
     lag.add_argument("--for", dest="watch", type=duration, metavar="DURATION", help="draw it for so long: 90s, 15m, 1h")
-    lag.add_argument("--output", type=Path, metavar="FILE.png", help="with --for: draw it into a file, too")
     lag.add_argument(
         "--every", type=duration, default=_EVERY, metavar="DURATION", help="between two lines of the picture (5s)"
     )
@@ -66,88 +63,90 @@ def main(arguments: Sequence[str] | None = None) -> int:
 async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
     scope = options.scope or client.config.scope
     if scope is None:
-        raise ConfigurationError("the groups of which scope? Name it, or set PRAVEGA_SCOPE")
+        raise ConfigurationError(NO_SCOPE)
     names = await client.reader_groups(scope)
-    found = await asyncio.gather(*(_described(client, scope, name) for name in names))
+    described = await asyncio.gather(*(_described(client, scope, name) for name in names))
     if options.json:
-        print(json.dumps([_json(f"{scope}/{name}", each) for name, each in zip(names, found, strict=True)], indent=2))
+        print(
+            json.dumps([_json(f"{scope}/{name}", each) for name, each in zip(names, described, strict=True)], indent=2)
+        )
         return 0
-    rows = [_row(name, each) for name, each in zip(names, found, strict=True)]
+    rows = [_row(name, each) for name, each in zip(names, described, strict=True)]
     print(table(("group", "readers", "segments", "lag", "unread", "checkpoint", "note"), rows))
     return 0
 
 
 async def _described(client: PravegaClient, scope: str, name: str) -> ReaderGroupDescription | PravegaError:
-    """A group, or why it cannot be described: one that is broken does not hide the others."""
+    """The description of a group, or its error, so that the other groups are still listed."""
     try:
         return await client.describe_reader_group(scope, name)
     except PravegaError as error:
         return error
 
 
-def _json(name: str, found: ReaderGroupDescription | PravegaError) -> dict[str, object]:
-    if isinstance(found, PravegaError):
-        return {"group": name, "error": f"{type(found).__name__}: {found}"}
-    return found.to_json()
+def _json(name: str, described: ReaderGroupDescription | PravegaError) -> dict[str, object]:
+    if isinstance(described, PravegaError):
+        return {"group": name, "error": f"{type(described).__name__}: {described}"}
+    return described.to_json()
 
 
-def _row(name: str, found: ReaderGroupDescription | PravegaError) -> tuple[object, ...]:
-    if isinstance(found, PravegaError):
-        return name, "", "", "", "", "", f"{type(found).__name__}: {found}"
-    if not found.has_state:
+def _row(name: str, described: ReaderGroupDescription | PravegaError) -> tuple[object, ...]:
+    if isinstance(described, PravegaError):
+        return name, "", "", "", "", "", f"{type(described).__name__}: {described}"
+    if not described.has_state:
         return name, 0, "", "", "", "", "a subscriber without readers"
-    segments = len(found.unassigned) + sum(map(len, found.readers.values()))
-    last = found.last_checkpoint
+    segments = len(described.unassigned) + sum(map(len, described.readers.values()))
+    last = described.last_checkpoint
     checkpoint = _NO_CHECKPOINT if last is None else last.name or "has no name"
     return (
         name,
-        len(found.readers),
+        len(described.readers),
         segments,
-        f"{found.lag_bytes:,}",
-        f"{found.unread_bytes:,}",
+        f"{described.lag_bytes:,}",
+        f"{described.unread_bytes:,}",
         checkpoint,
-        _note(found),
+        _note(described),
     )
 
 
-def _note(found: ReaderGroupDescription) -> str:
-    """What a person has to know or to do."""
-    if found.needs_checkpoint:
+def _note(described: ReaderGroupDescription) -> str:
+    """A hint for people: a state that needs an action, or explains the numbers; empty if there is none."""
+    if described.needs_checkpoint:
         return (
             "waits at a scaling, without automatic checkpoints: nothing more is read until somebody makes one: "
-            f"pravega groups checkpoint {found.scope}/{found.name}"
+            f"pravega groups checkpoint {described.scope}/{described.name}"
         )
-    if any(each.is_truncated for each in found.streams):
+    if any(each.is_truncated for each in described.streams):
         return "retention has removed events that it has not read"
-    if found.waiting_checkpoints:
-        return f"checkpoints under way: {', '.join(map(repr, found.waiting_checkpoints))}"
-    if found.is_published:
+    if described.waiting_checkpoints:
+        return f"checkpoints under way: {', '.join(map(repr, described.waiting_checkpoints))}"
+    if described.is_published:
         return "published by a subscriber or a query of Spark"
     return ""
 
 
 async def _describe(client: PravegaClient, options: argparse.Namespace) -> int:
-    found = await client.describe_reader_group(*group_name(client, options.group))
+    described = await client.describe_reader_group(*group_name(client, options.group))
     if options.json:
-        print(json.dumps(found.to_json(), indent=2))
+        print(json.dumps(described.to_json(), indent=2))
         return 0
-    config = found.config
+    config = described.config
     lines = [
-        f"group: {found.scope}/{found.name} (id {config.group_id}, generation {config.generation})",
+        f"group: {described.scope}/{described.name} (id {config.group_id}, generation {config.generation})",
         f"automatic checkpoints: {config.checkpoint_interval or _NO_CHECKPOINT}",
         f"retention waits for it: {config.retention.name.lower()}",
     ]
-    if not found.has_state:
+    if not described.has_state:
         print("\n".join([*lines, "it has no readers: a subscriber that reports its position by itself"]))
         return 0
-    lines += ["no readers: a subscriber or a query of Spark publishes the position"] if found.is_published else []
-    lines += [f"reader {reader}: {_segments(segments)}" for reader, segments in found.readers.items()]
-    lines += [f"no reader: {_segments(found.unassigned)}"] if found.unassigned or not found.readers else []
-    last = found.last_checkpoint
+    lines += ["no readers: a subscriber or a query of Spark publishes the position"] if described.is_published else []
+    lines += [f"reader {reader}: {_segments(segments)}" for reader, segments in described.readers.items()]
+    lines += [f"no reader: {_segments(described.unassigned)}"] if described.unassigned or not described.readers else []
+    last = described.last_checkpoint
     lines += [f"last checkpoint: {_NO_CHECKPOINT if last is None else last.name or 'has no name'}"]
-    for name, readers in found.waiting_checkpoints.items():
+    for name, readers in described.waiting_checkpoints.items():
         lines.append(f"checkpoint {name!r} waits for {', '.join(readers)}")
-    for each in found.streams:
+    for each in described.streams:
         lines += [
             f"stream {each.stream}: lag {each.lag_bytes:,} bytes, unread {each.unread_bytes:,} bytes",
             f"  position: {each.position.to_text()}",
@@ -155,7 +154,7 @@ async def _describe(client: PravegaClient, options: argparse.Namespace) -> int:
         ]
         lines += [f"  checkpoint: {each.checkpoint.to_text()}"] if each.checkpoint is not None else []
         lines += [f"  end: {each.end.to_text()}"] if each.end is not None else []
-    print("\n".join(lines + ([_note(found)] if _note(found) else [])))
+    print("\n".join(lines + ([_note(described)] if _note(described) else [])))
     return 0
 
 
@@ -165,22 +164,20 @@ def _segments(offsets: Mapping[SegmentId, int]) -> str:
 
 async def _lag(client: PravegaClient, options: argparse.Namespace) -> int:
     scope, name = group_name(client, options.group)
-    if options.watch is None and options.output is not None:
-        raise ConfigurationError("--output draws the lag over time: say --for how long")
     if options.watch is not None:
         await _draw(client, scope, name, options)
         return 0
-    found = await client.describe_reader_group(scope, name)
-    streams = found.need_streams()
+    described = await client.describe_reader_group(scope, name)
+    streams = described.need_streams()
     if options.json:
         parts = [{"stream": str(e.stream), "lag_bytes": e.lag_bytes, "unread_bytes": e.unread_bytes} for e in streams]
         print(
             json.dumps(
                 {
                     "group": f"{scope}/{name}",
-                    "lag_bytes": found.lag_bytes,
-                    "unread_bytes": found.unread_bytes,
-                    "needs_checkpoint": found.needs_checkpoint,
+                    "lag_bytes": described.lag_bytes,
+                    "unread_bytes": described.unread_bytes,
+                    "needs_checkpoint": described.needs_checkpoint,
                     "streams": parts,
                 },
                 indent=2,
@@ -189,36 +186,29 @@ async def _lag(client: PravegaClient, options: argparse.Namespace) -> int:
         return 0
     rows = [(each.stream, f"{each.lag_bytes:,}", f"{each.unread_bytes:,}") for each in streams]
     print(table(("stream", "lag: bytes after what was read", "unread: bytes after the last checkpoint"), rows))
-    if note := _note(found):
+    if note := _note(described):
         print(note)
     return 0
 
 
 async def _draw(client: PravegaClient, scope: str, name: str, options: argparse.Namespace) -> None:
-    """A line for each moment: its bar is the lag, in parts of the greatest one so far."""
-    if options.output is not None:
-        plotting()  # before the time is spent
+    """Print a line for each moment, with a bar: the lag relative to the greatest so far."""
     ends, greatest, said = time.monotonic() + options.watch.total_seconds(), 1, ""
-    points: list[LagPoint] = []
     while True:
-        found = await client.describe_reader_group(scope, name)
-        greatest = max(greatest, found.lag_bytes)
-        point = LagPoint(datetime.now(UTC), found.lag_bytes, found.unread_bytes)
-        points.append(point)
+        described = await client.describe_reader_group(scope, name)
+        greatest = max(greatest, described.lag_bytes)
+        point = LagPoint(datetime.now(UTC), described.lag_bytes, described.unread_bytes)
         if options.json:
             print(json.dumps({**asdict(point), "time": point.time.isoformat()}), flush=True)
         else:
             print(lag_line(point, greatest), flush=True)
-        if (note := _note(found)) and note != said and not options.json:
+        if (note := _note(described)) and note != said and not options.json:
             print(note)
         said = note
         pause = min(options.every.total_seconds(), ends - time.monotonic())
         if pause <= 0:
             break
         await asyncio.sleep(pause)
-    if options.output is not None:
-        draw_lag_png(f"{scope}/{name}", points, options.output)
-        print(options.output, file=sys.stderr if options.json else sys.stdout)
 
 
 async def _decode(_: PravegaClient, options: argparse.Namespace) -> int:

@@ -1,6 +1,6 @@
-"""The command `pravega lag`: who reads the streams of some scopes, and how much each has left, in one table.
+"""The command `pravega lag`: one table of all readers of some scopes, with the bytes that each has not read.
 
-The numbers are those of `pravega metrics`.
+`pravega metrics` has the same numbers.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_controller, run, scopes_of, table
 from aiopravega.intervals.reports.gauges import Sample, gauges
 
-# Of which kind a number is, by its labels.
+# Labels that tell the kind of a number.
 _KINDS: Final = ("group", "consumer")
 _LAGS: Final = ("pravega_reader_group_lag_bytes", "pravega_consumer_lag_bytes", "pravega_stream_readable_bytes")
 _TRUNCATED: Final = "retention has removed events that it has not read"
@@ -21,7 +21,7 @@ _TRUNCATED: Final = "retention has removed events that it has not read"
 
 @dataclass(slots=True)
 class _Line:
-    """What is known about one reader of one stream; `stream` is empty where it is not known."""
+    """The numbers of one reader of one stream; `stream` is empty if it is not known."""
 
     stream: str
     kind: str
@@ -104,7 +104,7 @@ def _lines(samples: Iterable[Sample]) -> list[_Line]:
 
 def _stream(sample: Sample) -> str:
     stream = sample.labels.get("stream", "")
-    # Of a group, the stream may be of another scope, and is named in full.
+    # A group's stream may be in another scope, so its label has the full name.
     return stream if not stream or "/" in stream else f"{sample.labels['scope']}/{stream}"
 
 

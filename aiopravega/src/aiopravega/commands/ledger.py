@@ -1,4 +1,4 @@
-"""The command `pravega ledger`: which writes a ledger knows, their states, and a person's decisions about them."""
+"""The command `pravega ledger`: the writes in a commit ledger, their states, and a person's decisions about them."""
 
 import argparse
 import json
@@ -68,11 +68,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _ledger(client: PravegaClient, options: argparse.Namespace) -> CommitLedger:
     scope = options.scope or client.config.scope
     if scope is None:
-        raise ConfigurationError("which ledger? Give --scope, or set PRAVEGA_SCOPE")
+        raise ConfigurationError("no scope of the ledger given: give --scope, or set PRAVEGA_SCOPE")
     return client.commit_ledger(scope, options.table)
 
 
-async def _found(client: PravegaClient, options: argparse.Namespace) -> list[StoredCommit]:
+async def _writes(client: PravegaClient, options: argparse.Namespace) -> list[StoredCommit]:
     return _chosen([stored async for stored in _ledger(client, options).records()], client, options)
 
 
@@ -89,7 +89,7 @@ def _chosen(records: Sequence[StoredCommit], client: PravegaClient, options: arg
 
 
 async def _show(client: PravegaClient, options: argparse.Namespace) -> int:
-    writes = [stored.record for stored in await _found(client, options)]
+    writes = [stored.record for stored in await _writes(client, options)]
     records = [record for write in writes for record in write.generations]
     records = [record for record in records if options.state in (None, record.state.value)]
     if options.json:
@@ -162,7 +162,7 @@ async def _adopt(client: PravegaClient, options: argparse.Namespace) -> int:
 
 async def _expire(client: PravegaClient, options: argparse.Namespace) -> int:
     ledger = _ledger(client, options)
-    # All records are witnesses of the time, those that the options leave out, too.
+    # The newest witness among all records is the time, so all are read, not only the chosen ones.
     chosen = _chosen(await expired(ledger.records()), client, options)
     if not options.dry_run:
         for stored in chosen:
@@ -200,7 +200,7 @@ async def _resolve(client: PravegaClient, options: argparse.Namespace) -> int:
 
 
 async def _inspect(client: PravegaClient, options: argparse.Namespace) -> list[Inspection]:
-    records = await _found(client, options)
+    records = await _writes(client, options)
     return await each(lambda stored: inspect(client.controller, stored), records, _AT_ONCE)
 
 

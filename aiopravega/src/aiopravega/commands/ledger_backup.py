@@ -1,8 +1,8 @@
-"""`pravega ledger export` and `import`: a ledger as a file, and the file as the ledger again, where that is right.
+"""Backups of ledgers: `pravega ledger export` writes a ledger into a file, `import` fills an empty ledger from it.
 
-A commit ledger that is older than its streams has forgotten writes, which would be done twice. So the file has where
-each stream of the ledger ended when it was made, and is refused for streams that have grown since, unless a person
-names them. The ledger's identity is put back as the last entry: until then, writes are refused.
+A commit ledger that is older than its streams lacks writes, which would then be done twice. So the file has the end of
+each stream of the ledger at the time of the export. The import is refused if a stream has grown since, unless a person
+names the stream. The ledger's identity is imported as the last entry: until then, writes are refused.
 """
 
 import argparse
@@ -64,15 +64,15 @@ def add_backups(commands: "Commands") -> list[argparse.ArgumentParser]:
 async def _export(client: PravegaClient, options: argparse.Namespace) -> int:
     scope, table = _named(client, options)
     made = await client.describe_table(scope, table)
-    identity = (await _found(client, scope, table) or {}).get(IDENTITY_KEY)
-    # The ends of the streams first: what is written meanwhile makes the file older than it is, and not newer.
+    identity = (await _entries(client, scope, table) or {}).get(IDENTITY_KEY)
+    # The ends of the streams first: events that are written meanwhile make the file look older, never newer.
     streams = [] if identity is None else await _marked(client, identity, f"{scope}/{table}")
     if identity is not None or table == DEFAULT_TABLE:
         # An account that may not change a stream leaves it without the mark of its ledger.
         sinks = {stored.record.sink async for stored in client.commit_ledger(scope, table).records()}
         streams += [sink for sink in sinks - set(streams) if await client.stream_exists(sink)]
     tails = {str(stream): (await client.tail(stream)).to_text() for stream in streams}
-    entries = await _found(client, scope, table) or {}
+    entries = await _entries(client, scope, table) or {}
     content = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -102,8 +102,8 @@ async def _import(client: PravegaClient, options: argparse.Namespace) -> int:
             "by its name. Name that one, by --scope and --table"
         )
     wanted = {base64.b64decode(key): base64.b64decode(value) for key, value in content["entries"]}
-    found = await _found(client, scope, table)
-    strange = [key for key, value in (found or {}).items() if key != IDENTITY_KEY and wanted.get(key) != value]
+    present = await _entries(client, scope, table)
+    strange = [key for key, value in (present or {}).items() if key != IDENTITY_KEY and wanted.get(key) != value]
     if strange:
         raise LedgerError(
             f"{scope}/{table} is not empty: {len(strange)} of its entries are not in {options.file}, so jobs have used "
@@ -125,16 +125,16 @@ async def _import(client: PravegaClient, options: argparse.Namespace) -> int:
     if not options.yes:
         print("Stop the jobs that use it. To put the entries there, say --yes.", file=sys.stderr)
         return 1
-    await _fill(client, content, wanted, found)
+    await _fill(client, content, wanted, present)
     print("the ledger is there again")
     return 0
 
 
 async def _fill(
-    client: PravegaClient, content: dict[str, Any], wanted: dict[bytes, bytes], found: dict[bytes, bytes] | None
+    client: PravegaClient, content: dict[str, Any], wanted: dict[bytes, bytes], present: dict[bytes, bytes] | None
 ) -> None:
     scope, table = content["ledger"].split("/")
-    if found is None:
+    if present is None:
         await client.create_table(
             scope,
             table,
@@ -144,14 +144,14 @@ async def _fill(
         )
     ledger = client.table(scope, table)
     for key, value in wanted.items():
-        if key != IDENTITY_KEY and key not in (found or {}):
+        if key != IDENTITY_KEY and key not in (present or {}):
             await ledger.put_if_absent(key, value)
     if IDENTITY_KEY in wanted:
         await ledger.put(IDENTITY_KEY, wanted[IDENTITY_KEY])
 
 
 async def _grown(client: PravegaClient, content: dict[str, Any], wanted: dict[bytes, bytes]) -> dict[str, str]:
-    """The streams whose writes the file does not know all of, each with what happened to it."""
+    """The streams with writes that the file does not have, each with the reason."""
     grown = {}
     for name, tail in content["streams"].items():
         stream = StreamName.parse(name)
@@ -159,7 +159,7 @@ async def _grown(client: PravegaClient, content: dict[str, Any], wanted: dict[by
             if await client.compare(StreamCut.from_text(tail), await client.tail(stream)) is not Order.SAME:
                 grown[name] = "was written to"
         except (StreamNotFoundError, StreamMadeAgainError):
-            continue  # what the file says of it is about a stream that is gone: no write will ask for it
+            continue  # the stream of the file is gone: no write will be compared with its records
     if IDENTITY_KEY in wanted:
         for stream in await _marked(client, wanted[IDENTITY_KEY], content["ledger"]):
             if str(stream) not in content["streams"]:
@@ -168,7 +168,7 @@ async def _grown(client: PravegaClient, content: dict[str, Any], wanted: dict[by
 
 
 async def _marked(client: PravegaClient, identity: bytes, ledger: str) -> list[StreamName]:
-    """The streams that know a ledger as theirs, in all scopes that the account may see."""
+    """The streams with the mark of a ledger, in all scopes that the account may see."""
     wanted = tag_of(UUID(bytes=identity), ledger)
 
     async def is_marked(stream: StreamName) -> bool:
@@ -180,16 +180,18 @@ async def _marked(client: PravegaClient, identity: bytes, ledger: str) -> list[S
     streams = []
     for scope in await client.list_scopes():
         try:
-            # All of them: a server that is asked for those with a tag makes 25 tables in the scope, if it has none yet.
+            # All streams: a server that lists streams by a tag makes 25 tables in the scope, if it has none yet.
             streams += await client.list_streams(scope)
         except ScopeNotFoundError:  # deleted since it was listed
             continue
         except PermissionDeniedError:
             print(f"scope {scope} is left out: this account may not list its streams", file=sys.stderr)
-    return [stream for stream, found in zip(streams, await each(is_marked, streams, _AT_ONCE), strict=True) if found]
+    return [
+        stream for stream, is_ours in zip(streams, await each(is_marked, streams, _AT_ONCE), strict=True) if is_ours
+    ]
 
 
-async def _found(client: PravegaClient, scope: str, table: str) -> dict[bytes, bytes] | None:
+async def _entries(client: PravegaClient, scope: str, table: str) -> dict[bytes, bytes] | None:
     try:
         return {entry.key: entry.value async for entry in client.table(scope, table).entries()}
     except TableNotFoundError:
@@ -224,5 +226,5 @@ def _digest(content: dict[str, Any]) -> str:
 def _named(client: PravegaClient, options: argparse.Namespace) -> tuple[str, str]:
     scope = options.scope or client.config.scope
     if scope is None:
-        raise ConfigurationError("which ledger? Give --scope, or set PRAVEGA_SCOPE")
+        raise ConfigurationError("no scope of the ledger given: give --scope, or set PRAVEGA_SCOPE")
     return scope, options.table

@@ -1,4 +1,4 @@
-"""The command `pravega`: what a person types, by topic. Each topic is a module with a `main` of its own."""
+"""The command `pravega`, by topics. Each topic is a module with its own `main`."""
 
 import argparse
 import sys

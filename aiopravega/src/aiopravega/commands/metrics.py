@@ -1,6 +1,6 @@
 """The command `pravega metrics`: numbers about a scope as Prometheus reads them, once or by HTTP.
 
-Format: Prometheus's text format 0.0.4. Numbers are asked for when somebody asks for them, and by one caller at a time.
+Format: Prometheus's text format 0.0.4. Each request reads the numbers from the cluster, one request at a time.
 """
 
 import argparse
@@ -56,7 +56,7 @@ async def _text(client: PravegaClient, scopes: Sequence[str]) -> str:
 
 
 def exposition(samples: Sequence[Sample]) -> str:
-    """Numbers in Prometheus's text format; a gauge that has none is left out."""
+    """Numbers in Prometheus's text format; a gauge without numbers is left out."""
     lines = []
     for gauge, what in GAUGES.items():
         of = [sample for sample in samples if sample.gauge == gauge]
@@ -71,7 +71,7 @@ def _labels(sample: Sample) -> str:
 
 
 class _Endpoint:
-    """Answers requests; each connection is for one."""
+    """Answers requests, one on each connection."""
 
     def __init__(self, client: PravegaClient, scopes: Sequence[str]) -> None:
         self._client = client

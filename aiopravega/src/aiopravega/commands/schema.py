@@ -1,4 +1,4 @@
-"""The command `pravega schema`: is a schema compatible with others, of files or of a group? If so, register it."""
+"""The command `pravega schema`: it compares a schema with others, of files or of a group, and registers it."""
 
 import argparse
 import asyncio
@@ -18,7 +18,7 @@ from aiopravega.schema.policy import CompatibilityReport, parse_policy
 
 _FAILED, _INTERRUPTED = 2, 130
 _FORMATS = ("avro", "json", "protobuf")
-_SOURCE = ".proto"  # whatever is said of its format, it is to be compiled
+_SOURCE = ".proto"  # always compiled, whatever --format is
 _OF_FILES = "Backward"
 _AS_COLUMNS_HELP = "Avro: refuse what column readers such as Spark cannot hold, too"
 _FILES = "Avro (.avsc), JSON Schema (.json), Protobuf (.proto, or a descriptor set)."
@@ -86,12 +86,12 @@ async def _check(options: argparse.Namespace) -> int:
                 declared_only=options.declared_only,
                 as_columns=options.as_columns,
             )
-        found = report.compatibility
+        result = report.compatibility
     else:
         existing = [_version(_read(path, options), number) for number, path in enumerate(options.old)]
         policy = parse_policy(options.policy or _OF_FILES, existing)
-        found = check(new, existing, policy, declared_only=options.declared_only, as_columns=options.as_columns)
-    return _answer(found, found.compatible, options)
+        result = check(new, existing, policy, declared_only=options.declared_only, as_columns=options.as_columns)
+    return _answer(result, result.compatible, options)
 
 
 async def _register(options: argparse.Namespace) -> int:
@@ -104,7 +104,7 @@ async def _register(options: argparse.Namespace) -> int:
 
 
 def _answer(report: CompatibilityReport | SchemaReport, good: bool, options: argparse.Namespace) -> int:
-    """Print what was found; returns the exit code."""
+    """Print a report; returns the exit code."""
     print(json.dumps(report.to_json(), indent=2, ensure_ascii=False) if options.json else report.table())
     return 0 if good else 1
 

@@ -1,4 +1,4 @@
-"""The command `pravega tables`: the key-value tables of a scope, those of ledgers among them."""
+"""The command `pravega tables`: the key-value tables of a scope, with the tables of ledgers."""
 
 import argparse
 import dataclasses
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from aiopravega.client import PravegaClient
-from aiopravega.commands.common import add_controller, run, table
+from aiopravega.commands.common import NO_SCOPE, add_controller, run, table
 from aiopravega.errors import ConfigurationError
 from aiopravega.names import StreamName
 
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 async def _list(client: PravegaClient, options: argparse.Namespace) -> int:
     scope = options.scope or client.config.scope
     if scope is None:
-        raise ConfigurationError("the tables of which scope? Name it, or set PRAVEGA_SCOPE")
+        raise ConfigurationError(NO_SCOPE)
     tables = [
         {"table": f"{scope}/{name}", **await _made(client, scope, name)} for name in await client.list_tables(scope)
     ]

@@ -1,10 +1,10 @@
-"""Gates: whether a schema, or data, may pass, checked against what the Schema Registry has.
+"""Gates: checks of a schema, or of data, against the Schema Registry.
 
-Needs the extra `schema`. It knows no scheduler: it gives reports, and the caller decides what to do with them.
+They need the extra `schema`. They return reports; the caller, such as a scheduler, decides what follows.
 """
 
 from aiopravega.gates.data import check_data
-from aiopravega.gates.data_report import Claim, DataReport, Failure
+from aiopravega.gates.data_report import DataReport, EventFailure, SchemaClaim
 from aiopravega.gates.schemas import check_candidate, check_schema
 
-__all__ = ["Claim", "DataReport", "Failure", "check_candidate", "check_data", "check_schema"]
+__all__ = ["DataReport", "EventFailure", "SchemaClaim", "check_candidate", "check_data", "check_schema"]

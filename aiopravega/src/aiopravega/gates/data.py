@@ -1,4 +1,4 @@
-"""The gate for data: do events decode with the schemas that they claim?
+"""The gate for data: a check that events decode with the schemas that they claim.
 
 An event claims a schema by the encoding id in its header. It is decoded with exactly that schema, not with the newest
 one, and JSON is validated by its JSON Schema.
@@ -16,7 +16,7 @@ from aiopravega.errors import (
     MalformedEventError,
     SchemaNotFoundError,
 )
-from aiopravega.gates.data_report import Claim, DataReport, Failure
+from aiopravega.gates.data_report import DataReport, EventFailure, SchemaClaim
 from aiopravega.gates.sampling import hold_sample, sampled_events
 from aiopravega.names import StreamName
 from aiopravega.read import Event, EventPointer
@@ -37,7 +37,7 @@ from aiopravega.schema.serializers.generic import format_of
 
 _MOST_FAILURES: Final = 20
 _LONGEST_REASON: Final = 300  # characters
-# Events that are decoded before others of the event loop get their turn.
+# Events that are decoded before the event loop can run other tasks.
 _TURN: Final = 500
 
 
@@ -61,12 +61,12 @@ async def check_data(
         registry: where the stream's group is.
         wanted: the range.
         stream: its stream; needed if both ends are unbounded.
-        sample: how many events at most, taken at several offsets of the range; None: all of them.
+        sample: the most events that are read, at several offsets of the range; None: all of them.
         group: name of the registry's group; by default the stream's.
         namespace: of the group; by default the scope's name, and if the group is not there, the default namespace.
         without_header: the schema of events that have no header; None: such events fail.
-        forms: how types of custom formats are read.
-        most_failures: how many failures are reported with offset and reason; all are counted.
+        forms: readers of types of custom formats.
+        most_failures: the most failures that are reported with offset and reason; all are counted.
 
     Raises:
         GroupNotFoundError: the registry has no group for the stream.
@@ -110,10 +110,10 @@ class _Claims:
         self._group = group
         self._without_header = without_header
         self._forms = forms
-        self._known: dict[int | None, tuple[Claim, Read | str]] = {}
+        self._known: dict[int | None, tuple[SchemaClaim, Read | str]] = {}
 
-    async def check(self, event: Event) -> tuple[Claim, str | None]:
-        """What an event claims, and why it does not decode so; None: it does."""
+    async def check(self, event: Event) -> tuple[SchemaClaim, str | None]:
+        """The schema that an event claims, and the reason why it does not decode with it; None: it decodes."""
         encoding_id, _ = split_header(event.data)
         if encoding_id not in self._known:
             self._known[encoding_id] = await self._learn(encoding_id)
@@ -126,18 +126,18 @@ class _Claims:
             return claim, str(error)
         return claim, None
 
-    async def _learn(self, encoding_id: int | None) -> tuple[Claim, Read | str]:
+    async def _learn(self, encoding_id: int | None) -> tuple[SchemaClaim, Read | str]:
         if encoding_id is None:
             info = self._without_header
             if info is None:
-                return Claim(None), "it has no header of a Schema Registry, so it claims no schema"
-            return Claim(None, info.type, info.format.value), self._reader(info, skip=0)
+                return SchemaClaim(None), "it has no header of a Schema Registry, so it claims no schema"
+            return SchemaClaim(None, info.type, info.format.value), self._reader(info, skip=0)
         try:
             encoding = await self._encodings.get(self._group, encoding_id)
         except SchemaNotFoundError as error:
-            return Claim(encoding_id), str(error)
+            return SchemaClaim(encoding_id), str(error)
         info, version, codec = encoding.schema_info, encoding.version_info, encoding.codec_type.name
-        claim = Claim(encoding_id, info.type, version.serialization_format, version.version, codec)
+        claim = SchemaClaim(encoding_id, info.type, version.serialization_format, version.version, codec)
         if codec == NONE:
             return claim, self._reader(info, HEADER_BYTES)
         try:
@@ -148,7 +148,7 @@ class _Claims:
         return claim, read if isinstance(read, str) else lambda event: read(unpack(event[HEADER_BYTES:]))
 
     def _reader(self, info: SchemaInfo, skip: int) -> Read | str:
-        """A function that reads payloads of a schema, or why there is none."""
+        """A function that reads payloads of a schema, or the reason why there is none, as text."""
         if info.type in self._forms:
             return self._forms[info.type].reader(info, skip)
         if info.format is SchemaFormat.CUSTOM:
@@ -162,11 +162,11 @@ class _Tally:
     def __init__(self, most_failures: int) -> None:
         self.events = 0
         self._size = 0
-        self._counts: dict[Claim, list[int]] = {}
-        self._failures: list[Failure] = []
+        self._counts: dict[SchemaClaim, list[int]] = {}
+        self._failures: list[EventFailure] = []
         self._most = most_failures
 
-    def add(self, event: Event, claim: Claim, problem: str | None) -> None:
+    def add(self, event: Event, claim: SchemaClaim, problem: str | None) -> None:
         """Count an event."""
         self.events += 1
         self._size += len(event.data)
@@ -177,7 +177,7 @@ class _Tally:
         counts[1] += 1
         if len(self._failures) < self._most:
             reason = " ".join(problem.split())[:_LONGEST_REASON]
-            self._failures.append(Failure(EventPointer.of(event), claim.encoding_id, reason))
+            self._failures.append(EventFailure(EventPointer.of(event), claim.encoding_id, reason))
 
     def report(self, wanted: StreamCutRange, *, sampled: bool) -> DataReport:
         """The report of all counted events."""

@@ -1,4 +1,4 @@
-"""What a gate for data says: which schemas the events claim, and which events are not what they claim."""
+"""The report of a gate for data: the schemas that events claim, and the events that do not decode with them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -9,8 +9,8 @@ from aiopravega.read import EventPointer
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What the header of an event says; None: there is no header, or the registry does not know its id."""
+class SchemaClaim:
+    """The schema in the header of an event; None: there is no header, or the registry does not know its id."""
 
     encoding_id: int | None
     type: str | None = None
@@ -26,8 +26,8 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """An event that does not decode: where it is, and why not."""
+class EventFailure:
+    """An event that does not decode: its position, and the reason."""
 
     pointer: EventPointer
     encoding_id: int | None
@@ -38,25 +38,25 @@ class Failure:
 class DataReport:
     """The events of a range, or a sample of them.
 
-    `size` is that of the checked events, in bytes without frames; `counts` has for each claim the events and how many
-    of them failed; `failures` are the first failures.
+    `size` is the bytes of the checked events, without frames. `counts` has for each claim the number of events and the
+    number of failures. `failures` are the first failures.
     """
 
     range: StreamCutRange
     sampled: bool
     events: int
     size: int
-    counts: Mapping[Claim, tuple[int, int]]
-    failures: tuple[Failure, ...]
+    counts: Mapping[SchemaClaim, tuple[int, int]]
+    failures: tuple[EventFailure, ...]
 
     @property
     def failed(self) -> int:
-        """How many events failed."""
+        """The number of events that failed."""
         return sum(failed for _, failed in self.counts.values())
 
     @property
     def passed(self) -> bool:
-        """Whether all events are what they claim to be."""
+        """True if all events decode with the schemas that they claim."""
         return self.failed == 0
 
     def summary(self) -> str:

@@ -1,4 +1,4 @@
-"""Events of a range that stand for all of it: a check of data reads these only."""
+"""Samples of the events of a range, for checks of data."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -10,7 +10,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.read import Event
 
 # A sample is taken from the beginnings of so many parts of the range, of about the same size.
-_PLACES: Final = 10
+_SAMPLED_PARTS: Final = 10
 
 
 def hold_sample(sample: int | None) -> None:
@@ -31,7 +31,7 @@ async def sampled_events(
     Args:
         client: of the cluster.
         wanted: the range, with both ends fixed.
-        sample: how many events at most; None: all of them.
+        sample: the most events; None: all of them.
 
     Raises:
         PravegaError: the range cannot be read.
@@ -41,7 +41,7 @@ async def sampled_events(
             async for event in events:
                 yield event
         return
-    parts = await client.split(wanted, min(_PLACES, sample))
+    parts = await client.split(wanted, min(_SAMPLED_PARTS, sample))
     left = sample
     for number, part in enumerate(parts):
         share = -(-left // (len(parts) - number))  # later parts give more if an earlier part had too few

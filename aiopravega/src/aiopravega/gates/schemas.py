@@ -1,6 +1,6 @@
-"""The gate for schemas: may a candidate follow the schemas of a group? If so, it can be registered.
+"""The gate for schemas: it compares a candidate with the schemas of a group, and can register it.
 
-The comparison and the registration are those of `aiopravega.schema.open`; here the candidate is resolved.
+`aiopravega.schema.open` compares and registers; here the candidate is resolved.
 """
 
 from typing import Any
@@ -39,21 +39,23 @@ async def check_schema(
     Args:
         registry: where the group is.
         group: its name.
-        candidate: the schema. An empty type is the one that the group has, or else the group's name.
+        candidate: the schema. An empty type becomes the group's only type; without one, the group's name.
         namespace: of the group.
-        policy: the policy to compare by; by default the group's. A schema that the group has passes that as it is.
-        against: `policy`, the versions that the policy names; `latest`, `all`, or the number of a version: those, in
-            the directions of the policy.
+        policy: the policy to compare by; by default the group's. By the group's policy, a schema that the group already
+            has passes without a comparison.
+        against: `policy`, the versions that the policy names; or `latest`, `all`, or the number of a version, which are
+            compared in the directions of the policy.
         declared_only: of JSON, whose schemas admit undeclared properties unless they say otherwise: assume that no
-            writer uses undeclared properties. Then a property may be added with a type of its own.
-        as_columns: of Avro: refuse what column readers such as Spark cannot hold, too.
-        register: whether it is added to the group if it passes, and the group's own policy allows it, too; see
+            writer uses undeclared properties. Then a property may be added with any type.
+        as_columns: of Avro: also refuse types that column readers such as Spark cannot hold.
+        register: add the schema to the group, if it passes and the group's own policy also allows it; see
             `aiopravega.schema.open.offer_schema`.
         new_policy: of a group that is made to register; by default `BackwardTransitive`.
 
     Raises:
         GroupNotFoundError: there is no such group, and `register` is false.
-        SchemaRefusedError: the candidate is of another format than the group; or the server refuses what has passed.
+        SchemaRefusedError: the candidate is of another format than the group; or the server refuses a schema that has
+            passed.
         InvalidSchemaError: a schema cannot be parsed.
         ConfigurationError: there is no such policy or version, or there is nothing to compare by.
         PravegaError: the registry cannot be asked.
@@ -78,17 +80,17 @@ async def check_candidate(
     register: bool = False,
     new_policy: str | None = None,
 ) -> SchemaReport:
-    """The same for the group of a stream and any source of a candidate; tasks of a scheduler call this.
+    """Compare a candidate of any source with the schemas of a stream's group, as `check_schema` does.
 
     Args:
         registry: where the group is.
         stream: the stream of the group; see `GroupAddress.of_stream`.
         source: of the candidate; see `aiopravega.gates.candidates.resolve`.
-        type_name: of the candidate, if the source and the group leave it open.
-        schema_format: what columns become; by default the group's format.
+        type_name: of the candidate, if the source and the group do not have it.
+        schema_format: of a schema that is made of columns; by default the group's format.
         group: the group's name; by default the stream's.
-        namespace: of the group; by default where it is, and for a new one the scope's name.
-        policy: see `check_schema`, as all that follow.
+        namespace: of the group; by default the existing group's, and for a new one the scope's name.
+        policy: see `check_schema`.
         against: see `check_schema`.
         declared_only: see `check_schema`.
         as_columns: see `check_schema`.
@@ -99,8 +101,8 @@ async def check_candidate(
         PravegaError: as by `check_schema` and `resolve`.
     """
     address = GroupAddress.of_stream(stream, group, namespace)
-    found = await (find_group if register else need_group)(registry, address)
-    candidate = await resolve(registry, source, stream, type_name, schema_format, found)
+    known_group = await (find_group if register else need_group)(registry, address)
+    candidate = await resolve(registry, source, stream, type_name, schema_format, known_group)
     question = Question(policy, against, declared_only, as_columns)
     return await _check(registry, address, candidate, question, register, new_policy)
 

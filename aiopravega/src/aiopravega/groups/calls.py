@@ -70,7 +70,7 @@ class GroupCalls:
     # --- reader groups --------------------------------------------------------------------------------------
 
     async def reader_groups(self, scope: str) -> list[str]:
-        """The names of the reader groups of a scope, sorted; those of subscribers without readers are among them.
+        """The names of the reader groups of a scope, sorted, with the groups of subscribers without readers.
 
         Raises:
             ScopeNotFoundError: there is no such scope.
@@ -78,9 +78,9 @@ class GroupCalls:
         return await self.controller.list_reader_groups(scope)
 
     async def describe_reader_group(self, scope: str, group: str) -> ReaderGroupDescription:
-        """Who reads what in a reader group, how far it is, and what is left to read.
+        """Describe a reader group: its readers with their segments, its positions, and the bytes that are left.
 
-        It is read from the state that the readers share; nothing is written, and no reader is asked.
+        The description is read from the state that the readers share; nothing is written, and no reader is asked.
 
         Raises:
             ReaderGroupNotFoundError: there is no such group.
@@ -126,10 +126,10 @@ class GroupCalls:
         Args:
             scope: where the group is.
             group: its name.
-            parts: what it reads: streams from their heads, cuts to begin at, or ranges.
-            checkpoint_interval: between automatic checkpoints; None: none, so that the group waits at each scaling
-                until somebody makes one.
-            retention: whether consumption-based retention waits for the group.
+            parts: streams to read from their heads, cuts to begin at, or ranges.
+            checkpoint_interval: between automatic checkpoints; None: no automatic checkpoints, so that the group waits
+                at each scaling until somebody makes one.
+            retention: the way in which consumption-based retention waits for the group, by default not at all.
 
         Raises:
             ReaderGroupError: a group of this name is set up another way.
@@ -142,18 +142,17 @@ class GroupCalls:
     async def reset_reader_group(
         self, scope: str, group: str, parts: Iterable[Part] | None = None, *, force: bool = False
     ) -> dict[StreamName, StreamCut]:
-        """Have a reader group start again; returns where, for each stream. Unbounded: at its head.
+        """Restart a reader group; returns the start in each stream, unbounded for its head.
 
         Args:
             scope: where the group is.
             group: its name.
-            parts: what it is to read, for all of its streams, as in `create_reader_group`; None: from its last
-                checkpoint on.
-            force: although readers are online. They get Java's `ReinitializationRequiredException`.
+            parts: for all of its streams, as in `create_reader_group`; None: from its last checkpoint on.
+            force: reset it although readers are online. They get Java's `ReinitializationRequiredException`.
 
         Raises:
-            ReadersOnlineError: readers are online, or ended without saying so.
-            CheckpointError: it is to be reset to its last checkpoint, but there is none.
+            ReadersOnlineError: readers are online, or ended without leaving the group.
+            CheckpointError: `parts` is None, and the group has no checkpoint.
             ReaderGroupNotFoundError: there is no such group.
             InvalidStreamCutError: a cut does not fit its stream, or lies inside an event.
             ConfigurationError: the group reads other streams.
@@ -163,19 +162,19 @@ class GroupCalls:
     async def publish_reader_group(
         self, scope: str, group: str, cuts: Iterable[StreamCut], *, between_events: bool = False
     ) -> None:
-        """Publish how far a program is that keeps its positions itself, as the position of a group without readers.
+        """Publish the positions of a program that stores them itself, as the position of a group without readers.
 
-        The first time, the group is made. Retention waits for it, as for a subscriber; positions only move forward.
+        The first call makes the group. Retention waits for it, as for a subscriber; positions only move forward.
 
         Args:
             scope: where the group is.
             group: its name.
             cuts: one for each stream that the program reads, always of the same streams.
-            between_events: the cuts are known to lie between events, as those of `tail`, `split` and `next_cut`; else
-                up to 16 MiB a segment are read to check it.
+            between_events: the cuts are known to be between events, such as cuts of `tail`, `split` and `next_cut`.
+                Otherwise up to 16 MiB a segment are read to check it.
 
         Raises:
-            InvalidStreamCutError: a cut is inside an event, does not fit its stream, or is before one of earlier.
+            InvalidStreamCutError: a cut is inside an event, does not fit its stream, or is before an earlier position.
             ReadersOnlineError: readers read with this group.
             ConfigurationError: Pravega does not accept the name, or a cut is unbounded.
             ReaderGroupError: a group of this name is set up another way.
@@ -189,10 +188,10 @@ class GroupCalls:
         await self._subscribers.publish(scope, group, given, between_events=between_events)
 
     async def delete_reader_group(self, scope: str, group: str, *, force: bool = False) -> None:
-        """Delete a reader group with its state; retention waits for it no more.
+        """Delete a reader group with its state; retention does not wait for it any more.
 
         Raises:
-            ReadersOnlineError: readers are online, or ended without saying so; `force` deletes it all the same.
+            ReadersOnlineError: readers are online, or ended without leaving the group; `force` deletes it anyway.
             ReaderGroupNotFoundError: there is no such group.
         """
         await self._moves().delete(scope, group, force=force)
@@ -206,14 +205,14 @@ class GroupCalls:
         timeout: float = CHECKPOINT_TIMEOUT,
         force: bool = False,
     ) -> JavaCheckpoint:
-        """Have all readers of a group reach a checkpoint, and wait for them, up to `timeout` seconds.
+        """Begin a checkpoint, and wait up to `timeout` seconds until all readers of the group have reached it.
 
         A group that waits at a scaling continues after it. The programs that read see a checkpoint of this `name`
         (None: a new one) between their events.
 
         Raises:
-            CheckpointError: readers do not reach it in time, too many are under way, or they are Flink's, which fail at
-                it; `force` makes it all the same.
+            CheckpointError: readers do not reach it in time, too many checkpoints are under way, or the readers are
+                Flink's, which fail at it; `force` makes it anyway.
             ReaderGroupNotFoundError: there is no such group.
         """
         return await checkpoint(self.controller, self.store, scope, group, name, timeout, force=force)
@@ -221,23 +220,23 @@ class GroupCalls:
     async def reader_offline(
         self, scope: str, group: str, reader: str, *, watch: float | None = None, force: bool = False
     ) -> Mapping[SegmentId, int]:
-        """Say that a reader is gone, as Java's `readerOffline` does, so that others take its segments.
+        """Remove a dead reader from a group, as Java's `readerOffline` does, so that other readers get its segments.
 
-        Returns its segments with the offsets from where they are read: what it has read since the last checkpoint, or
-        since it took a segment, is read again. The reader is watched before.
+        Returns its segments with the offsets at which they are read again: at its last checkpoint, or where it got the
+        segment. The reader is watched first, to be sure that it is dead.
 
         Args:
             scope: where the group is.
             group: its name.
             reader: its name in the group.
-            watch: for how many seconds it must be silent; None: for as long as it takes to be sure of a reader whose
-                program asks for events. One that is busy with an event for longer is silent, too.
-            force: at once, alive or not. A reader that is alive gets Java's `ReinitializationRequiredException`.
+            watch: the seconds for which it must be silent; None: as long as a living reader whose program asks for
+                events can be silent. A reader whose program is busy with an event is also silent.
+            force: remove it at once, alive or not. A living reader gets Java's `ReinitializationRequiredException`.
 
         Raises:
-            ReadersOnlineError: it is alive.
-            ReaderGroupError: it is not in the group.
-            ConfigurationError: `watch` is too short to say.
+            ReadersOnlineError: the reader is alive.
+            ReaderGroupError: the reader is not in the group.
+            ConfigurationError: `watch` is too short to be sure.
             ReaderGroupNotFoundError: there is no such group.
         """
         return await reader_offline(self.controller, self.store, scope, group, reader, watch, force=force)

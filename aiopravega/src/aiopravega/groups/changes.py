@@ -1,7 +1,7 @@
-"""Records that change the state of a reader group a little: a reader comes, takes a segment, reaches a checkpoint.
+"""Records of single changes of a reader group's state: a reader joins, takes a segment, reaches a checkpoint.
 
-Layout and meaning: the classes that `ReaderGroupUpdateSerializer` names in Pravega's client. A change of a kind that
-is not known here makes the state unknown, so it is refused.
+Layout and meaning: the classes that `ReaderGroupUpdateSerializer` names in Pravega's client. After a change of an
+unknown kind the state would not be known, so the change is refused.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from typing import Final
 
 from aiopravega.errors import ReaderGroupStateError
 from aiopravega.groups import output
-from aiopravega.groups.fields import Fields
+from aiopravega.groups.fields import JavaFields
 from aiopravega.groups.state import GroupState, Offsets, is_silent
 from aiopravega.names import SegmentId
 
@@ -20,28 +20,28 @@ _CLEAR_CHECKPOINTS: Final = 10
 _UPDATING: Final = 12
 
 
-def _add_reader(state: GroupState, first: Fields, *_: Fields) -> None:
+def _add_reader(state: GroupState, first: JavaFields, *_: JavaFields) -> None:
     reader = state.hear(first.text())
     if reader in state.assigned:
         raise ReaderGroupStateError(f"reader {reader!r} joins the group a second time")
     state.assigned[reader] = {}
 
 
-def _remove_reader(state: GroupState, first: Fields, *_: Fields) -> None:
+def _remove_reader(state: GroupState, first: JavaFields, *_: JavaFields) -> None:
     reader, offsets = first.text(), first.offsets()
     final = {segment: offsets.get(segment, offset) for segment, offset in state.assigned.pop(reader, {}).items()}
     state.unassigned |= final
     state.checkpoints.leave(reader, final)
 
 
-def _release_segment(state: GroupState, first: Fields, *_: Fields) -> None:
+def _release_segment(state: GroupState, first: JavaFields, *_: JavaFields) -> None:
     reader, segment, offset = state.hear(first.text()), first.segment(), first.int64()
     _remove(state, reader, segment)
     state.unassigned[segment] = offset
     _note_read(state, {segment: offset})
 
 
-def _acquire_segment(state: GroupState, first: Fields, *_: Fields) -> None:
+def _acquire_segment(state: GroupState, first: JavaFields, *_: JavaFields) -> None:
     reader, segment = state.hear(first.text()), first.segment()
     segments = state.segments_of(reader)
     if segment not in state.unassigned:
@@ -49,16 +49,16 @@ def _acquire_segment(state: GroupState, first: Fields, *_: Fields) -> None:
     segments[segment] = state.unassigned.pop(segment)
 
 
-def _report_position(state: GroupState, first: Fields, *more: Fields) -> None:
+def _report_position(state: GroupState, first: JavaFields, *more: JavaFields) -> None:
     state.hear(first.text())
     first.int64()
     if more:
-        _note_read(state, more[0].mapping(_segment_with_range, Fields.int64))
+        _note_read(state, more[0].mapping(_segment_with_range, JavaFields.int64))
 
 
-def _complete_segment(state: GroupState, first: Fields, *_: Fields) -> None:
+def _complete_segment(state: GroupState, first: JavaFields, *_: JavaFields) -> None:
     reader, done = state.hear(first.text()), first.segment()
-    successors = first.mapping(Fields.segment, lambda each: each.items(Fields.int64))
+    successors = first.mapping(JavaFields.segment, lambda each: each.items(JavaFields.int64))
     _remove(state, reader, done)
     state.read.pop(done, None)
     for segment, predecessors in successors.items():
@@ -71,7 +71,7 @@ def _complete_segment(state: GroupState, first: Fields, *_: Fields) -> None:
         state.read.setdefault(segment, 0)
 
 
-def _reach_checkpoint(state: GroupState, first: Fields, *_: Fields) -> None:
+def _reach_checkpoint(state: GroupState, first: JavaFields, *_: JavaFields) -> None:
     name, reader, offsets = first.text(), state.hear(first.text()), first.offsets()
     state.checkpoints.reached(name, reader, offsets)
     if not is_silent(name):
@@ -79,23 +79,23 @@ def _reach_checkpoint(state: GroupState, first: Fields, *_: Fields) -> None:
         segments.update({segment: offset for segment, offset in offsets.items() if segment in segments})
 
 
-def _create_checkpoint(state: GroupState, first: Fields, *_: Fields) -> None:
+def _create_checkpoint(state: GroupState, first: JavaFields, *_: JavaFields) -> None:
     state.checkpoints.begin(first.text(), state.assigned, state.unassigned)
 
 
-def _clear_checkpoints(state: GroupState, first: Fields, *_: Fields) -> None:
+def _clear_checkpoints(state: GroupState, first: JavaFields, *_: JavaFields) -> None:
     state.checkpoints.drop_before(first.text())
 
 
-def _checkpoint_published(_: GroupState, first: Fields, *__: Fields) -> None:
+def _checkpoint_published(_: GroupState, first: JavaFields, *__: JavaFields) -> None:
     first.boolean()  # a note between readers: whether the controller knows the last checkpoint
 
 
-def _set_updating(state: GroupState, first: Fields, *_: Fields) -> None:
+def _set_updating(state: GroupState, first: JavaFields, *_: JavaFields) -> None:
     state.updating = first.boolean()
 
 
-def _drop_outstanding(state: GroupState, *_: Fields) -> None:
+def _drop_outstanding(state: GroupState, *_: JavaFields) -> None:
     state.checkpoints.drop_outstanding()
 
 
@@ -115,7 +115,7 @@ CHANGES: Final[Mapping[int, Callable[..., None]]] = {
 }
 
 
-def _segment_with_range(fields: Fields) -> SegmentId:
+def _segment_with_range(fields: JavaFields) -> SegmentId:
     segment = fields.segment()
     fields.key_range()
     return segment
@@ -127,7 +127,7 @@ def _remove(state: GroupState, reader: str, segment: SegmentId) -> None:
 
 
 def _note_read(state: GroupState, offsets: Offsets) -> None:
-    """Of segments that are read now only: a reader may speak of one that it has given up since."""
+    """Note positions of segments that are read now; a reader may report a segment that it has released since."""
     state.read.update({segment: offset for segment, offset in offsets.items() if segment in state.read})
 
 
@@ -135,20 +135,20 @@ def _note_read(state: GroupState, offsets: Offsets) -> None:
 
 
 def begin_checkpoint(name: str) -> bytes:
-    """All readers are to say where they are."""
+    """The record that asks all readers for their positions."""
     return output.record(output.text(name), kind=_CREATE_CHECKPOINT)
 
 
 def forget_checkpoints_before(name: str) -> bytes:
-    """As Java does it when a checkpoint is complete."""
+    """The record that removes older checkpoints, as Java writes it when a checkpoint is complete."""
     return output.record(output.text(name), kind=_CLEAR_CHECKPOINTS)
 
 
 def begin_update() -> bytes:
-    """Readers are to ask the controller for another configuration."""
+    """The record that lets readers request a new configuration from the controller."""
     return output.record(bytes([True]), kind=_UPDATING)
 
 
 def remove_reader(reader: str) -> bytes:
-    """A reader is gone: its segments are free, from where a checkpoint left them."""
+    """The record that removes a reader: its segments are free, at the positions of the state."""
     return output.record(output.text(reader) + output.offsets({}), kind=_REMOVE_READER)

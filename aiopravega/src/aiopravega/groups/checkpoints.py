@@ -1,7 +1,7 @@
-"""Checkpoints that somebody else than the readers begins: all readers say where they are, and wait for nobody.
+"""Checkpoints that another program than the readers begins: all readers report their positions, without waiting.
 
-A reader reports when it is asked for its next event twice; the program that reads sees the checkpoint between its
-events. Flink's readers take only checkpoints that Flink began.
+A reader reports at the second request for an event after it; its program sees the checkpoint between its events.
+Flink's readers accept only checkpoints that Flink began.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
-"""One event into a segment, only if the segment ends where the writer believes it does.
+"""Conditional writes: an event is written only if the segment ends at the offset that the writer expects.
 
-This is how several clients share one state: who writes first wins, and the others read what was written. As in Java's
+So several clients share one state: the first write succeeds, and the other clients read it. As in Java's
 `ConditionalOutputStreamImpl`, an event whose answer was lost is not written twice.
 """
 
@@ -26,7 +26,9 @@ class ConditionalWriter:
         self._number = 0
 
     async def write(self, event: bytes, expected: int) -> bool:
-        """Write an event if the segment ends at offset `expected`; returns False if it does not. It is durable then.
+        """Write an event if the segment ends at offset `expected`; returns False if it does not.
+
+        A written event is durable.
 
         Raises:
             PravegaError: it could not be written within the retry timeout; it may be in the segment.

@@ -1,4 +1,4 @@
-"""The set-up of a reader group inside its state, as bytes. Layout: `ReaderGroupConfig` in Pravega's client."""
+"""The configuration of a reader group inside its state, as bytes. Layout: `ReaderGroupConfig` in Pravega's client."""
 
 from typing import Final
 
@@ -9,21 +9,21 @@ from aiopravega.cuts import UNBOUNDED, StreamCut
 from aiopravega.errors import ConfigurationError, ReaderGroupStateError
 from aiopravega.groups import output
 from aiopravega.groups.cut_bytes import cut_from_bytes, cut_to_bytes
-from aiopravega.groups.fields import Fields
+from aiopravega.groups.fields import JavaFields
 from aiopravega.names import StreamName
 
 _NO_CHECKPOINTS: Final = -1
-# What Java writes for a group of a release before 0.9.
+# Java's value for a group of a release before 0.9.
 _NO_GENERATION: Final = -1
 
 
 def read_config(data: bytes | memoryview) -> ReaderGroupConfig:
-    """Read a set-up.
+    """Read a configuration.
 
     Raises:
-        ReaderGroupStateError: it is none, or of a newer Pravega.
+        ReaderGroupStateError: the bytes are not a configuration, or one of a newer Pravega.
     """
-    _, (first, *more) = Fields(data).revisions("a reader group's configuration")
+    _, (first, *more) = JavaFields(data).revisions("a reader group's configuration")
     interval, refresh, starts, ends = _cuts(first)
     outstanding, retention, generation, group_id = OUTSTANDING_CHECKPOINTS, GroupRetention.NONE, _NO_GENERATION, NO_ID
     if more:  # repeats the first one, and adds a number
@@ -51,7 +51,7 @@ def read_config(data: bytes | memoryview) -> ReaderGroupConfig:
 
 
 def write_config(config: ReaderGroupConfig) -> bytes:
-    """What Java reads."""
+    """Write a configuration as Java reads it."""
     interval = config.checkpoint_interval
     ends = dict.fromkeys(config.starts, UNBOUNDED) | dict(config.ends)
     first = (
@@ -64,10 +64,10 @@ def write_config(config: ReaderGroupConfig) -> bytes:
     return output.record(first, first + output.int32(config.outstanding_checkpoints), third)
 
 
-def _cuts(fields: Fields) -> tuple[int, int, dict[StreamName, StreamCut], dict[StreamName, StreamCut]]:
+def _cuts(fields: JavaFields) -> tuple[int, int, dict[StreamName, StreamCut], dict[StreamName, StreamCut]]:
     interval, refresh = fields.int64(), fields.int64()
-    starts = fields.mapping(Fields.stream, lambda each: cut_from_bytes(each.array()))
-    ends = fields.mapping(Fields.stream, lambda each: cut_from_bytes(each.array()))
+    starts = fields.mapping(JavaFields.stream, lambda each: cut_from_bytes(each.array()))
+    ends = fields.mapping(JavaFields.stream, lambda each: cut_from_bytes(each.array()))
     return interval, refresh, starts, ends
 
 

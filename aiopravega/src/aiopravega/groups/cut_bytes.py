@@ -1,4 +1,4 @@
-"""StreamCuts and checkpoints as Java programs keep them: `StreamCut.toBytes()` and `Checkpoint.toBytes()`.
+"""StreamCuts and checkpoints as Java programs store them: `StreamCut.toBytes()` and `Checkpoint.toBytes()`.
 
 The text of a cut is in `aiopravega.cuts`. Flink's savepoints hold the bytes of a checkpoint.
 """
@@ -11,7 +11,7 @@ from typing import Self
 from aiopravega.cuts import UNBOUNDED, StreamCut
 from aiopravega.errors import InvalidStreamCutError, ReaderGroupStateError
 from aiopravega.groups import output
-from aiopravega.groups.fields import Fields
+from aiopravega.groups.fields import JavaFields
 from aiopravega.names import SegmentId, StreamName
 
 # Version 0 has no negative offsets, so it cannot say "the end of the segment".
@@ -23,37 +23,37 @@ def cut_from_bytes(data: bytes | memoryview) -> StreamCut:
     """Read `StreamCut.toBytes()`; no bytes are the unbounded cut.
 
     Raises:
-        ReaderGroupStateError: it is not a cut, or one of a newer Pravega.
+        ReaderGroupStateError: the bytes are not a cut, or one of a newer Pravega.
     """
-    return read_cut(Fields(data)) if len(data) else UNBOUNDED
+    return read_cut(JavaFields(data)) if len(data) else UNBOUNDED
 
 
 def cut_to_bytes(cut: StreamCut) -> bytes:
-    """What Java's `StreamCut.fromBytes` reads."""
+    """The bytes for Java's `StreamCut.fromBytes`."""
     if cut.stream is None:
         return b""
     positions = output.mapping(cut.positions, lambda one: output.compact_long(one.to_int()), output.signed_long)
     return output.record(output.stream(cut.stream) + positions, version=_SIGNED)
 
 
-def read_cut(fields: Fields) -> StreamCut:
-    """Read a cut that other fields follow.
+def read_cut(fields: JavaFields) -> StreamCut:
+    """Read a cut in front of other fields.
 
     Raises:
-        ReaderGroupStateError: it is not a cut, or one of a newer Pravega.
+        ReaderGroupStateError: the bytes are not a cut, or one of a newer Pravega.
     """
     version, (content, *_) = fields.revisions("a StreamCut", (_UNSIGNED, _SIGNED))
     stream = content.stream()
-    offset = Fields.compact_long if version == _UNSIGNED else Fields.signed_long
+    offset = JavaFields.compact_long if version == _UNSIGNED else JavaFields.signed_long
     positions = content.mapping(lambda each: SegmentId.from_int(stream, each.compact_long()), offset)
     return checked_cut(stream, positions)
 
 
 def checked_cut(stream: StreamName, positions: Mapping[SegmentId, int]) -> StreamCut:
-    """A cut of positions that came from bytes.
+    """A cut of positions that were read from bytes.
 
     Raises:
-        ReaderGroupStateError: they cannot be one.
+        ReaderGroupStateError: the positions cannot be a cut.
     """
     try:
         return StreamCut(stream, positions)
@@ -63,7 +63,7 @@ def checked_cut(stream: StreamName, positions: Mapping[SegmentId, int]) -> Strea
 
 @dataclass(frozen=True, slots=True)
 class JavaCheckpoint:
-    """A checkpoint of a group as Java programs and Flink's savepoints keep it: its name, a cut for each stream."""
+    """A checkpoint of a group as Java programs and Flink's savepoints store it: its name, a cut for each stream."""
 
     name: str
     cuts: Mapping[StreamName, StreamCut]
@@ -76,16 +76,16 @@ class JavaCheckpoint:
         """Read `Checkpoint.toBytes()`.
 
         Raises:
-            ReaderGroupStateError: it is not a checkpoint, or one of a newer Pravega.
+            ReaderGroupStateError: the bytes are not a checkpoint, or one of a newer Pravega.
         """
-        _, (content, *_) = Fields(data).revisions("a checkpoint")
+        _, (content, *_) = JavaFields(data).revisions("a checkpoint")
         name = content.text()
-        cuts = content.mapping(Fields.stream, read_cut)
+        cuts = content.mapping(JavaFields.stream, read_cut)
         for stream, cut in cuts.items():
             if cut.stream != stream:
                 raise ReaderGroupStateError(f"checkpoint {name!r} has a cut of {cut.stream} for {stream}")
         return cls(name, cuts)
 
     def to_bytes(self) -> bytes:
-        """What Java's `Checkpoint.fromBytes` reads."""
+        """The bytes for Java's `Checkpoint.fromBytes`."""
         return output.record(output.text(self.name) + output.mapping(self.cuts, output.stream, cut_to_bytes))

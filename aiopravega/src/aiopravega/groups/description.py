@@ -1,4 +1,4 @@
-"""What can be said about a reader group: who reads what, how far it is, and what it waits for."""
+"""The description of a reader group: its readers with their segments, its positions, and its checkpoints."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,14 +20,14 @@ class ReaderGroupDescription:
     Attributes:
         scope: of the group.
         name: of the group.
-        config: how it is set up.
-        readers: those that are online, or ended without saying so, each with its segments and the offsets from where
-            another reader would continue.
-        unassigned: segments that no reader has, with the offsets from where they are read.
-        streams: how far it is in each of its streams; none, if the group has no state.
-        last_checkpoint: the last one that is complete, or None; its name is empty where nobody remembers it.
-        waiting_checkpoints: those that are under way, with the readers who have not reached them.
-        has_state: somebody has written a state; a subscriber that has only reported to the controller has none.
+        config: its configuration.
+        readers: readers that are online, or ended without leaving the group, each with its segments and the offsets at
+            which another reader would continue.
+        unassigned: segments that no reader has, with the offsets at which they are read.
+        streams: its progress in each of its streams; empty if the group has no state.
+        last_checkpoint: the last complete checkpoint, or None; its name is empty if the state does not have it.
+        waiting_checkpoints: checkpoints that are under way, with the readers that have not reached them.
+        has_state: a state was written; a subscriber that has only reported to the controller has none.
     """
 
     scope: str
@@ -45,7 +45,7 @@ class ReaderGroupDescription:
 
     @property
     def unread_bytes(self) -> int:
-        """Bytes in all streams after the last checkpoint, or after the position where there is none.
+        """Bytes in all streams after the last checkpoint, or after the position if there is no checkpoint.
 
         Raises:
             ReaderGroupError: the group has no state.
@@ -54,7 +54,7 @@ class ReaderGroupDescription:
 
     @property
     def lag_bytes(self) -> int:
-        """Bytes in all streams after what the readers have read.
+        """Bytes in all streams after the readers' positions.
 
         Raises:
             ReaderGroupError: the group has no state.
@@ -63,16 +63,16 @@ class ReaderGroupDescription:
 
     @property
     def needs_checkpoint(self) -> bool:
-        """Whether it stands still until somebody makes a checkpoint: at a scaling, without automatic checkpoints."""
+        """True if the group waits until somebody makes a checkpoint: at a scaling, without automatic checkpoints."""
         return self.config.checkpoint_interval is None and any(each.is_at_scaling for each in self.streams)
 
     @property
     def is_published(self) -> bool:
-        """Whether a program without readers publishes the position: a subscriber, or a query of Spark."""
+        """True if a program without readers publishes the position: a subscriber, or a query of Spark."""
         return self.last_checkpoint is not None and is_published(self.last_checkpoint.name)
 
     def need_streams(self) -> tuple[StreamProgress, ...]:
-        """How far it is in each stream.
+        """The progress of the group in each stream.
 
         Raises:
             ReaderGroupError: the group has no state.
@@ -85,10 +85,10 @@ class ReaderGroupDescription:
         return self.streams
 
     def progress(self, stream: StreamName) -> StreamProgress:
-        """How far it is in one stream.
+        """The progress of the group in one stream.
 
         Raises:
-            ReaderGroupError: it does not read this stream, or has no state.
+            ReaderGroupError: the group does not read this stream, or has no state.
         """
         for each in self.need_streams():
             if each.stream == stream:

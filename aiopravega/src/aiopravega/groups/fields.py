@@ -1,8 +1,8 @@
-"""Java's versioned serialization, byte for byte: what Pravega's client writes for other clients to read.
+"""Reader of Java's versioned serialization, byte for byte, which Pravega's client writes for other clients.
 
-A record is a version and some revisions, each with its length. A revision adds to those before it, so one that is not
-known is skipped by its length; another version is another layout, and is refused. Source: `VersionedSerializer`,
-`RevisionDataInput` and `RevisionDataOutput` in Pravega. What is in a record is not known here.
+A record is a version and some revisions, each with its length. A revision adds to the revisions before it, so an
+unknown revision is skipped by its length. Another version has another layout, and is refused. Source:
+`VersionedSerializer`, `RevisionDataInput` and `RevisionDataOutput` in Pravega.
 """
 
 import struct
@@ -30,7 +30,7 @@ _EPOCH: Final = ".#epoch."
 _SEGMENT_PARTS: Final = 3
 
 
-class Fields:
+class JavaFields:
     """The fields of one revision, or the records of an event, read one after another.
 
     Raises, from every method:
@@ -58,7 +58,7 @@ class Fields:
         return self.take(1)[0]
 
     def boolean(self) -> bool:
-        """Yes or no."""
+        """One byte, which is true if it is not 0."""
         return self.byte() != 0
 
     def int32(self) -> int:
@@ -111,19 +111,19 @@ class Fields:
         return -value - 1 if first & 0x80 else value
 
     def array(self) -> memoryview:
-        """Bytes with their length in front."""
+        """Bytes after their length."""
         return self.take(self.compact_int())
 
-    def items(self, item: Callable[["Fields"], V]) -> list[V]:
-        """A count, and so many items."""
+    def items(self, item: Callable[["JavaFields"], V]) -> list[V]:
+        """A list of items, after their count."""
         return [item(self) for _ in range(self.compact_int())]
 
-    def mapping(self, key: Callable[["Fields"], K], value: Callable[["Fields"], V]) -> dict[K, V]:
-        """A count, and so many pairs."""
+    def mapping(self, key: Callable[["JavaFields"], K], value: Callable[["JavaFields"], V]) -> dict[K, V]:
+        """A mapping of keys and values, after their count."""
         return {key(self): value(self) for _ in range(self.compact_int())}
 
     def segment(self) -> SegmentId:
-        """A segment by its full name; one without an epoch is of epoch 0, as early releases wrote it."""
+        """A segment by its full name; a name without an epoch, as early releases wrote it, has epoch 0."""
         name = self.text()
         parts = name.split("/")
         number, _, epoch = parts[-1].partition(_EPOCH)
@@ -144,22 +144,22 @@ class Fields:
 
     def offsets(self) -> dict[SegmentId, int]:
         """Positions by segment."""
-        return self.mapping(Fields.segment, Fields.int64)
+        return self.mapping(JavaFields.segment, JavaFields.int64)
 
-    def revisions(self, what: str, versions: Collection[int] = (0,)) -> tuple[int, list["Fields"]]:
+    def revisions(self, what: str, versions: Collection[int] = (0,)) -> tuple[int, list["JavaFields"]]:
         """The version and the revisions of a record, which `what` names."""
         if (form := self.byte()) != FORMAT:
             raise ReaderGroupStateError(f"{what} has serialization format {form}; known is {FORMAT} {_NEWER}")
         return self.contents(what, versions)
 
-    def contents(self, what: str, versions: Collection[int] = (0,)) -> tuple[int, list["Fields"]]:
-        """As `revisions` does it, where the format was read before the kind of the record."""
+    def contents(self, what: str, versions: Collection[int] = (0,)) -> tuple[int, list["JavaFields"]]:
+        """The version and the revisions of a record whose format was read before its kind; see `revisions`."""
         if (version := self.byte()) not in versions:
             raise ReaderGroupStateError(f"{what} has version {version}; known is {max(versions)} {_NEWER}")
         revisions = []
         for _ in range(self.byte()):
             self.byte()  # its number, which Java ignores: revisions come in order
-            revisions.append(Fields(self.take(self.int32())))
+            revisions.append(JavaFields(self.take(self.int32())))
         if not revisions:
             raise ReaderGroupStateError(f"{what} has no content")
         return version, revisions

@@ -1,8 +1,8 @@
 """The stream in which the members of a reader group keep its state: `_RG` and the group's name, of one segment.
 
-A reader that has seen much of it writes the whole state once more, and marks on the segment where; what lies before
-may be removed. So reading begins at the mark, or at the head where there is none. Source: `StateSynchronizerImpl` and
-`RevisionedStreamClientImpl` in Pravega's client.
+A reader that has read many changes writes the whole state once more, and notes its offset as a mark on the segment;
+events before it may be removed. So reading begins at the mark, or at the head if there is none. Source:
+`StateSynchronizerImpl` and `RevisionedStreamClientImpl` in Pravega's client.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from aiopravega.names import SegmentId, group_stream
 from aiopravega.read.events import read_segment
 from aiopravega.store import SegmentStore
 
-# Readers make the state shorter at most every few seconds; a reading takes some milliseconds.
+# Readers shorten the state at most every few seconds; reading it takes some milliseconds.
 _ATTEMPTS: Final = 10
 # Bytes of states that are not needed any more, before they are removed; reading them takes one request.
 _LONGEST: Final = 64 * 1024
@@ -37,8 +37,8 @@ class GroupLog:
     """The state of one group as of the last `refresh`, and a way to add to it.
 
     Attributes:
-        state: None, if nobody has written one: a group that only reports its position by itself has none.
-        offset: up to which the state's events were read.
+        state: None if no state was written: a subscriber that only reports to the controller has none.
+        offset: the offset up to which the state's events were read.
     """
 
     def __init__(self, store: SegmentStore, group: str, segment: SegmentId) -> None:
@@ -51,7 +51,7 @@ class GroupLog:
 
     @classmethod
     async def open(cls, controller: Controller, store: SegmentStore, scope: str, name: str) -> Self:
-        """The state of a group as it is now.
+        """Open a group's log, and read its present state.
 
         Raises:
             ReaderGroupNotFoundError: there is no such group.
@@ -72,7 +72,7 @@ class GroupLog:
         return log
 
     async def refresh(self) -> None:
-        """Read what was written since.
+        """Read the events since the last call.
 
         Raises:
             SegmentNotFoundError: the group was deleted.
@@ -122,7 +122,7 @@ class GroupLog:
         return None if reply.value == wire.NO_VALUE else reply.value
 
     async def append_whole(self, event: bytes) -> bool:
-        """Write an event that holds a whole state, as `append` does; what is before it is removed from time to time."""
+        """Write an event with a whole state, as `append` does; from time to time, earlier events are removed."""
         before = self.offset
         if not await self._writer.write(event, before):
             await self.refresh()
@@ -134,10 +134,10 @@ class GroupLog:
         return True
 
     async def _move_mark(self, mark: int | None, offset: int) -> None:
-        """Have readers begin at an offset, as Java does it: those who read before the earlier mark begin again."""
+        """Move the mark to an offset, and remove events before the earlier mark, as Java does."""
         name = str(self._segment)
         old = wire.NO_VALUE if mark is None else mark
-        with contextlib.suppress(AlreadyExistsError, StreamTruncatedError):  # somebody else does it
+        with contextlib.suppress(AlreadyExistsError, StreamTruncatedError):  # another client does it
             await self._store.request(
                 self._segment,
                 Access.WRITE,
@@ -155,9 +155,9 @@ class GroupLog:
                 )
 
     async def append(self, event: bytes) -> bool:
-        """Write an event if nobody else has written since the state was read; returns False if somebody has.
+        """Write an event if no other client has written since the state was read; returns False if one has.
 
-        The state is read again then.
+        The state is read again in both cases.
         """
         done = await self._writer.write(event, self.offset)
         await self.refresh()

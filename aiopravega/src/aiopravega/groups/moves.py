@@ -1,8 +1,8 @@
-"""Reader groups made, reset and deleted, so that Java's readers accept it.
+"""Creation, reset and deletion of reader groups, so that Java's readers accept it.
 
-The controller has the configuration, and so has the group's state. As in Java (`ReaderGroupManagerImpl`,
+Both the controller and the group's state have the configuration. As in Java (`ReaderGroupManagerImpl`,
 `ReaderGroupImpl.resetReaderGroup`), a change is announced in the state, made at the controller, and then the state
-starts again; readers that see the announcement ask the controller, so that an end half way does no harm.
+starts again. Readers that see the announcement ask the controller, so that an interrupted change does no harm.
 """
 
 import asyncio
@@ -53,18 +53,18 @@ class GroupMoves:
         wanted = ReaderGroupConfig(
             starts, ends, checkpoint_interval=interval, retention=retention, group_id=uuid.uuid4()
         )
-        found = await self._controller.create_group(scope, group, wanted)
-        if found.settings != wanted.settings:
+        existing = await self._controller.create_group(scope, group, wanted)
+        if existing.settings != wanted.settings:
             raise ReaderGroupError(
                 f"reader group {scope}/{group} exists already and is set up another way: "
-                f"{_differences(wanted.settings, found.settings)}. Choose another name, or reset it"
+                f"{_differences(wanted.settings, existing.settings)}. Choose another name, or reset it"
             )
         log = await GroupLog.open(self._controller, self._store, scope, group)
         if log.state is not None:
             return False
-        # Also where it existed: the process that made it may have ended before the first record.
-        done = await log.append(whole_event(write_new(found, await self._first_offsets(found))))
-        return done and found.group_id == wanted.group_id
+        # Also if the group existed: the process that made it may have ended before the first record.
+        done = await log.append(whole_event(write_new(existing, await self._first_offsets(existing))))
+        return done and existing.group_id == wanted.group_id
 
     async def reset(
         self, scope: str, group: str, parts: Iterable[Part] | None = None, *, force: bool = False
@@ -117,7 +117,7 @@ class GroupMoves:
         return log.state
 
     async def _located(self, parts: Iterable[Part]) -> tuple[dict[StreamName, StreamCut], dict[StreamName, StreamCut]]:
-        """Where to begin and to end in each stream, checked against the streams."""
+        """The starts and the ends in each stream, checked against the streams."""
         starts, ends = dict[StreamName, StreamCut](), dict[StreamName, StreamCut]()
         for part in parts:
             stream = part if isinstance(part, StreamName) else part.stream
@@ -175,10 +175,10 @@ def _event_of_reset(config: ReaderGroupConfig, offsets: Mapping[SegmentId, int])
 
 
 def _check_no_readers(state: GroupState, what: str) -> None:
-    """Check that nobody is at work.
+    """Check that the group has no readers.
 
     Raises:
-        ReadersOnlineError: somebody is.
+        ReadersOnlineError: it has readers.
     """
     if readers := sorted(state.assigned):
         raise ReadersOnlineError(
@@ -209,6 +209,6 @@ def _changed(
     return replace(config, starts=starts, ends=ends)
 
 
-def _differences(wanted: ReaderGroupConfig, found: ReaderGroupConfig) -> str:
+def _differences(wanted: ReaderGroupConfig, existing: ReaderGroupConfig) -> str:
     names = ("starts", "ends", "checkpoint_interval", "refresh", "outstanding_checkpoints", "retention")
-    return ", ".join(name for name in names if getattr(wanted, name) != getattr(found, name))
+    return ", ".join(name for name in names if getattr(wanted, name) != getattr(existing, name))

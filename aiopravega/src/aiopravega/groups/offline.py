@@ -1,7 +1,7 @@
-"""A reader whose process has died is taken out of its group, and others take its segments: Java's `readerOffline`.
+"""Removal of a dead reader from its group, so that other readers get its segments: Java's `readerOffline`.
 
-Nothing in the state says when a reader was last there. But a reader that asks for events says how far it is every few
-seconds: as many as there are readers, and one more. So it is watched first.
+The state does not have the time of a reader's last record. But a reader whose program asks for events writes its
+position every few seconds: one second for each reader, and one more. So it is watched first.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ from aiopravega.names import SegmentId
 from aiopravega.store import SegmentStore
 
 _POLL_SECONDS: Final = 0.5
-# A reader that is alive is heard in half of the time, if its program asks for events.
+# A living reader writes within half of the time, if its program asks for events.
 _ROUNDS: Final = 2
 
 
 def least_watch(state: GroupState) -> float:
-    """For how many seconds a reader must be silent before it can be taken for dead."""
+    """The seconds for which a reader must be silent before it is certainly dead."""
     return _ROUNDS * (len(state.assigned) + 1 + state.config.refresh.total_seconds())
 
 

@@ -1,4 +1,4 @@
-"""What `fields` reads, written: Java's versioned serialization, byte for byte."""
+"""Writer of Java's versioned serialization, byte for byte, as `fields` reads it."""
 
 import struct
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -33,15 +33,15 @@ def int64(value: int) -> bytes:
 
 
 def no_key_range() -> bytes:
-    """A key range that is not known; see `Fields.key_range`."""
+    """A key range that is not known; see `JavaFields.key_range`."""
     return _RANGE.pack(-1.0, -1.0)
 
 
 def text(value: str) -> bytes:
-    """See `Fields.text`.
+    """A text; see `JavaFields.text`.
 
     Raises:
-        ConfigurationError: it is too long.
+        ConfigurationError: the text is too long.
     """
     halves = value.encode("utf-16-be", "surrogatepass")
     units = [halves[at : at + 2].decode("utf-16-be", "surrogatepass") for at in range(0, len(halves), 2)]

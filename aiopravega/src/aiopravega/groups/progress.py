@@ -1,4 +1,4 @@
-"""How far a reader group is in one stream, and how much is left to read, in a bounded number of round trips."""
+"""The progress of a reader group in one stream: its positions, and the bytes that are left, with few round trips."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -17,16 +17,16 @@ from aiopravega.store import SegmentStore
 
 @dataclass(frozen=True, slots=True)
 class StreamProgress:
-    """How far a group is in one stream.
+    """The progress of a group in one stream.
 
     Attributes:
-        stream: that it reads.
-        position: from where readers continue that start again without a checkpoint.
-        read: up to where the readers have read, as they last said; they say it every few seconds.
-        checkpoint: the position in the last checkpoint; None: there was none.
-        end: where the group ends; None: it does not.
-        unread_bytes: after the checkpoint, or the position where there is none; with event headers. Java's
-            `ReaderGroupMetrics.unreadBytes` says the same.
+        stream: the stream.
+        position: the cut at which readers continue that restart without a checkpoint.
+        read: the cut up to which the readers have read, by their last reports; they report every few seconds.
+        checkpoint: the cut of the last checkpoint; None: there was none.
+        end: the end of the group's range; None: it has no end.
+        unread_bytes: after the checkpoint, or the position if there is none; with event headers. Java's
+            `ReaderGroupMetrics.unreadBytes` has the same number.
         lag_bytes: after `read`.
         is_truncated: retention has removed events that the group has not read.
         is_at_scaling: a reader is at the end of a segment that a scaling replaced, and continues after a checkpoint.
@@ -51,7 +51,7 @@ def later(one: int, other: int) -> int:
 async def stream_progress(
     controller: Controller, store: SegmentStore, planner: Planner, stream: StreamName, state: GroupState
 ) -> StreamProgress:
-    """How far a group is in a stream.
+    """The progress of a group in a stream.
 
     Raises:
         StreamNotFoundError: the stream was deleted.
@@ -94,14 +94,14 @@ async def stream_progress(
 
 
 async def _between(controller: Controller, cut: StreamCut, end: StreamCut) -> Iterable[SegmentId]:
-    """The segments from a cut to the end, those of both included."""
+    """The segments from a cut to the end, with the segments of both."""
     if cut.positions.keys() == end.positions.keys() or cut.stream is None:
         return cut.positions
     return await controller.segments_between(cut.stream, cut.positions, end.positions)
 
 
 async def _lengths(store: SegmentStore, segments: Iterable[SegmentId]) -> dict[SegmentId, int]:
-    """How long segments are; those that were removed are left out."""
+    """The lengths of segments in bytes; removed segments are left out."""
 
     async def length(segment: SegmentId) -> int | None:
         try:
@@ -110,14 +110,14 @@ async def _lengths(store: SegmentStore, segments: Iterable[SegmentId]) -> dict[S
             return None
 
     wanted = list(segments)
-    found = await asyncio.gather(*(length(segment) for segment in wanted))
-    return {segment: known for segment, known in zip(wanted, found, strict=True) if known is not None}
+    lengths = await asyncio.gather(*(length(segment) for segment in wanted))
+    return {segment: known for segment, known in zip(wanted, lengths, strict=True) if known is not None}
 
 
 def _size(
     cut: StreamCut, end: StreamCut, span: Iterable[SegmentId], lengths: Mapping[SegmentId, int], head: StreamCut
 ) -> tuple[int, bool]:
-    """Bytes between two cuts that can still be read, and whether some cannot."""
+    """The bytes between two cuts that can still be read, and True if some were removed."""
     size, truncated = 0, False
     for segment in span:
         start = cut.positions.get(segment, 0)

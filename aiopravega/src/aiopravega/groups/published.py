@@ -1,7 +1,8 @@
-"""Groups whose position is published by a program that keeps it itself: a subscriber, or a query of Spark.
+"""Published positions: of groups of a program that stores its position itself, a subscriber or a query of Spark.
 
-Such a group has no readers. What it publishes is a whole state, as a reader of Java writes one that has become long.
-Its position is its last checkpoint, too, so Java's `getStreamCuts` and `getMetrics` have it, and so has a description.
+Such a group has no readers. The program publishes a whole state, in the form in which Java's readers shorten a long
+one. The position is also the last checkpoint, so that Java's `getStreamCuts` and `getMetrics` and a description have
+it.
 """
 
 from collections.abc import Mapping
@@ -16,20 +17,20 @@ from aiopravega.groups.state import Checkpoints, GroupState, Offsets
 from aiopravega.groups.whole_states import write_compact
 from aiopravega.names import StreamName
 
-# The names of the checkpoints that are published positions; readers make none of such names.
+# The prefix of the names of published positions; readers make no checkpoints with such names.
 _PUBLISHED: Final = "aiopravega-position-"
 
 
 def is_published(checkpoint: str | None) -> bool:
-    """Whether a group's last checkpoint, by its name, is the position of a program that keeps it itself."""
+    """Return True if the name of a group's last checkpoint is that of a published position."""
     return checkpoint is not None and checkpoint.startswith(_PUBLISHED)
 
 
 def check_no_readers(state: GroupState | None, group: ReaderGroup, what: str) -> None:
-    """Check that a position would hide nothing.
+    """Check that a group has no readers, whose position a published one would replace.
 
     Raises:
-        ReadersOnlineError: the group is one of readers.
+        ReadersOnlineError: the group has readers.
     """
     if state is not None and state.assigned:
         readers = sorted(state.assigned)
@@ -41,17 +42,17 @@ def check_no_readers(state: GroupState | None, group: ReaderGroup, what: str) ->
 
 
 async def publish(log: GroupLog, group: ReaderGroup, cuts: Mapping[StreamName, StreamCut], heads: Offsets) -> None:
-    """Write how far a group is, in all of its streams or in some.
+    """Write the position of a group, in all of its streams or in some.
 
     Args:
         log: of the group.
         group: with its configuration, as the controller has it.
         cuts: positions with the real offsets of ends of segments.
-        heads: positions in the streams that are not in `cuts`, if nothing was published before.
+        heads: positions in the streams that are not in `cuts`, for the first publication.
 
     Raises:
-        ReadersOnlineError: the group is one of readers.
-        ReaderGroupError: it does not read one of the streams.
+        ReadersOnlineError: the group has readers.
+        ReaderGroupError: the group does not read one of the streams.
     """
     if unknown := cuts.keys() - group.streams:
         raise ReaderGroupError(
@@ -64,7 +65,7 @@ async def publish(log: GroupLog, group: ReaderGroup, cuts: Mapping[StreamName, S
         offsets = {segment: offset for segment, offset in before.items() if segment.stream not in cuts}
         for cut in cuts.values():
             offsets |= cut.positions
-        # Each position has a name of its own, by which a sensor sees that the position is new.
+        # Each position has another name, by which a sensor sees that the position is new.
         name = f"{_PUBLISHED}{log.offset}"
         checkpoints = Checkpoints([name], {}, {name: offsets}, offsets, name)
         state = GroupState(group.config, unassigned=offsets, read=offsets, checkpoints=checkpoints)

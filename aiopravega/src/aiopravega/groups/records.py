@@ -1,7 +1,7 @@
-"""From the events of a reader group's stream to its state, one event after another.
+"""Events of a reader group's stream, which are applied to its state one after another.
 
-An event is a whole state, or some changes that belong together (`UpdateOrInitSerializer` in Pravega's client). A change
-may be a whole state, too: this is how a group is reset.
+An event is a whole state, or some changes that belong together (`UpdateOrInitSerializer` in Pravega's client). One of
+the changes may also be a whole state: so a group is reset.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from typing import Final
 from aiopravega.errors import ReaderGroupStateError
 from aiopravega.groups import output, whole_states
 from aiopravega.groups.changes import CHANGES
-from aiopravega.groups.fields import Fields
+from aiopravega.groups.fields import JavaFields
 from aiopravega.groups.state import GroupState
 
 _WHOLE: Final = 1
@@ -19,12 +19,12 @@ _FORMAT: Final = 0
 
 
 def apply_event(state: GroupState | None, event: bytes | memoryview) -> GroupState:
-    """The state after an event; None: before the first one. A state that is given may be changed.
+    """The state after an event. `state` is None before the first event; a given state may be changed.
 
     Raises:
         ReaderGroupStateError: the event is not understood.
     """
-    fields = Fields(event)
+    fields = JavaFields(event)
     kind = fields.int32()
     if kind == _WHOLE:
         whole = _apply(None, fields)
@@ -33,13 +33,13 @@ def apply_event(state: GroupState | None, event: bytes | memoryview) -> GroupSta
     if kind != _CHANGES:
         raise ReaderGroupStateError(f"an event of kind {kind} is neither a state nor changes")
     while fields.left:
-        state = _apply(state, Fields(fields.take(fields.int32())))
+        state = _apply(state, JavaFields(fields.take(fields.int32())))
     if state is None:
         raise ReaderGroupStateError("changes come before any state")
     return state
 
 
-def _apply(state: GroupState | None, fields: Fields) -> GroupState:
+def _apply(state: GroupState | None, fields: JavaFields) -> GroupState:
     form, kind = fields.byte(), fields.byte()
     if form != _FORMAT:
         raise ReaderGroupStateError(f"serialization format {form} of a record is not known")

@@ -1,8 +1,8 @@
-"""The state of a reader group: who reads what, from where, and which checkpoints there are.
+"""The state of a reader group: readers with their segments and offsets, and checkpoints.
 
-All members of a group compute it from the same records: one that holds a whole state, and changes after it. What a
-change does here must be what it does in Java (`ReaderGroupState` and `CheckpointState` in Pravega's client). The layout
-of the records is in `whole_states` and `changes`.
+All members of a group compute it from the same records: a whole state, and changes after it. A change must have the
+same effect here as in Java (`ReaderGroupState` and `CheckpointState` in Pravega's client). The layout of the records is
+in `whole_states` and `changes`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,11 +25,11 @@ class Checkpoints:
     """The checkpoints of a group, the oldest first.
 
     Attributes:
-        names: of all that are remembered.
-        waiting: for each that is under way, the readers who have not reached it.
-        offsets: for each, the positions that are known.
-        last: the positions of the last one that is complete; None: there was none.
-        last_name: its name, where the records say it.
+        names: of all checkpoints in the state.
+        waiting: for each checkpoint that is under way, the readers that have not reached it.
+        offsets: for each checkpoint, the positions that are known.
+        last: the positions of the last complete checkpoint; None: there was none.
+        last_name: its name; None if the records do not have it.
     """
 
     names: list[str] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Checkpoints:
     last_name: str | None = None
 
     def begin(self, name: str, readers: Iterable[str], known: Mapping[SegmentId, int]) -> None:
-        """Begin one, unless there is one of this name."""
+        """Begin a checkpoint, unless there is one with this name."""
         if name in self.offsets:
             return
         if waiting := list(readers):
@@ -48,7 +48,7 @@ class Checkpoints:
         self.names.append(name)
 
     def reached(self, name: str, reader: str, offsets: Mapping[SegmentId, int]) -> None:
-        """A reader has reached one, with these positions in its segments."""
+        """Note that a reader has reached a checkpoint, with the positions in its segments."""
         waiting = self.waiting.get(name)
         if waiting is None:
             return
@@ -62,18 +62,18 @@ class Checkpoints:
                 self.last, self.last_name = self.offsets[name], name
 
     def leave(self, reader: str, offsets: Mapping[SegmentId, int]) -> None:
-        """A reader leaves the group: it has reached all that wait for it."""
+        """Note that a reader has left the group: it counts as having reached all checkpoints that wait for it."""
         for name in [name for name, waiting in self.waiting.items() if reader in waiting]:
             self.reached(name, reader, offsets)
 
     def drop_before(self, name: str) -> None:
-        """Forget all that are older than one."""
+        """Remove all checkpoints before this one."""
         if name in self.offsets:
             while self.names and self.names[0] != name:
                 self._drop(self.names.pop(0))
 
     def drop_outstanding(self) -> None:
-        """Forget all that are under way; Java leaves their names in the list."""
+        """Remove all checkpoints that are under way; Java leaves their names in the list."""
         for name in self.outstanding:
             self._drop(name)
 
@@ -83,12 +83,12 @@ class Checkpoints:
 
     @property
     def outstanding(self) -> list[str]:
-        """Those under way that a person or a program began."""
+        """The checkpoints under way that are not silent."""
         return [name for name in self.names if name in self.waiting and not is_silent(name)]
 
 
 def is_silent(checkpoint: str) -> bool:
-    """Whether a checkpoint only asks for positions."""
+    """Return True if a checkpoint only asks for positions."""
     return _SILENT in checkpoint
 
 
@@ -97,15 +97,15 @@ class GroupState:
     """The state of a reader group after some of its records.
 
     Attributes:
-        config: how the group is set up.
-        assigned: the segments of each reader, with the offset from where another reader would continue.
-        unassigned: segments that no reader has.
-        read: how far each segment was read, as its readers last said: mostly later than `assigned`.
-        future: segments that begin when others are read to their ends, with the ids of those.
-        ends: where the group ends in segments; no entry: it does not.
-        checkpoints: see there.
-        updating: somebody is changing the configuration.
-        heard: how many records each reader has written since the state was first read; not a part of it.
+        config: the configuration of the group.
+        assigned: the segments of each reader, with the offset at which another reader would continue.
+        unassigned: segments that no reader has, with their offsets.
+        read: the offset up to which each segment was read, by the last reports: mostly later than `assigned`.
+        future: segments that begin when others are read to their ends, with the ids of the others.
+        ends: the end of the group's range in segments; no entry: it has no end.
+        checkpoints: see `Checkpoints`.
+        updating: a client is changing the configuration.
+        heard: the number of records that each reader has written since the state was first read; it is not stored.
     """
 
     config: ReaderGroupConfig
@@ -127,21 +127,21 @@ class GroupState:
         """The segments of a reader.
 
         Raises:
-            ReaderGroupStateError: it is not in the group.
+            ReaderGroupStateError: the reader is not in the group.
         """
         if reader not in self.assigned:
             raise ReaderGroupStateError(f"reader {reader!r} is not in the group, but changes its state")
         return self.assigned[reader]
 
     def offsets(self) -> Offsets:
-        """From where every segment would be read after a restart of all readers."""
-        found = dict(self.unassigned)
+        """The offset at which each segment would be read after a restart of all readers."""
+        offsets = dict(self.unassigned)
         for segments in self.assigned.values():
-            found.update(segments)
-        return found
+            offsets.update(segments)
+        return offsets
 
     def ends_in(self, stream: StreamName) -> StreamCut | None:
-        """Where the group ends in a stream; None: it does not."""
+        """The end of the group's range in a stream; None: it has no end."""
         return self.config.ends.get(stream)
 
 
@@ -149,9 +149,11 @@ def cuts_of(offsets: Mapping[SegmentId, int]) -> dict[StreamName, StreamCut]:
     """Positions, as a cut for each stream.
 
     Raises:
-        ReaderGroupStateError: a position is none.
+        ReaderGroupStateError: positions cannot be a cut.
     """
     streams: dict[StreamName, Offsets] = {}
     for segment, offset in offsets.items():
         streams.setdefault(segment.stream, {})[segment] = offset
-    return {stream: checked_cut(stream, dict(sorted(found.items()))) for stream, found in sorted(streams.items())}
+    return {
+        stream: checked_cut(stream, dict(sorted(positions.items()))) for stream, positions in sorted(streams.items())
+    }

@@ -1,10 +1,10 @@
-"""Subscribers of streams: while they report how far they have read, consumption-based retention waits for them.
+"""Subscribers of streams: consumption-based retention waits for subscribers that report their positions.
 
 Pravega truncates a stream at the earliest cut that its subscribers have reported, within the bounds of the stream's
-retention policy: without a policy nothing is removed, and above the policy's maximum unread events are removed too. A
+retention policy. Without a policy nothing is removed; above the policy's maximum, unread events are also removed. A
 subscriber that has never reported protects nothing, so a subscription begins with a report here. Pravega would accept a
-cut beyond the tail, or inside an event, and truncate there, so each cut is checked against the stream first. Pravega
-does not give a reported cut back, so it is published in the group's state, too: see `published`.
+cut after the tail, or inside an event, and truncate there, so each cut is checked against the stream first. Pravega
+does not return a reported cut, so it is also published in the group's state: see `published`.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ Cuts = Mapping[StreamName, StreamCut]
 class Subscribers:
     """The subscribers of a cluster's streams.
 
-    A subscriber has a name of its own in each stream: Pravega knows subscriber `etl` of stream `orders` as reader group
-    `etl.orders` in the stream's scope. Subscribers of other clients are named in full, `scope/group`.
+    A subscriber's name is local to its stream: subscriber `etl` of stream `orders` is reader group `etl.orders` in the
+    stream's scope. Subscribers of other clients have their full names, `scope/group`.
     """
 
     def __init__(self, controller: Controller, store: SegmentStore, given_cuts: GivenCuts) -> None:
@@ -44,13 +44,13 @@ class Subscribers:
     async def subscribe(
         self, stream: StreamName, name: str, cut: StreamCut | None = None, *, between_events: bool = False
     ) -> None:
-        """Have retention wait for a subscriber that needs nothing before `cut` (None: the head). Safe to repeat.
+        """Let retention wait for a subscriber that needs no events before `cut` (None: the head). Safe to repeat.
 
         A subscriber that exists already moves to `cut`, if one is given. `between_events`: see `report`.
 
         Raises:
             StreamNotFoundError: there is no such stream.
-            InvalidStreamCutError: the cut is not between head and tail, or before one that was reported earlier.
+            InvalidStreamCutError: the cut is not between head and tail, or before an earlier report.
             ConfigurationError: Pravega does not accept the name, or another reader group has it.
         """
         if not await self._controller.stream_exists(stream):
@@ -62,7 +62,7 @@ class Subscribers:
                 f"{', '.join(map(str, sorted(group.streams)))}. Choose another name"
             )
         if group.subscriber not in await self._controller.list_subscribers(stream):
-            # Making it again changes nothing, and the controller does not answer when it is deleted.
+            # To make it again changes nothing, and the controller does not answer the request to delete it.
             raise ConfigurationError(
                 f"cannot subscribe {name} to stream {stream}: reader group {group.subscriber} belongs to a deleted "
                 "stream of this name, and protects nothing. Choose another name"
@@ -70,8 +70,8 @@ class Subscribers:
         if cut is not None:
             await self._move(group, {stream: cut}, f"subscriber {name} of {stream}", between_events=between_events)
             return
-        # Also if it exists: the process that made it may have ended before it reported. If it has reported, nothing
-        # changes.
+        # Also if the group existed: the process that made it may have ended before its report. After a report, this
+        # changes nothing.
         head = await self._controller.head_segments(stream)
         with contextlib.suppress(InvalidStreamCutError):
             await self._controller.update_subscriber(group, stream, head)
@@ -80,15 +80,15 @@ class Subscribers:
                 await publish(log, group, {}, head)
 
     async def report(self, stream: StreamName, name: str, cut: StreamCut, *, between_events: bool = False) -> None:
-        """Report that a subscriber needs nothing before `cut` any more.
+        """Report that a subscriber needs no events before `cut` any more.
 
-        Whether the cut lies between events is read from the stream: up to 16 MiB a segment, unless it is the head or
-        the tail. `between_events` says that it surely does, like cuts from `next_cut`, `split` and `tail`.
+        Up to 16 MiB a segment are read to check that the cut is between events, unless it is the head or the tail.
+        `between_events` skips this check, for cuts of `next_cut`, `split` and `tail`.
 
         Raises:
             SubscriberNotFoundError: there is no such subscriber.
-            InvalidStreamCutError: the cut is not between head and tail, is inside an event, or is before one that was
-                reported earlier.
+            InvalidStreamCutError: the cut is not between head and tail, is inside an event, or is before an earlier
+                report.
         """
         group = await self._controller.reader_group(stream.scope, _group_name(stream, name))
         await self._move(group, {stream: cut}, f"subscriber {name} of {stream}", between_events=between_events)
@@ -157,8 +157,8 @@ class Subscribers:
         return await GroupLog.open(self._controller, self._store, group.scope, group.name)
 
     async def _heads(self, streams: Iterable[StreamName]) -> dict[SegmentId, int]:
-        found = await asyncio.gather(*map(self._controller.head_segments, streams))
-        return {segment: offset for head in found for segment, offset in head.items()}
+        heads = await asyncio.gather(*map(self._controller.head_segments, streams))
+        return {segment: offset for head in heads for segment, offset in head.items()}
 
 
 def _group_name(stream: StreamName, name: str) -> str:

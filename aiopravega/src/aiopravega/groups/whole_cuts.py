@@ -1,7 +1,7 @@
-"""Cuts from the positions in a group's state, which may leave out segments that are read to their ends.
+"""Complete cuts of the positions in a group's state, which may lack segments that are read to their ends.
 
-Where segments were merged, the one that follows waits until all of them are read. Those that are, are no longer in the
-state, so its positions alone cover only a part of the key space; Java's `getStreamCuts` gives them so.
+If segments were merged, their successor waits until all of them are read. Segments that are read to their ends are not
+in the state any more, so its positions alone cover only a part of the key space, as in Java's `getStreamCuts`.
 """
 
 import asyncio
@@ -22,15 +22,15 @@ async def whole_cut(
     """The cut of a group in a stream.
 
     Args:
-        controller: asked only where the positions are in other segments than the tail.
-        stream: that is read.
-        offsets: positions in it, as the state has them; none: it is read to the end.
-        end: where the group ends, if it does.
+        controller: asked only if the positions are in other segments than the tail.
+        stream: the stream that is read.
+        offsets: positions in it, from the state; empty: it is read to the end.
+        end: the end of the group's range, if it has one.
         tail: of the stream.
 
     Raises:
         InvalidStreamCutError: the positions are not of the stream as it is now.
-        ReaderGroupStateError: the positions cannot be ones.
+        ReaderGroupStateError: the positions cannot be a cut.
     """
     if not offsets:
         return end or tail
@@ -47,7 +47,7 @@ async def whole_cut(
 
 
 async def _completed(controller: Controller, offsets: Offsets, end: StreamCut | None) -> dict[SegmentId, int]:
-    """The segments beside those of a cut that are read to their ends."""
+    """The segments that are read to their ends, and that the positions lack, with the offsets of a complete cut."""
     reachable, replaced = set(offsets), set[SegmentId]()
     waiting = set(offsets)
     while waiting:

@@ -15,7 +15,7 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from aiopravega.event_time import Reach
 from aiopravega.intervals import OnTruncated, claim_times
-from aiopravega.intervals.chain.claimed_again import claim_times_again
+from aiopravega.intervals.chain.claims import claim_times_again
 from aiopravega.ledger import CutRecord
 from dagster_pravega.metadata.measures import CONSUMER_KEY
 from dagster_pravega.metadata.spec import options_of, plain

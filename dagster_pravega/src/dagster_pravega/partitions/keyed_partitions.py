@@ -13,7 +13,7 @@ from aiopravega import StreamCut, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.blocking.intervals import left_to_process
 from aiopravega.errors import ConfigurationError, LedgerError, TableNotFoundError
-from aiopravega.intervals.chain.claimed_again import claimed_again
+from aiopravega.intervals.chain.claims import claimed_again
 from aiopravega.ledger import CutRecord, Interval, IntervalState
 from aiopravega.positions import parse_position
 from dagster_pravega.metadata.cut_partitions import cut_partitions_of

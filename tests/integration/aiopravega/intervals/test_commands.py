@@ -99,9 +99,6 @@ def test_a_backfill_is_planned_run_shown_and_verified(written, tmp_path, monkeyp
     assert "no gap, no overlap" in capfd.readouterr().out
     assert cuts.main(["plot", str(written)]) == 0
     assert "█" in capfd.readouterr().out
-    picture = tmp_path / "picture.png"
-    assert cuts.main(["plot", str(written), "--consumer", "copy", "--output", str(picture)]) == 0
-    assert picture.stat().st_size > 10_000
 
 
 def test_intervals_of_event_time_are_filtered_by_who_reads_them(blocking, stream, tmp_path, capfd):
@@ -280,5 +277,5 @@ def test_a_wrong_argument_is_reported_before_any_request(word):
 def test_an_unknown_consumer_is_reported(written, blocking, capfd):
     blocking.cut_ledger(written.scope).create()
     assert cuts.main(["list", str(written), "--consumer", "nobody"]) == 2
-    assert cuts.main(["plot", str(written), "--output", "nowhere.png"]) == 2
+    assert cuts.main(["plot", str(written), "--consumer", "nobody"]) == 2
     assert "'nobody' has no intervals" in capfd.readouterr().err

@@ -12,7 +12,7 @@ from aiopravega.blocking import blocks, intervals, serializers
 from aiopravega.blocking.bridge import Face, OpenFace, without_await
 from aiopravega.blocking.catalog import PravegaCatalog
 from aiopravega.blocking.registry import SchemaRegistry
-from aiopravega.intervals.chain import claimed_again, losses, next_range
+from aiopravega.intervals.chain import claims, losses, next_range
 from aiopravega.intervals.conditions import bounded_ends
 from aiopravega.intervals.plans import backfill
 from aiopravega.intervals.reports import freshness, lag
@@ -47,7 +47,7 @@ FUNCTIONS = [
 ]
 # Functions of modules of `aiopravega.intervals` whose blocking form is beside those of the package.
 OF_MODULES = {
-    "claim_times_again": claimed_again,
+    "claim_times_again": claims,
     "count_events": bounded_ends,
     "freshness_of": freshness,
     "group_freshness_of": freshness,

@@ -13,7 +13,7 @@ from aiopravega.control import GroupRetention, ReaderGroupConfig
 from aiopravega.errors import ConfigurationError, ReaderGroupStateError
 from aiopravega.groups import JavaCheckpoint, cut_from_bytes, cut_to_bytes, output
 from aiopravega.groups.config_bytes import read_config, write_config
-from aiopravega.groups.fields import Fields
+from aiopravega.groups.fields import JavaFields
 
 VECTOR = json.loads((Path(__file__).parents[3] / "vectors" / "reader-group.json").read_text(encoding="utf-8"))
 STREAM = StreamName("s1795402438", "st")
@@ -22,22 +22,22 @@ CUT = StreamCut(STREAM, {SegmentId(STREAM, 0, 0): 317, SegmentId(STREAM, 1, 0): 
 
 @given(st.integers(0, 2**30 - 1))
 def test_compact_ints(value):
-    assert Fields(output.compact_int(value)).compact_int() == value
+    assert JavaFields(output.compact_int(value)).compact_int() == value
 
 
 @given(st.integers(0, 2**62 - 1))
 def test_compact_longs(value):
-    assert Fields(output.compact_long(value)).compact_long() == value
+    assert JavaFields(output.compact_long(value)).compact_long() == value
 
 
 @given(st.integers(-(2**61), 2**61 - 1))
 def test_signed_longs(value):
-    assert Fields(output.signed_long(value)).signed_long() == value
+    assert JavaFields(output.signed_long(value)).signed_long() == value
 
 
 @given(st.text())
 def test_texts(value):
-    assert Fields(output.text(value)).text() == value
+    assert JavaFields(output.text(value)).text() == value
 
 
 def test_texts_are_javas():

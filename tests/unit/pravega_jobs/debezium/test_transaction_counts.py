@@ -116,7 +116,7 @@ def test_doubles_of_what_was_whole_before_the_range_hold_nothing_back():
 
     for number in (1, 2, 3):
         counts.earlier(Change("old", ("a",), number), A)
-    counts.settle_doubles()
+    counts.resolve_doubles()
 
     assert limits(counts) == {A: 100, B: 100}
 
@@ -138,7 +138,7 @@ def test_a_transaction_that_began_before_the_range_is_whole_with_what_was_there(
     counts.end(End("1", {"a": 3}))
 
     counts.earlier(Change("1", ("a",), 1), A)
-    counts.settle_doubles()
+    counts.resolve_doubles()
 
     assert limits(counts) == {A: 100, B: 100}
 

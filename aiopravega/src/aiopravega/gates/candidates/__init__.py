@@ -24,14 +24,14 @@ async def from_stream(registry: SchemaRegistry, stream: StreamName, type_name: s
     """
     group = await need_group(registry, GroupAddress.of_stream(stream))
     latest = await registry.latest(group.name, group.namespace)
-    found = [each.schema_info for each in latest if type_name in (None, each.schema_info.type)]
-    if not found:
+    schemas = [each.schema_info for each in latest if type_name in (None, each.schema_info.type)]
+    if not schemas:
         wanted = f" of type {type_name}" if type_name else ""
         raise SchemaNotFoundError(f"group {group.name} of {stream} has no schema{wanted}")
-    if len(found) > 1:
-        types = ", ".join(each.type for each in found)
+    if len(schemas) > 1:
+        types = ", ".join(each.type for each in schemas)
         raise ConfigurationError(f"group {group.name} of {stream} has schemas of several types, {types}: name one")
-    return found[0]
+    return schemas[0]
 
 
 async def resolve(
@@ -42,20 +42,20 @@ async def resolve(
     kind: SchemaFormat | None = None,
     group: Group | None = None,
 ) -> SchemaInfo:
-    """The schema that a source stands for.
+    """The schema of a source.
 
     Args:
         registry: where the schemas of other streams are.
         source: a `SchemaInfo`; the path of a file; a class, or its dotted name; a schema of Spark or Arrow; another
             stream as a `StreamName`, or as the text `pravega://scope/stream`.
         stream: the stream of the events.
-        type_name: of the schema; by default the source's own. Columns get the type that the group has, or else the
+        type_name: of the schema; by default the source's own. Columns get the group's only type; without one, the
             stream's name.
-        kind: what columns become, Avro or JSON; by default the group's format, or else Avro.
+        kind: of the schema that is made of columns, Avro or JSON; by default the group's format, and without one Avro.
         group: the stream's group, if it has one.
 
     Raises:
-        ConfigurationError: it is none of these, or cannot be read.
+        ConfigurationError: the source is none of these, or cannot be read.
         InvalidSchemaError: a file has no schema.
         NotFoundError: the registry has no schema of that stream.
     """

@@ -1,6 +1,6 @@
-"""Schemas out of Python classes: pydantic models and dataclasses (JSON Schema), generated Protobuf messages.
+"""Schemas of Python classes: pydantic models and dataclasses (JSON Schema), generated Protobuf messages.
 
-The JSON Schema is the one by which the class reads, so that a field with a default is not required.
+The JSON Schema describes what the class reads, so that a field with a default is not required.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ def from_class(source: type, type_name: str | None = None) -> SchemaInfo:
     """The schema of a class: a pydantic model, a dataclass, or a message that protoc generated.
 
     Raises:
-        ConfigurationError: it is none of them, or has a field that JSON Schema cannot express.
+        ConfigurationError: the class is none of these, or has a field that JSON Schema cannot express.
     """
     if issubclass(source, Message):
         return ProtobufFormat(source).info
@@ -37,10 +37,10 @@ def from_class(source: type, type_name: str | None = None) -> SchemaInfo:
 
 
 def object_named(dotted: str) -> Any:
-    """What a dotted name stands for, as in `package.module.Order`.
+    """Import an object by its dotted name, such as `package.module.Order`.
 
     Raises:
-        ConfigurationError: it cannot be imported.
+        ConfigurationError: the object cannot be imported.
     """
     module, _, name = dotted.replace(":", ".").rpartition(".")
     try:

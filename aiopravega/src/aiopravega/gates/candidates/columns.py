@@ -1,7 +1,7 @@
-"""Schemas out of columns: Spark's and Arrow's schemas as Avro, or as JSON Schema.
+"""Schemas of columns: Spark's and Arrow's schemas as Avro, or as JSON Schema.
 
-Every field may be null, as in the schemas that Spark writes with if nobody gives one. Spark's types are known by the
-JSON that its schemas have, so that Spark need not be here.
+Every field may be null, as in the schemas that Spark makes for a write without one. Spark's types are read from the
+JSON of its schemas, so that Spark need not be installed.
 """
 
 import json
@@ -44,7 +44,7 @@ _JSON: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 def is_columns(source: Any) -> bool:
-    """Whether something is a schema of Spark or of Arrow."""
+    """Return True if an object is a schema of Spark or of Arrow."""
     return _is_spark(source) or _is_arrow(source)
 
 
@@ -65,7 +65,7 @@ def from_columns(source: Any, type_name: str, kind: SchemaFormat = SchemaFormat.
         kind: Avro or JSON.
 
     Raises:
-        ConfigurationError: a column has a name or a type that the format does not have, or the format differs.
+        ConfigurationError: the format is neither Avro nor JSON, or does not have the name or the type of a column.
     """
     if kind not in (SchemaFormat.AVRO, SchemaFormat.JSON):
         raise ConfigurationError(f"columns cannot become a {kind} schema: they have no field numbers. Give a file")
@@ -101,8 +101,8 @@ def _avro_type(kind: Any, name: str) -> Any:
     if isinstance(kind, str):
         if kind in _SPARK:
             return _SPARK[kind]
-        if found := _DECIMAL.fullmatch(kind):
-            return {"type": "bytes", "logicalType": "decimal", "precision": int(found[1]), "scale": int(found[2])}
+        if matched := _DECIMAL.fullmatch(kind):
+            return {"type": "bytes", "logicalType": "decimal", "precision": int(matched[1]), "scale": int(matched[2])}
         if kind.startswith(("varchar(", "char(")):
             return "string"
     else:
@@ -117,10 +117,10 @@ def _avro_type(kind: Any, name: str) -> Any:
 
 
 def _json_type(kind: Any) -> dict[str, Any]:
-    """The JSON Schema of an Avro type that came of columns."""
+    """The JSON Schema of an Avro type that was made of columns."""
     if isinstance(kind, list):  # null, and one more
-        found = _json_type(kind[1])
-        return {**found, "type": [found["type"], "null"]}
+        value_type = _json_type(kind[1])
+        return {**value_type, "type": [value_type["type"], "null"]}
     if isinstance(kind, str):
         return dict(_JSON[kind])
     match kind["type"]:

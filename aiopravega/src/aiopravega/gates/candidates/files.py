@@ -1,4 +1,4 @@
-"""Schemas out of files: Avro (.avsc), JSON Schema (.json), Protobuf (.proto, or a compiled descriptor set)."""
+"""Schemas of files: Avro (.avsc), JSON Schema (.json), Protobuf (.proto, or a compiled descriptor set)."""
 
 import importlib.util
 import json
@@ -25,13 +25,13 @@ def from_file(path: str | Path, type_name: str | None = None) -> SchemaInfo:
 
     Args:
         path: `.avsc`; `.json` (a JSON Schema, or an Avro record); `.proto`, which `protoc` or the package grpcio-tools
-            compiles; `.desc`, `.pb`, `.binpb`, `.protoset`: what they made of it, with its imports.
+            compiles; `.desc`, `.pb`, `.binpb`, `.protoset`: compiled, with its imports.
         type_name: of the schema; by default an Avro schema's own name, the only message of a Protobuf file, and for
             JSON the type that the group has.
 
     Raises:
         ConfigurationError: the file cannot be read, or has another ending; or there is no compiler.
-        InvalidSchemaError: it is no schema of its format.
+        InvalidSchemaError: the file is not a schema of its format.
     """
     file = Path(path)
     suffix = file.suffix.lower()
@@ -49,7 +49,7 @@ def from_file(path: str | Path, type_name: str | None = None) -> SchemaInfo:
 
 
 def text_schema(data: bytes, type_name: str | None, what: str, *, avro: bool) -> SchemaInfo:
-    """A schema that is JSON: one of Avro, or a JSON Schema.
+    """A schema in JSON: a schema of Avro, or a JSON Schema.
 
     Raises:
         InvalidSchemaError: it is not JSON.
@@ -68,17 +68,17 @@ def _is_avro_record(document: Any) -> bool:
 
 
 def _avro_name(document: Any) -> str:
-    """The full name of a named type; the registry finds others by themselves."""
+    """The full name of a named Avro type; empty for other types."""
     name = document.get("name", "") if isinstance(document, dict) else ""
     space = document.get("namespace", "") if isinstance(document, dict) else ""
     return name if "." in name or not space else f"{space}.{name}"
 
 
 def protobuf_schema(data: bytes, type_name: str | None, what: str) -> SchemaInfo:
-    """A descriptor set; by default for the only message of its last file, after which its imports stand.
+    """The schema of a descriptor set; by default for the only message of its last file, which its imports precede.
 
     Raises:
-        InvalidSchemaError: it is none, or has no such message.
+        InvalidSchemaError: the bytes are not a descriptor set, or have no such message.
     """
     try:
         files = FileDescriptorSet.FromString(data).file

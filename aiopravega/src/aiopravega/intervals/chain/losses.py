@@ -1,6 +1,6 @@
-"""What is left of a range that is to be read, and what is gone: truncated, or part of a deleted stream.
+"""Losses of a range that is to be read: a part that was truncated, or that belongs to a deleted stream.
 
-Consumers that restart after a while check here whether they can continue.
+Consumers that restart after a while check here that they can continue.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from aiopravega.read import Order
 
 
 class OnTruncated(StrEnum):
-    """What a consumer does if a part of its range is gone: end with an error, or continue after it."""
+    """Choices of a consumer if a part of its range is gone: end with an error, or continue after that part."""
 
     FAIL = "fail"
     SKIP = "skip"
@@ -22,10 +22,10 @@ class OnTruncated(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What is left of a range: an empty range at the head of the stream, if all is gone.
+    """The rest of a range that can still be read; an empty range at the head of the stream if all is gone.
 
-    `gone` is None if nothing is gone. `made_again` says what happened to the stream, if the range belongs to a deleted
-    one.
+    `gone` is None if nothing is gone. `made_again` is a sentence about the stream, if the range belongs to a deleted
+    stream of the same name.
     """
 
     range: StreamCutRange
@@ -33,7 +33,7 @@ class Left:
     made_again: str | None = None
 
     def refusal(self, interval: Interval, *, follows: bool = False) -> PravegaError:
-        """The error for a consumer that does not skip what is gone: in an interval's range, or what `follows` it."""
+        """The error for a consumer that must not skip a loss in an interval's range, or, with `follows`, after it."""
         ways = (
             f"To continue without it, say on_truncated='skip', or: pravega cuts skip {interval.stream} "
             f"--consumer {interval.consumer!r}. To start again: pravega cuts forget, or another name of the consumer"
@@ -48,21 +48,21 @@ class Left:
 
     @property
     def text(self) -> str:
-        """How much is gone."""
+        """The size of the loss, as text."""
         size = None if self.gone is None else self.gone.size
         return "an unknown number of bytes" if size is None else f"{size:,} bytes"
 
 
 def is_passage(record: CutRecord) -> bool:
-    """Whether a record is not of an interval, but of a decision to continue after what is gone."""
+    """Return True if a record is a decision to continue after a loss, not an interval."""
     return record.state is IntervalState.SKIPPED and record.skipped_from is not None and record.start == record.end
 
 
 def check_not_skipped(record: CutRecord) -> None:
-    """Check that nobody has decided against an interval that is to be processed.
+    """Check that an interval that is to be processed is not skipped.
 
     Raises:
-        LedgerError: somebody has decided so.
+        LedgerError: somebody has decided that it is skipped.
     """
     if record.state is IntervalState.SKIPPED:
         by, since = record.changed_by or record.recorded_by, record.state_since.isoformat(timespec="seconds")
@@ -76,7 +76,7 @@ def check_not_skipped(record: CutRecord) -> None:
 async def left_to_process(
     client: PravegaClient, record: CutRecord, on_truncated: OnTruncated = OnTruncated.FAIL
 ) -> Left | None:
-    """What is left of the range of an interval that is to be processed, maybe again; None: all of it.
+    """The rest of an interval's range that is to be processed, maybe again; None: nothing of the range is gone.
 
     Raises:
         LedgerError: somebody has decided that the interval is skipped.
@@ -93,13 +93,13 @@ async def left_to_process(
 
 
 async def what_is_left(client: PravegaClient, start: StreamCut, end: StreamCut | None = None) -> Left:
-    """What can still be read from one cut to another one of a stream as it is now.
+    """The range between two cuts that can still be read, and its loss.
 
-    Without `end` the consumer is at `start`: the range is empty, and the consumer can continue there.
+    Without `end` the consumer is at `start`: the resulting range is empty, and the consumer continues at it.
 
     Raises:
         StreamNotFoundError: there is no such stream.
-        InvalidStreamCutError: the cuts were never cuts of such a stream.
+        InvalidStreamCutError: the cuts were never cuts of this stream.
         ConfigurationError: `start` is unbounded.
     """
     stream = start.stream

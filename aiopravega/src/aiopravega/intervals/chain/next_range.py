@@ -1,6 +1,6 @@
-"""The range of an interval of a chain: the one that it has, or the next one, for the first caller that asks.
+"""The range of an interval of a chain: its recorded range, or the next one, which the first caller records.
 
-The cut ledger says where the next one starts, the conditions say where it ends. Every scheduler takes its ranges here.
+The next range starts by the cut ledger, and ends by the conditions. All schedulers claim their ranges here.
 """
 
 from collections.abc import Mapping
@@ -25,18 +25,20 @@ from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from aiopravega.positions import NamedCut
 
 _SIX_HOURS: Final = timedelta(hours=6)
-# Where a chain without ranges begins, as users of schedulers say it.
+# The beginning of a chain without ranges, by the words of the schedulers' options.
 SINCE: Final[Mapping[str, NamedCut]] = {"last": NamedCut.HEAD, "latest": NamedCut.TAIL}
 
 
 @dataclass(frozen=True, slots=True)
 class ChainRules:
-    """How a chain continues.
+    """Rules of a chain.
 
-    `first` is where it begins: at the head, or at the tail as the first caller finds it. `on_open` says what to do
-    about an interval that is not done: to take it over needs that it has failed, or that it was waited for long enough,
-    which is `open_timeout` after it was recorded; for a caller that does not wait longer than to `deadline`, it is
-    then, and with `OnOpen.WAIT` that is an error.
+    Attributes:
+        first: the beginning of a chain without ranges: the head, or the tail at the first call.
+        on_open: the choice for a last interval that is not done. It is taken over if it has failed, or after the wait.
+        open_timeout: the wait, from the last change of that interval's state.
+        on_truncated: the choice for a loss.
+        deadline: the end of the wait, instead of `open_timeout`; with `OnOpen.WAIT`, reaching it is an error.
     """
 
     first: NamedCut = NamedCut.HEAD
@@ -48,7 +50,11 @@ class ChainRules:
 
 @dataclass(frozen=True, slots=True)
 class NotNow:
-    """Why there is no next range now: an interval has to be done first, or the stream has not moved since `start`."""
+    """The reason why there is no next range now.
+
+    `waits_for` is the interval that has to be done first. If it is None, the stream has not moved far enough since
+    `start`.
+    """
 
     reason: str
     waits_for: CutRecord | None = None
@@ -58,7 +64,7 @@ class NotNow:
 async def what_remains(
     client: PravegaClient, ledger: CutLedger, record: CutRecord, on_truncated: OnTruncated, *, by: str
 ) -> CutRecord:
-    """The range of an interval that is to be processed, maybe again; a part that is gone is taken out of its record.
+    """The record of an interval that is to be processed, maybe again; a loss is removed from its range first.
 
     Raises:
         LedgerError: somebody has decided that the interval is skipped.
@@ -81,13 +87,13 @@ async def take_next(
     by: str,
     seen: StreamCutRange | None = None,
 ) -> CutRecord | NotNow:
-    """The range that an interval has; else the next one of the chain is recorded, if the stream has moved far enough.
+    """The record of an interval; if it has none, the next range of the chain is recorded, once the conditions hold.
 
-    `seen` is a range that the conditions hold for, as another process saw it.
+    `seen` is a range for which another process saw the conditions hold.
 
     Raises:
-        LedgerError: an interval that is not done was waited for long enough; or this one is skipped.
-        StreamTruncatedError: a part of the range, or of what follows the last one, is gone and must not be skipped.
+        LedgerError: another interval was not done within the time of the rules; or this interval is skipped.
+        StreamTruncatedError: a part of the range, or events after the last range, are gone and must not be skipped.
         StreamMadeAgainError: the stream was deleted and made again, and nothing must be skipped.
         StreamSealedError: the stream is sealed, and too little is left.
         PravegaError: the ledger or the stream cannot be asked.
@@ -105,7 +111,7 @@ async def take_next(
         head = await client.head(stream)
         begins = await next_start(client, ledger, interval, head, rules.on_truncated)
         if begins.waits_for is not None and rules.on_open is not OnOpen.SKIP:
-            continue  # another run has taken a range since `_may_continue` asked the ledger
+            continue  # another run has claimed a range since `_may_continue` asked the ledger
         if seen is not None and seen.start == begins.cut:
             end: StreamCut | None = seen.end
         else:
@@ -113,14 +119,16 @@ async def take_next(
         if end is None:
             return NotNow(f"{stream} since {begins.cut}: not yet {watch.condition}", start=begins.cut)
         try:
-            found = StreamCutRange(begins.cut, end)
-            return await ledger.record(interval, found, after=begins.after, chained=True, by=by, skipped=begins.skipped)
+            range_ = StreamCutRange(begins.cut, end)
+            return await ledger.record(
+                interval, range_, after=begins.after, chained=True, by=by, skipped=begins.skipped
+            )
         except TableConflictError:
-            continue  # another caller has taken a range meanwhile: ours starts after it
+            continue  # another caller has claimed a range meanwhile: ours starts after it
 
 
 async def _may_continue(ledger: CutLedger, interval: Interval, rules: ChainRules, by: str) -> CutRecord | None:
-    """The interval that has to be done first; None: there is none (any more)."""
+    """The interval that has to be done first; None: there is none, or it was taken over."""
     while rules.on_open is not OnOpen.SKIP and (open_ := await waited_for(ledger, interval)) is not None:
         is_over = datetime.now(UTC) >= (rules.deadline or open_.state_since + rules.open_timeout)
         if rules.on_open is OnOpen.TAKE_OVER and (is_over or open_.state is IntervalState.FAILED):

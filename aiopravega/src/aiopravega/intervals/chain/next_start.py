@@ -1,6 +1,6 @@
-"""Where a chain of intervals continues: after its last range, if the stream is readable there and that range is done.
+"""The chain of a consumer's intervals: the next range starts at the end of the last one.
 
-Two things can prevent this. The events after the last range may be gone; and its interval may not be done: its run
+Two things can prevent this. The events after the last range may be gone; and the last interval may not be done: its run
 failed, was killed, or is still at work.
 """
 
@@ -15,12 +15,12 @@ from aiopravega.errors import LedgerError, TableConflictError
 from aiopravega.intervals.chain.losses import OnTruncated, what_is_left
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState, SkippedPart, StoredRange
 
-# The empty interval that begins a chain which does not start at the head.
+# The name of the empty interval that begins a chain at the tail instead of the head.
 BEGINNING: Final = "beginning"
 
 
 class OnOpen(StrEnum):
-    """What the next interval does about one that is not done."""
+    """Choices for the next interval if the last one is not done."""
 
     WAIT = "wait"
     TAKE_OVER = "take_over"
@@ -29,9 +29,9 @@ class OnOpen(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NextStart:
-    """Where the next range starts; `after` and `skipped` are for `CutLedger.record`.
+    """The start of the next range; `after` and `skipped` are arguments for `CutLedger.record`.
 
-    `waits_for` is the last interval of the chain if it is not done: another run may have taken it a moment ago.
+    `waits_for` is the last interval of the chain if it is not done: another run may have claimed it a moment ago.
     """
 
     cut: StreamCut
@@ -47,10 +47,10 @@ async def next_start(
     first: StreamCut,
     on_truncated: OnTruncated = OnTruncated.FAIL,
 ) -> NextStart:
-    """Where the range of a new interval starts: where its chain continues; at `first` if it has no chain.
+    """The start of a new interval's range: the end of the chain's last range, or `first` if there is no chain.
 
     Raises:
-        StreamTruncatedError: a part of what follows is gone, and must not be skipped.
+        StreamTruncatedError: events after the last range are gone, and must not be skipped.
         StreamMadeAgainError: the stream was deleted and made again, and nothing must be skipped.
         PravegaError: the ledger or the stream cannot be asked.
     """
@@ -64,7 +64,7 @@ async def next_start(
 
 
 async def begin_at_tail(client: PravegaClient, ledger: CutLedger, interval: Interval) -> None:
-    """Have a chain that has no range yet begin at the tail as it is now, for all who ask."""
+    """Record the present tail as the beginning of a chain without ranges: all later callers start there."""
     stream = interval.stream
     tail = await client.tail(stream)
     beginning = Interval(interval.consumer, stream, BEGINNING)
@@ -73,7 +73,7 @@ async def begin_at_tail(client: PravegaClient, ledger: CutLedger, interval: Inte
 
 
 async def waited_for(ledger: CutLedger, interval: Interval) -> CutRecord | None:
-    """The last interval of the chain, if it is a different one and is not done: the next interval waits for it."""
+    """The last interval of the chain, if it is another interval and is not done: the next interval waits for it."""
     last = await ledger.last(interval)
     return None if last is None else _not_done_of_another(last, interval)
 
@@ -83,7 +83,7 @@ def _not_done_of_another(last: StoredRange, interval: Interval) -> CutRecord | N
 
 
 async def take_over(ledger: CutLedger, interval: Interval, record: CutRecord, *, by: str | None = None) -> None:
-    """Have the last interval of the chain, which is not done, give its range back: the next range starts where it does.
+    """Let the last interval of the chain, which is not done, give its range back: the next range has the same start.
 
     If it is done by now, or another run has a range after it, it keeps its range: call `next_start` again in any case.
     """
@@ -93,7 +93,7 @@ async def take_over(ledger: CutLedger, interval: Interval, record: CutRecord, *,
 
 
 def not_done(record: CutRecord) -> LedgerError:
-    """The error for an interval that has waited long enough for another one."""
+    """The error for an interval that has waited long enough for this one."""
     since = record.state_since.isoformat(timespec="seconds")
     why = f" ({record.reason})" if record.state is IntervalState.FAILED else ""
     return LedgerError(

@@ -1,4 +1,4 @@
-"""What a person skips: intervals whose ranges are gone, and what is gone after the last range of a chain."""
+"""Skips that a person decides: of intervals whose ranges are gone, and of a loss after the last range of a chain."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class Loss:
 
     @property
     def text(self) -> str:
-        """What is lost by skipping it."""
+        """A line about the events that are lost by skipping the interval."""
         gone = self.left.made_again or (f"{self.left.text} of it are gone" if self.left.gone else "none of it is gone")
         readable = "an unknown number of" if self.readable is None else f"{self.readable:,}"
         more = f"; {readable} bytes of it can still be read, and will not be" if self.readable != 0 else ""
@@ -28,7 +28,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Skips:
-    """What would be skipped: intervals, and what is gone after the last range."""
+    """Intervals to skip, and the loss after the last range."""
 
     losses: list[Loss]
     last: StoredRange | None = None
@@ -36,7 +36,7 @@ class Skips:
 
     @property
     def texts(self) -> list[str]:
-        """What is lost, one line for each."""
+        """A line for each loss."""
         texts = [loss.text for loss in self.losses]
         if self.following is not None and self.last is not None:
             gone = self.following.made_again or f"{self.following.text} after it are gone"
@@ -49,7 +49,7 @@ class Skips:
 async def find_skips(
     client: PravegaClient, ledger: CutLedger, consumer: str, stream: StreamName, interval: str | None = None
 ) -> Skips:
-    """What a consumer of a stream cannot read any more; with `interval`, only that interval, gone or not.
+    """Find the losses of a consumer; with `interval`, only that interval, also if it can be read.
 
     Raises:
         ConfigurationError: the consumer has no such interval, or it is done.
@@ -70,10 +70,10 @@ async def find_skips(
 
 
 async def skip(ledger: CutLedger, skips: Skips, *, by: str | None = None) -> None:
-    """Record what `find_skips` has found: nobody processes these intervals; the next one starts after what is gone.
+    """Record the skips that `find_skips` has found: no run processes these intervals; the next starts after the loss.
 
     Raises:
-        TableConflictError: another run has taken a range meanwhile: call `find_skips` again.
+        TableConflictError: another run has claimed a range meanwhile: call `find_skips` again.
         PravegaError: the ledger cannot be reached.
     """
     for loss in skips.losses:

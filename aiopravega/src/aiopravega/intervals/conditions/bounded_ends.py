@@ -1,4 +1,4 @@
-"""Where a range ends that must not have more than so many bytes or events: between events, on a real stream."""
+"""Ends of ranges that have at most so many bytes or events: cuts between events, found by reading the stream."""
 
 from contextlib import aclosing
 
@@ -10,17 +10,17 @@ from aiopravega.cuts import StreamCut, StreamCutRange
 async def bounded_end(
     client: PravegaClient, range_: StreamCutRange, size: int, max_bytes: int | None, max_events: int | None
 ) -> StreamCut:
-    """The end of a range, or an earlier cut between events, so that the range has not more than it may.
+    """The end of a range, or an earlier cut between events, so that the range keeps both limits.
 
-    A single event may be longer than `max_bytes`, and at least one event of each segment that has any is in the range,
-    whatever `max_events` says.
+    A single event may be longer than `max_bytes`. With `max_events`, the range still has at least one event of each
+    segment that has any.
 
     Args:
         client: a connected client.
         range_: the range, whose start is between events.
         size: its bytes, event headers included.
-        max_bytes: how many it may have.
-        max_events: how many events it may have. They are read to be counted, up to this number.
+        max_bytes: the most bytes; None: no limit.
+        max_events: the most events. They are read to be counted, up to this number. None: no limit.
 
     Raises:
         PravegaError: the range does not fit the stream, or the cluster cannot be reached.
@@ -34,14 +34,14 @@ async def bounded_end(
         events, read = await _count(client, StreamCutRange(range_.start, end), max_events + 1)
         if events <= max_events:
             break
-        # As long as those that were read, if the others are like them; less after each attempt in any case.
+        # An estimate by the mean size of the events that were read; smaller after each attempt in any case.
         size = max(1, min(read * max_events // events, size // 2))
         end = await client.next_cut(range_.start, size, range_.end)
     return end
 
 
 async def count_events(client: PravegaClient, wanted: StreamCutRange, enough: int) -> int:
-    """The events of a range, which are read for that; it stops at `enough`."""
+    """Count the events of a range by reading them, up to `enough`."""
     return (await _count(client, wanted, enough))[0]
 
 

@@ -1,7 +1,4 @@
-"""Where a stream ends, asked again and again as cheaply as the servers allow.
-
-For waiting for many streams at once. What a caller waits for is not known here.
-"""
+"""Tails of streams, requested again and again with few requests, so that a process can watch many streams."""
 
 import asyncio
 from dataclasses import dataclass
@@ -15,28 +12,28 @@ from aiopravega.names import SegmentId, StreamName
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The end of a stream at some moment, and whether the stream is sealed, so that nothing comes after it."""
+    """The end of a stream at some moment; `is_sealed` is true if the stream is sealed, so that no event follows."""
 
     cut: StreamCut
     is_sealed: bool
 
     @classmethod
     async def of(cls, client: PravegaClient, stream: StreamName) -> Self:
-        """The end as it is now.
+        """Request the present end.
 
         Raises:
             StreamNotFoundError: there is no such stream.
         """
-        # Asked before the tail: nothing comes after the tail of a sealed stream.
+        # Requested before the tail: no event follows the tail of a sealed stream.
         is_sealed = await client.is_sealed(stream)
         return cls(await client.tail(stream), is_sealed)
 
 
 class TailWatch:
-    """Asks for the end of one stream. The controller is asked only when the segments are not those of before.
+    """Requests the end of one stream, from the controller only when the segments have changed.
 
-    As long as none of the segments that took events is sealed or gone, the stream was neither scaled, sealed nor
-    deleted: then one request to a segment store for each segment is enough.
+    As long as no segment at the tail is sealed or gone, the stream was neither scaled, sealed nor deleted: then one
+    request to a segment store for each segment is enough.
     """
 
     def __init__(self, stream: StreamName) -> None:
@@ -44,7 +41,7 @@ class TailWatch:
         self._open: tuple[SegmentId, ...] = ()
 
     async def check(self, client: PravegaClient) -> Tail:
-        """The end as it is now.
+        """Request the present end.
 
         Raises:
             StreamNotFoundError: there is no such stream any more.
@@ -53,10 +50,10 @@ class TailWatch:
         if known is not None:
             return Tail(known, is_sealed=False)
         self._open = ()
-        found = await Tail.of(client, self._stream)
-        if not found.is_sealed:
-            self._open = tuple(found.cut.positions)
-        return found
+        tail = await Tail.of(client, self._stream)
+        if not tail.is_sealed:
+            self._open = tuple(tail.cut.positions)
+        return tail
 
     async def _without_controller(self, client: PravegaClient) -> StreamCut | None:
         if not self._open:

@@ -19,7 +19,7 @@ from aiopravega.ledger import CutLedger, CutRecord, Interval
 from aiopravega.names import StreamName
 
 _LOG: Final = logging.getLogger(__name__)
-# Records that are put at the same time.
+# Records that are written at the same time.
 _AT_A_TIME: Final = 64
 
 
@@ -40,13 +40,13 @@ class PlannedInterval:
 
     @property
     def times(self) -> tuple[datetime, datetime] | None:
-        """The event times, if it is an interval of time."""
+        """The event times; None if it is not an interval of time."""
         return None if self.since is None or self.until is None else (self.since, self.until)
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillPlan:
-    """What a backfill would do. `events` is an estimate for what is to be read, from a sample of events."""
+    """The plan of a backfill. `events` estimates the events of its waiting intervals, from a sample."""
 
     stream: StreamName
     consumer: str
@@ -55,16 +55,16 @@ class BackfillPlan:
 
     @property
     def waiting(self) -> list[PlannedInterval]:
-        """The intervals that are not done: each is one task."""
+        """The intervals that are not done; a backfill has one task for each."""
         return [interval for interval in self.intervals if not interval.is_done]
 
     @property
     def size(self) -> int:
-        """Bytes that are to be read."""
+        """The bytes of the waiting intervals."""
         return sum(interval.size or 0 for interval in self.waiting)
 
     def interval(self, name: str) -> Interval:
-        """The interval of a name, as the cut ledger knows it."""
+        """The interval of the cut ledger with this name."""
         return Interval(self.consumer, self.stream, name)
 
 
@@ -72,7 +72,7 @@ Work = Callable[[PlannedInterval], Awaitable[None]]
 
 
 async def record_plan(ledger: CutLedger, plan: BackfillPlan, *, by: str | None = None) -> list[CutRecord]:
-    """Record the range of every interval of a plan that has none yet; returns the records of all intervals.
+    """Record the range of every interval of a plan that has no record yet; returns the records of all intervals.
 
     Raises:
         TableConflictError: another run has recorded another plan of this consumer meanwhile: plan again.
@@ -101,9 +101,9 @@ async def record_plan(ledger: CutLedger, plan: BackfillPlan, *, by: str | None =
 
 
 async def _decide(ledger: CutLedger, plan: BackfillPlan, by: str | None) -> None:
-    """Record the ends of a plan in parts, the last one first, as the consumer's last range: only one run can.
+    """Record the last interval of a plan in parts as the consumer's last range, which only one run can; then the first.
 
-    If a crash has recorded only a part of the plan, the next run makes the same plan again from its ends.
+    If a crash has recorded only a part of the plan, the next run makes the same plan again from these two ends.
     """
     last, first = plan.intervals[-1], plan.intervals[0]
     interval = plan.interval(last.name)
@@ -143,7 +143,7 @@ async def run_backfill(
         work: processes one interval. It may be called for an interval again, after a crash.
         parallel: how many intervals are worked on at the same time.
         ledger: where the intervals are recorded; None: the cut ledger in the stream's scope.
-        by: who does it; None: the user and the host of this process.
+        by: the caller, for the records; None: the user and the host of this process.
 
     Raises:
         ConfigurationError: `parallel` is less than one.
@@ -158,7 +158,7 @@ async def run_backfill(
     failures: dict[str, Exception] = {}
 
     async def process(planned: PlannedInterval, record: CutRecord) -> None:
-        # Somebody else may have recorded it first, and their range counts.
+        # Another run may have recorded the interval first: the recorded range is the valid one.
         recorded = PlannedInterval(planned.name, record.range, planned.size, record.since, record.until)
         async with gate:
             try:

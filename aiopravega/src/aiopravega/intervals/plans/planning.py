@@ -1,7 +1,7 @@
-"""Planning a backfill: two cuts are divided into parts by number or size, event times into intervals.
+"""Plans of backfills: a range between two cuts is divided by number or size, event times are divided into intervals.
 
-Each run makes its plan again, and reads from the cut ledger which intervals are recorded and done. An interval that has
-a range keeps it: so the plan stays the same while the stream grows.
+Each run makes its plan again, with the recorded intervals and their states from the cut ledger. A recorded interval
+keeps its range: so the plan stays the same while the stream grows.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from aiopravega.times import TimeUnit
 
 # Ranges of event times that are searched at the same time.
 _AT_A_TIME: Final = 16
-# The number of events is estimated from so many bytes of each of so many ranges of segments.
+# The number of events is estimated by reading so many bytes of so many ranges of segments.
 _SAMPLES: Final = 8
 _SAMPLE_BYTES: Final = 64 * 1024
 # The names of the intervals of a backfill in parts.
@@ -46,10 +46,10 @@ async def plan_parts(
     max_bytes: int | None = None,
     ledger: CutLedger | None = None,
 ) -> BackfillPlan:
-    """A backfill of what lies between two positions, in `parts`, or in parts of about `max_bytes`; by default in one.
+    """Plan a backfill between two positions, in `parts`, or in parts of about `max_bytes`; by default in one.
 
-    The intervals are called `1 of 8`, `2 of 8` and so on. If the consumer has intervals already, they are the plan: the
-    arguments then have to fit them.
+    The intervals are called `1 of 8`, `2 of 8` and so on. If the consumer has intervals already, they are the plan, and
+    the arguments must be consistent with them.
 
     Raises:
         ConfigurationError: both a number and a size are given.
@@ -58,7 +58,7 @@ async def plan_parts(
     """
     records = await _records(ledger or client.cut_ledger(stream.scope), consumer, stream)
     known = _by_number([record for record in records if not is_passage(record)])
-    # A plan that is recorded keeps its ends: head and tail of another day are not asked for.
+    # A recorded plan keeps its ends: the present head and tail are not requested.
     ends = [
         UNBOUNDED if known and isinstance(position, NamedCut) else await find_cut(client, stream, position)
         for position in (start, end)
@@ -94,11 +94,11 @@ async def plan_times(
     unit: TimeUnit = TimeUnit.MS,
     ledger: CutLedger | None = None,
 ) -> BackfillPlan:
-    """A backfill of event times: of each interval from one of `times` to the next one.
+    """Plan a backfill of event times: an interval from each of `times` to the next.
 
-    The intervals are called by their times, `2013-01-01T00:00:00+00:00/2013-01-02T00:00:00+00:00`. Their ranges surely
-    hold all of their events, and may hold others: a reader keeps the events of the interval. `ahead`, `clip` and `unit`
-    are those of `PravegaClient.range_for`.
+    The intervals are called by their times, `2013-01-01T00:00:00+00:00/2013-01-02T00:00:00+00:00`. Their ranges have
+    all of their events, and may have other events: a reader keeps the events of the interval. `ahead`, `clip` and
+    `unit` are as in `PravegaClient.range_for`.
 
     Raises:
         ConfigurationError: fewer than two times, or they do not ascend, or one has no zone.
@@ -137,7 +137,7 @@ class _Part:
 
 
 def _by_number(records: Sequence[CutRecord]) -> dict[int, _Part]:
-    """The intervals of a backfill in parts that are recorded, by their numbers."""
+    """The recorded intervals of a backfill in parts, by their numbers."""
     parts = {}
     for record in records:
         named = _NAME.fullmatch(record.interval)
@@ -148,7 +148,7 @@ def _by_number(records: Sequence[CutRecord]) -> dict[int, _Part]:
 
 
 def _fitting(known: Mapping[int, _Part], wanted: StreamCutRange) -> StreamCutRange:
-    """The recorded range of a backfill: its ends are recorded first."""
+    """The range of a backfill with its recorded ends; an end without a record is the wanted one."""
     start, end = wanted.start, wanted.end
     if 1 in known:
         start = known[1].record.range.start
@@ -179,20 +179,20 @@ async def _from_records(client: PravegaClient, records: Sequence[CutRecord]) -> 
 
 
 async def _sizes(client: PravegaClient, ranges: Sequence[StreamCutRange]) -> list[int | None]:
-    found: list[int | None] = []
+    sizes: list[int | None] = []
     for each in ranges:
         if (
             each.start.positions.keys() == each.end.positions.keys()
             and END_OF_SEGMENT not in each.end.positions.values()
         ):
-            found.append(sum(each.end.positions.values()) - sum(each.start.positions.values()))
+            sizes.append(sum(each.end.positions.values()) - sum(each.start.positions.values()))
             continue
         try:
             history = await client.arithmetic.history([each.start, each.end])
-            found.append(history.size(each.start, each.end))
+            sizes.append(history.size(each.start, each.end))
         except StreamTruncatedError:
-            found.append(None)
-    return found
+            sizes.append(None)
+    return sizes
 
 
 async def _estimated(client: PravegaClient, plan: BackfillPlan) -> BackfillPlan:

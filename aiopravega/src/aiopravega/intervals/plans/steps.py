@@ -1,4 +1,4 @@
-"""Steps through time: a day, a quarter of an hour, a month of the calendar. Nothing here knows streams."""
+"""Steps through time: a day, a quarter of an hour, a month of the calendar."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _MONTH: Final = "mo"
 _MONTHS_OF_A_YEAR: Final = 12
 _TEXT: Final = re.compile(r"(\d+) ?([a-z]+)")
-# More would be a mistake: each is a task of some scheduler, or a program that is started.
+# More is a mistake in the arguments: each is a task of a scheduler, or a program that is started.
 _MOST: Final = 100_000
 
 
@@ -40,17 +40,17 @@ class Step:
         return cls(timedelta(seconds=int(matched[1]) * _SECONDS[unit]))
 
     def times(self, since: datetime, until: datetime) -> list[datetime]:
-        """The edges of the intervals between two times; the last interval may be a shorter one.
+        """The edges of the intervals between two times; the last interval may be shorter.
 
         Raises:
-            ConfigurationError: these are too many, or a month lacks the day of the month at which they begin.
+            ConfigurationError: there are too many intervals, or a month lacks the day of the month of `since`.
         """
-        found: list[datetime] = []
-        while (edge := self._after(since, len(found))) < until:
-            found.append(edge)
-            if len(found) > _MOST:
+        edges: list[datetime] = []
+        while (edge := self._after(since, len(edges))) < until:
+            edges.append(edge)
+            if len(edges) > _MOST:
                 raise ConfigurationError(f"the step is too short: these would be more than {_MOST:,} intervals")
-        return [*found, until]
+        return [*edges, until]
 
     def _after(self, since: datetime, steps: int) -> datetime:
         if not self.months:

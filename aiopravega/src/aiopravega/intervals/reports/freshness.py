@@ -1,4 +1,4 @@
-"""How fresh a stream is by the times of its events, or what a reader group has read of it: the last watermark's age."""
+"""Freshness of a stream, or of what a reader group has read of it: the age of the last watermark."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -11,17 +11,17 @@ from aiopravega.intervals.conditions.group_condition import GroupPosition
 from aiopravega.names import StreamName
 from aiopravega.times import TimeUnit
 
-# Later than all watermarks, in whatever unit they are.
+# Later than all watermarks, in every unit.
 _LATEST: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """What the last watermark of a stream says.
+    """The times of the last watermark of a stream.
 
-    The stream is complete up to `complete_until`: no event that is older will come, if the writers are honest.
-    `noted_until` is how far the writer was that was ahead of the others. Both are None if the stream is sealed: nothing
-    will come any more.
+    The stream is complete up to `complete_until`: no older event will be written, if the writers' times are right.
+    `noted_until` is the newest time that a writer had noted. Both are None if the stream is sealed: no event will be
+    written any more.
     """
 
     complete_until: datetime | None
@@ -29,25 +29,25 @@ class Freshness:
 
     @property
     def age(self) -> timedelta | None:
-        """How long ago the stream was complete by the clock of this machine; negative if it lies in the future."""
+        """The time since `complete_until`, by the clock of this machine; negative if that is in the future."""
         return None if self.complete_until is None else datetime.now(UTC) - self.complete_until
 
 
 async def freshness_of(client: PravegaClient, stream: StreamName, *, unit: TimeUnit = TimeUnit.MS) -> Freshness:
-    """How fresh a stream is. No event is read.
+    """The freshness of a stream. No event is read.
 
     Args:
         client: a connected client.
-        stream: whose watermarks are read.
-        unit: what its writers count times in.
+        stream: the stream with the watermarks.
+        unit: of the times that its writers note.
 
     Raises:
         NoWatermarksError: no writer has noted a time.
         StreamNotFoundError: there is no such stream.
         ConfigurationError: the times are not dates in this unit.
     """
-    found = await client.cut_at(stream, _LATEST, unit=unit)
-    lower, upper = (None if time is None else unit.moment(time) for time in (found.lower, found.upper))
+    last = await client.cut_at(stream, _LATEST, unit=unit)
+    lower, upper = (None if time is None else unit.moment(time) for time in (last.lower, last.upper))
     return Freshness(lower, upper)
 
 
@@ -59,17 +59,18 @@ async def group_freshness_of(
     by: GroupPosition = GroupPosition.READ,
     unit: TimeUnit = TimeUnit.MS,
 ) -> Freshness:
-    """How fresh what a reader group has read of a stream is: by the last watermark at or before its position.
+    """The freshness of what a reader group has read of a stream, by the last watermark at or before its position.
 
     Args:
         client: a connected client.
         group: the scope and the name of the group.
-        stream: one that the group reads.
-        by: which position of the group counts.
-        unit: what the stream's writers count times in.
+        stream: a stream that the group reads.
+        by: the position of the group that is used.
+        unit: of the times that the stream's writers note.
 
     Returns:
-        As for the stream; `noted_until` is how far the writers were when the group's position was written.
+        As for the stream; `noted_until` is the newest time that a writer had noted when the event at the group's
+        position was written.
 
     Raises:
         BeforeHistoryError: the group has not passed the first watermark.

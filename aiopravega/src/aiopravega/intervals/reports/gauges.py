@@ -1,4 +1,4 @@
-"""Numbers about streams, reader groups and consumers, for systems that watch them: what each is at this moment."""
+"""Numbers about streams, reader groups and consumers at this moment, for monitoring systems."""
 
 import asyncio
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from aiopravega.intervals.reports.lag import lag_after
 from aiopravega.ledger import CutRecord
 from aiopravega.names import StreamName
 
-# The names, as Prometheus wants them, and what they are.
+# Names in the form of Prometheus, with their descriptions.
 GAUGES: Final[Mapping[str, str]] = {
     "pravega_stream_readable_bytes": "Bytes from the head of a stream to its tail, event headers included.",
     "pravega_stream_segments": "Segments at the tail of a stream.",
@@ -30,7 +30,7 @@ GAUGES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One number: the name of its gauge, and what it is of."""
+    """One number: the name of its gauge, and labels that name the stream, group or consumer."""
 
     gauge: str
     labels: Mapping[str, str]
@@ -40,7 +40,7 @@ class Sample:
 async def gauges(client: PravegaClient, scope: str) -> list[Sample]:
     """The numbers of all streams, reader groups and consumers of a scope.
 
-    What cannot be found out has a sample of `pravega_unknown`, and hides nothing else.
+    An error about one of them becomes a sample of `pravega_unknown`; the others are still reported.
 
     Raises:
         ScopeNotFoundError: there is no such scope.
@@ -51,12 +51,12 @@ async def gauges(client: PravegaClient, scope: str) -> list[Sample]:
         consumers = await client.cut_ledger(scope).consumers()
     except TableNotFoundError:
         consumers = {}
-    found = await asyncio.gather(
+    all_samples = await asyncio.gather(
         *(_of_stream(client, stream) for stream in streams),
         *(_of_group(client, scope, group) for group in groups),
         *(_of_consumer(client, stream, consumer, records) for (stream, consumer), records in consumers.items()),
     )
-    return [sample for samples in found for sample in samples]
+    return [sample for samples in all_samples for sample in samples]
 
 
 async def _of_stream(client: PravegaClient, stream: StreamName) -> list[Sample]:
@@ -81,14 +81,14 @@ async def _of_group(client: PravegaClient, scope: str, group: str) -> list[Sampl
     return _described(described, labels)
 
 
-def _described(found: ReaderGroupDescription, labels: Mapping[str, str]) -> list[Sample]:
-    if not found.has_state:
+def _described(group: ReaderGroupDescription, labels: Mapping[str, str]) -> list[Sample]:
+    if not group.has_state:
         return []
     samples = [
-        Sample("pravega_reader_group_readers", labels, len(found.readers)),
-        Sample("pravega_reader_group_needs_checkpoint", labels, found.needs_checkpoint),
+        Sample("pravega_reader_group_readers", labels, len(group.readers)),
+        Sample("pravega_reader_group_needs_checkpoint", labels, group.needs_checkpoint),
     ]
-    for each in found.streams:
+    for each in group.streams:
         of = {**labels, "stream": str(each.stream)}
         samples += [
             Sample("pravega_reader_group_lag_bytes", of, each.lag_bytes),

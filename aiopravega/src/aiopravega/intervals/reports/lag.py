@@ -1,4 +1,4 @@
-"""How far a consumer is behind its stream: in bytes, in events, and since when."""
+"""The lag of a consumer behind its stream: in bytes, in events, and in time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +15,17 @@ from aiopravega.names import StreamName
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """What a consumer has not processed yet.
+    """The range that a consumer has not processed yet, with its numbers.
 
-    `range` is from where it has got to, or what is left after that, to the tail, and `size` its bytes, with the headers
-    of the events. `events` are those of the range; if they are `counted_to`, there may be more, and if that is 0, they
-    were not counted. `since` is when the consumer last finished an interval, or recorded its first one; None: it has
-    none, or nothing is left to process. `waiting` are the intervals that are recorded and not done. `lost` is what was
-    removed before it was processed.
+    Attributes:
+        range: from the consumer's position, or the first readable event after it, to the tail.
+        size: bytes of the range, with the headers of the events.
+        events: of the range; if the number equals `counted_to`, there may be more.
+        counted_to: the number at which counting stopped; 0: events were not counted.
+        since: the time when the consumer last finished an interval, or recorded its first one. None: it has no
+            intervals, or nothing is left to process.
+        waiting: the intervals that are recorded and not done.
+        lost: the loss before `range`; None: no event was removed before it was processed.
     """
 
     range: StreamCutRange
@@ -34,14 +38,14 @@ class Lag:
 
     @property
     def time(self) -> timedelta | None:
-        """For how long something may have waited; None: not known. Zero, if nothing is left to process."""
+        """The longest time that an event may have waited; None: not known. Zero if nothing is left to process."""
         if not self.size:
             return timedelta()
         return None if self.since is None else datetime.now(UTC) - self.since
 
     @property
     def loss(self) -> str | None:
-        """What was lost, in words."""
+        """A sentence about the events that were lost; None: no event was."""
         if self.lost is None:
             return None
         return f"{self.lost.made_again or f'{self.lost.text} were removed'} before the consumer had processed them"
@@ -50,17 +54,17 @@ class Lag:
 async def lag_of(
     client: PravegaClient, stream: StreamName, consumer: str, *, count_to: int = 0, ledger: CutLedger | None = None
 ) -> Lag:
-    """How far a consumer is behind its stream, by the cut ledger.
+    """The lag of a consumer behind its stream, by the cut ledger.
 
-    It has got to the end of its intervals, in their order, up to the first that is not done; one that is skipped by
-    will counts as done. A consumer without intervals is at the head.
+    The consumer's position is the start of its first interval that is not done, or the end of its last interval. An
+    interval that a person has skipped counts as done. A consumer without intervals is at the head.
 
     Args:
         client: a connected client.
-        stream: that is processed.
+        stream: the stream that is processed.
         consumer: its name in the cut ledger.
-        count_to: how many events to count at most; they are read for that.
-        ledger: where intervals are recorded; None: the cut ledger in the stream's scope.
+        count_to: the most events that are counted, by reading them.
+        ledger: with the intervals; None: the cut ledger in the stream's scope.
 
     Raises:
         StreamNotFoundError: there is no such stream.
@@ -76,10 +80,10 @@ async def lag_of(
 async def lag_after(
     client: PravegaClient, stream: StreamName, records: Sequence[CutRecord], *, count_to: int = 0
 ) -> Lag:
-    """The same as `lag_of`, by the records of the consumer as the cut ledger gives them."""
+    """The lag as of `lag_of`, by the consumer's records of the cut ledger."""
     records = [record for record in records if record.state is not IntervalState.GIVEN_BACK]
     left = await what_is_left(client, _reached(records) or await client.head(stream))
-    # Read after the ledger: so it is not before what the consumer has got to.
+    # Read after the ledger, so that it is not before the consumer's position.
     tail = await client.tail(stream)
     behind = StreamCutRange(left.range.start, tail)
     size = await client.distance(behind.start, behind.end)
@@ -97,7 +101,7 @@ async def lag_after(
 
 
 def _reached(records: Sequence[CutRecord]) -> StreamCut | None:
-    """Where the first interval starts that is not done, or the last one ends; None: there are none."""
+    """The start of the first interval that is not done, or the end of the last interval; None: there are none."""
     reached = None
     for record in records:
         if record.is_waiting:

@@ -1,34 +1,28 @@
-"""What was processed when: a picture of a consumer's intervals, as text or as a PNG file.
+"""Pictures in characters: a consumer's intervals over time, and the lag of a reader group over time.
 
-One line per interval, in the order of the stream, from the time at which somebody took its range to the time at which
-it was done.
+The first has one line per interval, in the order of the stream, from the time of its claim to the time at which it was
+done.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CutRecord
 
 _ROWS: Final = 40
 _COLUMNS: Final = 60
 _NEVER, _DONE, _OPEN = "·", "█", "░"
 _LONGEST_NAME: Final = 40
-# Names beside the picture, at most one more: a year has twelve months.
-_TICKS: Final = 12
-_INCHES: Final = (11.0, 6.0)
-_LINE_POINTS: Final = 300.0  # that all lines of the picture share
-_THICKEST_POINTS: Final = 14.0
+_LAG_COLUMNS: Final = 50
 _MOMENT: Final = timedelta(milliseconds=1)
 
 
 def draw_text(records: Sequence[CutRecord], now: datetime | None = None) -> str:
-    """The picture in characters: `█` from taken to done, `░` taken but not done (or failed), `·` nothing.
+    """The picture of intervals: `█` from claimed to done, `░` claimed but not done (or failed), `·` nothing.
 
-    Where there are many intervals, a line stands for several; it has an open one if one of them is open.
+    A line of many intervals has several of them; it is open where one of them is open.
     """
     if not records:
         return "no intervals\n"
@@ -46,69 +40,8 @@ def draw_text(records: Sequence[CutRecord], now: datetime | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def draw_png(records: Sequence[CutRecord], path: Path, now: datetime | None = None) -> None:
-    """The picture in a PNG file.
-
-    Raises:
-        ConfigurationError: there are no intervals, or what draws them is not installed.
-    """
-    if not records:
-        raise ConfigurationError("there are no intervals to draw")
-    plt = plotting()
-    from matplotlib.patches import Patch
-
-    first, last = span(records, now)
-    figure, axes = plt.subplots(figsize=_INCHES)
-    keys = []
-    for state, colour in (("open", "tab:orange"), ("done", "tab:green")):
-        lines = [(row, record) for row, record in enumerate(records) if record.is_waiting == (state == "open")]
-        axes.hlines(
-            [row for row, _ in lines],
-            [days(record.recorded_at) for _, record in lines],
-            [days(over_at(record) or last) for _, record in lines],
-            colors=colour,
-            linewidth=min(max(_LINE_POINTS / len(records), 1.0), _THICKEST_POINTS),
-        )
-        keys.append(Patch(color=colour, label=f"{state} ({len(lines):,})"))
-    axes.xaxis_date()
-    axes.set_xlim(days(first), days(last))
-    axes.set_title(f"{records[0].consumer} on {records[0].stream}: what was processed when")
-    axes.set_xlabel("time (UTC), from taken to done")
-    ticks = sorted({round(number * (len(records) - 1) / _TICKS) for number in range(_TICKS + 1)})
-    axes.set_yticks(ticks, [_name(records[tick]) for tick in ticks], fontsize="small")
-    axes.set_ylabel("interval, in the order of the stream")
-    axes.set_ylim(-1, len(records))
-    figure.legend(handles=keys, loc="upper right")
-    axes.grid(alpha=0.3)
-    figure.autofmt_xdate()
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
-
-
-def plotting() -> Any:
-    """What draws PNG files: `matplotlib.pyplot`, without a window.
-
-    Raises:
-        ConfigurationError: it is not installed.
-    """
-    if find_spec("matplotlib") is None:
-        raise ConfigurationError("drawing needs matplotlib: pip install 'aiopravega[plot]', or leave the file out")
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    return plt
-
-
-def days(time: datetime) -> float:
-    """A time as matplotlib counts it: in days since 1970."""
-    return time.timestamp() / timedelta(days=1).total_seconds()
-
-
 def span(records: Sequence[CutRecord], now: datetime | None) -> tuple[datetime, datetime]:
-    """From when to when a picture of intervals goes: to `now`, by default this moment, if one of them waits."""
+    """The first and the last moment of a picture; the last is `now`, by default this moment, if an interval waits."""
     ends = [over for record in records if (over := over_at(record)) is not None]
     if len(ends) < len(records):
         ends.append(now or datetime.now(UTC))
@@ -117,12 +50,27 @@ def span(records: Sequence[CutRecord], now: datetime | None) -> tuple[datetime, 
 
 
 def over_at(record: CutRecord) -> datetime | None:
-    """When an interval was done, or skipped."""
+    """The time at which an interval was done or skipped; None: neither."""
     return None if record.is_waiting else record.changed_at
 
 
+@dataclass(frozen=True, slots=True)
+class LagPoint:
+    """The lag of a group at some time: bytes after what was read, and bytes after its last checkpoint."""
+
+    time: datetime
+    lag_bytes: int
+    unread_bytes: int
+
+
+def lag_line(point: LagPoint, greatest: int) -> str:
+    """A line of the picture of a lag: its bar is the lag relative to the greatest."""
+    bar = "█" * round(_LAG_COLUMNS * point.lag_bytes / max(1, greatest))
+    return f"{point.time:%H:%M:%S}  {point.lag_bytes:>15,}  {bar}"
+
+
 def _name(record: CutRecord) -> str:
-    """An interval's name, or its event times, as short as they can be said."""
+    """An interval's name, or its event times in a short form."""
     if record.since is None or record.until is None:
         return record.interval[:_LONGEST_NAME]
     whole_days = record.since.time() == record.until.time() == time()

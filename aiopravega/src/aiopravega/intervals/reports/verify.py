@@ -1,4 +1,4 @@
-"""Do the intervals of a consumer chain without gap or overlap, are they done, and can those that are not be read?
+"""Checks of a consumer's intervals: no gap, no overlap, all done, and the ones that are not done can be read.
 
 Intervals of event times are compared by their times: their ranges overlap on purpose, and a reader keeps the events of
 the interval. All others are compared by their cuts.
@@ -19,7 +19,7 @@ from aiopravega.read import Order
 
 
 class FindingKind(StrEnum):
-    """What can be wrong with intervals; the last four, with a table in which they should be."""
+    """Kinds of findings about intervals; the last four are differences to a table that should hold the intervals."""
 
     GAP = "gap"
     OVERLAP = "overlap"
@@ -35,7 +35,7 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IntervalFinding:
-    """One thing that is wrong, between two intervals or with one; `size` is in bytes, None where it is not known."""
+    """A finding about one interval, or between two; `size` is in bytes, None if it is not known."""
 
     kind: FindingKind
     intervals: tuple[str, ...]
@@ -46,12 +46,12 @@ class IntervalFinding:
 async def verify(
     client: PravegaClient, records: Sequence[CutRecord], *, allow_open: timedelta = timedelta()
 ) -> list[IntervalFinding]:
-    """Everything that is wrong with the intervals of one consumer of a stream, in their order.
+    """All findings about the intervals of one consumer of a stream, in their order.
 
     Args:
         client: a connected client.
-        records: the records of the consumer, as `CutLedger.records` gives them.
-        allow_open: how long an interval may be open: somebody is at work.
+        records: the records of the consumer, from `CutLedger.records`.
+        allow_open: the time for which an interval may be open, while a run is at work.
 
     Raises:
         PravegaError: the cluster cannot be asked.

@@ -1,4 +1,7 @@
-"""Tables of PostgreSQL as Debezium will read them: the rules for what loses values, or stops something, without I/O."""
+"""Rules of PostgreSQL's tables for Debezium: which of them lose values in changes, or stop Debezium or applications.
+
+This module sends no requests.
+"""
 
 import re
 from collections.abc import Collection, Mapping
@@ -11,7 +14,7 @@ from pravega_jobs.debezium.server.settings import Harm, SettingFinding
 
 _SOURCE: Final = "debezium.source."
 _INCLUDED: Final = "table.include.list"
-# Which tables are read, by their names and by their schemas; the second of each pair leaves some out.
+# Settings that select tables, by their names and by their schemas: each pair includes, and excludes.
 _LISTS: Final = ((_INCLUDED, "table.exclude.list"), ("schema.include.list", "schema.exclude.list"))
 _FULL: Final = "full"
 _DEFAULT: Final = "default"
@@ -26,8 +29,8 @@ class Table:
     Args:
         name: with its schema.
         identity: its REPLICA IDENTITY, a value of `IDENTITIES`.
-        has_key: whether it has a primary key.
-        large: columns whose values PostgreSQL may store beside the row (TOAST), and which have no limit of length.
+        has_key: True if it has a primary key.
+        large: columns without a limit of length whose values PostgreSQL may store beside the row (TOAST).
         longest: bytes of its longest row as JSON; None: not measured.
     """
 
@@ -40,7 +43,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """What Debezium needs of the server; `may_replicate` is of the user that it has, None: there is no such user."""
+    """The properties of the server that Debezium needs; `may_replicate` is Debezium's user's, None: no such user."""
 
     database: str
     wal_level: str
@@ -51,7 +54,7 @@ def check_connector(settings: Mapping[str, str]) -> None:
     """Check that the settings are for a database that can be inspected.
 
     Raises:
-        ConfigurationError: they are not.
+        ConfigurationError: the database is not PostgreSQL.
     """
     connector = settings.get(f"{_SOURCE}connector.class", "")
     if "postgres" not in connector.lower():
@@ -62,7 +65,7 @@ def check_connector(settings: Mapping[str, str]) -> None:
 
 
 def check_measurable(settings: Mapping[str, str]) -> None:
-    """Check that events have all columns of the rows, so that their length is that of the rows.
+    """Check that events have all columns of the rows, so that rows and events have the same length.
 
     Raises:
         ConfigurationError: settings leave columns out, or change them.
@@ -78,7 +81,7 @@ def check_measurable(settings: Mapping[str, str]) -> None:
 
 
 def chosen(names: Collection[str], settings: Mapping[str, str]) -> tuple[set[str], list[SettingFinding]]:
-    """The tables that Debezium will read; and what of the list finds none.
+    """The tables that Debezium will read, and a finding for each entry of the list that names no table.
 
     Args:
         names: of all tables, each with its schema.
@@ -87,44 +90,46 @@ def chosen(names: Collection[str], settings: Mapping[str, str]) -> tuple[set[str
     Raises:
         ConfigurationError: a list has a pattern that is not understood.
     """
-    found = set(names)
+    tables = set(names)
     for number, (include, exclude) in enumerate(_LISTS):
         part = {name: name if number == 0 else name.partition(".")[0] for name in names}
         for setting, keep in ((include, True), (exclude, False)):
             patterns = _patterns(setting, settings)
             if patterns:
-                found = {one for one in found if any(each.fullmatch(part[one]) for each in patterns) is keep}
+                tables = {one for one in tables if any(each.fullmatch(part[one]) for each in patterns) is keep}
     lonely = [each for each in _patterns(_INCLUDED, settings) if not any(each.fullmatch(name) for name in names)]
     why = "the database has no such table, or the user of this check does not see it, so that no change of it is read"
     instead = "the name of a table that is there, schema.table"
     setting = f"{_SOURCE}{_INCLUDED}"
-    return found, [SettingFinding(setting, each.pattern, Harm.LOSES, why, instead) for each in lonely]
+    return tables, [SettingFinding(setting, each.pattern, Harm.LOSES, why, instead) for each in lonely]
 
 
 def check_server(server: Server, settings: Mapping[str, str]) -> list[SettingFinding]:
-    """What Debezium lacks of the server.
+    """Findings about the server that stop Debezium.
 
     Raises:
-        ConfigurationError: this is not the database that the settings name.
+        ConfigurationError: the settings name another database.
     """
     wanted = settings.get(f"{_SOURCE}database.dbname", server.database)
     if wanted != server.database and not wanted.startswith("${"):
         raise ConfigurationError(
             f"{_SOURCE}database.dbname is {wanted!r}, but the database that was inspected is {server.database!r}"
         )
-    found = []
+    findings = []
     if server.wal_level != "logical":
         why = "the log of the database does not have the changes of rows, and Debezium ends"
-        found.append(SettingFinding("wal_level", server.wal_level, Harm.STOPS, why, "logical, and restart PostgreSQL"))
+        findings.append(
+            SettingFinding("wal_level", server.wal_level, Harm.STOPS, why, "logical, and restart PostgreSQL")
+        )
     user = f"{_SOURCE}database.user"
     if not server.may_replicate:
         why = "there is no such user" if server.may_replicate is None else "it may not read the log of the database"
-        found.append(SettingFinding(user, settings.get(user), Harm.STOPS, why, "a user with REPLICATION"))
-    return found
+        findings.append(SettingFinding(user, settings.get(user), Harm.STOPS, why, "a user with REPLICATION"))
+    return findings
 
 
 def check_table(table: Table) -> list[SettingFinding]:
-    """What changes of a table will lack, or stop."""
+    """Findings about a table: values that its changes will lack, and updates or events that will fail."""
     setting = f"REPLICA IDENTITY of {table.name}"
     if table.identity == _NOTHING or (table.identity == _DEFAULT and not table.has_key):
         shown = table.identity if table.has_key else f"{table.identity}, without a primary key"
@@ -157,12 +162,12 @@ def _length(table: Table) -> list[SettingFinding]:
 
 
 def _patterns(setting: str, settings: Mapping[str, str]) -> list[re.Pattern[str]]:
-    found = []
+    patterns = []
     for text in filter(None, map(str.strip, settings.get(f"{_SOURCE}{setting}", "").split(","))):
         try:
-            found.append(re.compile(text, re.IGNORECASE))
+            patterns.append(re.compile(text, re.IGNORECASE))
         except re.error as error:
             raise ConfigurationError(
                 f"{text!r} of {_SOURCE}{setting} is not understood ({error}): write it in another way"
             ) from None
-    return found
+    return patterns

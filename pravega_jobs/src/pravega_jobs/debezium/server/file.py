@@ -1,4 +1,4 @@
-"""Settings of Debezium Server as jobs name them: a file where the job runs, and words for the harms that fail."""
+"""Arguments of jobs that check Debezium Server: a file of settings on the job's machine, and names of harms."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ def settings_of_file(path: str | Path) -> dict[str, str]:
     """The settings in a file `application.properties`.
 
     Raises:
-        ConfigurationError: it cannot be read, is too long, or has a line that is no setting.
+        ConfigurationError: the file cannot be read, is too long, or has a line that is not a setting.
     """
     file = Path(path)
     try:
@@ -35,7 +35,7 @@ def harms_named(names: Sequence[str]) -> frozenset[Harm]:
     """The harms of a list of `loses`, `spoils`, `stops`, `breaks`, `hides` and `doubles`.
 
     Raises:
-        ConfigurationError: it is no list of these.
+        ConfigurationError: it is not a list of these names.
     """
     known = {harm.name.lower(): harm for harm in Harm}
     if isinstance(names, str) or any(name not in known for name in names):

@@ -1,4 +1,4 @@
-"""The streams that Debezium Server needs, made before it starts: its sink makes none, and ends without one."""
+"""Creation of the streams that Debezium Server needs: its sink creates none, and ends at a missing one."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,23 +12,23 @@ from pravega_jobs.debezium.server.streams import SCOPE, TABLES, check_names, str
 
 @dataclass(frozen=True, slots=True)
 class MadeStreams:
-    """The streams of some settings, by name: those that were made now, and those that were there."""
+    """The streams of some settings, by name: `made` now, and already `there`."""
 
     scope: str
     made: tuple[str, ...]
     there: tuple[str, ...]
 
     def to_json(self) -> dict[str, str | list[str]]:
-        """The same as plain JSON."""
+        """The result as plain JSON."""
         return {"scope": self.scope, "made": list(self.made), "there": list(self.there)}
 
 
 def needed_streams(settings: Mapping[str, str], tables: Sequence[str] | None = None) -> tuple[str, tuple[str, ...]]:
-    """The scope and the names of all streams that settings lead to. Nothing is asked.
+    """The scope and the names of all streams that follow from settings, without a request.
 
     Args:
-        settings: as `read_properties` gives them.
-        tables: as `schema.table`, instead of those that the settings name; needed if these are patterns, or missing.
+        settings: from `read_properties`.
+        tables: as `schema.table`, instead of the tables in the settings; needed if the settings have patterns or none.
 
     Raises:
         ConfigurationError: the settings are not for Pravega's sink, name no scope, not all streams are known, or
@@ -62,17 +62,17 @@ async def make_streams(
     retention: RetentionPolicy | None = None,
     tags: Collection[str] = (),
 ) -> MadeStreams:
-    """Make the streams of all tables, and of transactions, DDL and heartbeats, that are not there; and their scope.
+    """Make the missing streams of all tables, and of transactions, DDL and heartbeats; and their scope.
 
-    Streams that are there keep their configuration.
+    Existing streams keep their configuration.
 
     Args:
         client: a connected client of the cluster that Debezium is to write to.
-        settings: as `read_properties` gives them.
+        settings: from `read_properties`.
         tables: as for `needed_streams`.
-        scaling: how many segments a new stream has; by default one. Only one segment keeps truncates, and changes of
-            tables without a key, in their order.
-        retention: how long the data of a new stream stays; by default forever.
+        scaling: of a new stream; by default one segment. Only one segment keeps truncates, and changes of tables
+            without a key, in their order.
+        retention: of a new stream; by default its data stays forever.
         tags: of new streams.
 
     Raises:

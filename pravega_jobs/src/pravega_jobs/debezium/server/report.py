@@ -1,4 +1,4 @@
-"""Whether Debezium Server may be started with its settings: what does harm, and which streams it lacks."""
+"""The report about Debezium Server's settings: the harmful ones, and the streams that are missing."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from aiopravega.errors import ConfigurationError
 from pravega_jobs.debezium.server.settings import Harm, SettingFinding, check_settings
 from pravega_jobs.debezium.server.streams import SCOPE, check_names, missing, streams_written
 
-# Doubles are to be expected of Debezium in any case, and readers can remove them; hidden values are null, and named.
+# Doubles occur with Debezium in any case, and readers can remove them; hidden values are null, and named.
 SERIOUS: Final = frozenset({Harm.LOSES, Harm.SPOILS, Harm.STOPS, Harm.BREAKS})
 
 
 @dataclass(frozen=True, slots=True)
 class DebeziumReport:
-    """What was found: all findings, the harms that fail, the streams, and why others are not known (None: all are)."""
+    """All findings, the harms that fail, the streams, and the reason why more are not known (None: all are known)."""
 
     findings: tuple[SettingFinding, ...]
     fail_on: frozenset[Harm]
@@ -29,7 +29,7 @@ class DebeziumReport:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing fails; what only warns may be there."""
+        """True if no finding fails; findings that warn are allowed."""
         return not self.failures
 
     def summary(self) -> str:
@@ -39,14 +39,14 @@ class DebeziumReport:
         return f"{failed} settings of Debezium do harm, {warned} more deserve a warning{first}"
 
     def table(self) -> str:
-        """All that was found, a line each."""
+        """All findings, a line each."""
         lines = [f"{'fails' if each.harm in self.fail_on else 'warns'}: {each}" for each in self.findings]
         if self.not_known is not None:
             lines.append(f"not all streams are known, so not all were looked for: {self.not_known}")
         return "\n".join(lines or [f"nothing does harm; {len(self.streams)} streams are there"])
 
     def to_json(self) -> dict[str, Any]:
-        """The same as plain JSON."""
+        """The report as plain JSON."""
         return {
             "passed": self.passed,
             "summary": self.summary(),
@@ -72,13 +72,13 @@ async def check_debezium(
     fail_on: Collection[Harm] = SERIOUS,
     database: Sequence[SettingFinding] = (),
 ) -> DebeziumReport:
-    """Check settings, the names of the streams that they lead to, and that these exist.
+    """Check settings, the names of the streams that follow from them, and that these streams exist.
 
     Args:
         client: a connected client of the cluster that Debezium is to write to.
-        settings: as `read_properties` gives them.
+        settings: from `read_properties`.
         fail_on: the harms that fail; others warn.
-        database: what `check_database` has found, to have one report.
+        database: findings of `check_database`, for one report.
 
     Raises:
         ConfigurationError: the settings are not for Pravega's sink, or name no scope.

@@ -1,7 +1,7 @@
-"""Settings of Debezium Server that lose or spoil data, or stop it, in front of Pravega: the rules, without I/O.
+"""Rules of Debezium Server's settings: which of them lose or spoil data, or stop Debezium, in front of Pravega.
 
-What each setting does was seen with Debezium Server 3.0 (docs/how-to/change-data.md). A setting that is not given has
-Debezium's own value.
+The effect of each setting was seen with Debezium Server 3.0 (docs/how-to/change-data.md). A setting that is not given
+has Debezium's default. This module reads no file and sends no requests.
 """
 
 import re
@@ -18,7 +18,7 @@ _UNSIGNED: Final = ("mysql", "mariadb")
 
 
 class Harm(StrEnum):
-    """What a setting does."""
+    """The harm that a setting does."""
 
     LOSES = "loses data"
     SPOILS = "spoils data"
@@ -30,7 +30,7 @@ class Harm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SettingFinding:
-    """A setting, its value (None: not given), what harm it does and why, and what to set instead."""
+    """A harmful setting: its name, its value (None: not given), the harm, the reason, and a better value."""
 
     setting: str
     value: str | None
@@ -84,7 +84,7 @@ def read_properties(text: str) -> dict[str, str]:
     Raises:
         ConfigurationError: a line has no `=` or `:`.
     """
-    found = {}
+    settings = {}
     for line in re.sub(r"\\\n\s*", "", text).splitlines():
         stripped = line.strip()
         if not stripped or stripped[0] in "#!":
@@ -93,18 +93,18 @@ def read_properties(text: str) -> dict[str, str]:
         if matched is None:
             # The rest of the line may be a password.
             raise ConfigurationError(f"the line that begins with {stripped.split()[0]!r} is not a setting: name=value")
-        found[matched[1]] = matched[2]
-    return found
+        settings[matched[1]] = matched[2]
+    return settings
 
 
 def check_settings(settings: Mapping[str, str]) -> list[SettingFinding]:
-    """Everything in settings of Debezium Server that does harm in front of Pravega.
+    """All settings of Debezium Server that do harm in front of Pravega.
 
     Args:
-        settings: as `read_properties` gives them.
+        settings: from `read_properties`.
 
     Raises:
-        ConfigurationError: they are not for Pravega's sink.
+        ConfigurationError: the settings are not for Pravega's sink.
     """
     sink = settings.get("debezium.sink.type")
     if sink != "pravega":
@@ -118,19 +118,19 @@ def check_settings(settings: Mapping[str, str]) -> list[SettingFinding]:
 
 
 def _keys(settings: Mapping[str, str]) -> list[SettingFinding]:
-    found = []
+    findings = []
     given = next((name for name in _KEY_SCHEMAS if name in settings), None)
     if given is None or settings[given].strip().lower() != "false":
         why = (
             "the routing key has the key's schema, so that a change of it moves a row to another segment, out of order"
         )
         name = given or _KEY_SCHEMAS[0]
-        found.append(SettingFinding(name, settings.get(name), Harm.SPOILS, why, f"{_KEY_SCHEMAS[0]}=false"))
+        findings.append(SettingFinding(name, settings.get(name), Harm.SPOILS, why, f"{_KEY_SCHEMAS[0]}=false"))
     form = settings.get("debezium.format.key")
     if form is not None and form.strip().lower() != "json":
         why = "the sink makes a routing key of text only"
-        found.append(SettingFinding("debezium.format.key", form, Harm.STOPS, why, "json"))
-    return found
+        findings.append(SettingFinding("debezium.format.key", form, Harm.STOPS, why, "json"))
+    return findings
 
 
 def _flattened(settings: Mapping[str, str]) -> list[SettingFinding]:
@@ -146,21 +146,21 @@ def _flattened(settings: Mapping[str, str]) -> list[SettingFinding]:
 
 def _values(settings: Mapping[str, str]) -> list[SettingFinding]:
     connector = settings.get(f"{_SOURCE}connector.class", "").lower()
-    found = []
+    findings = []
     unsigned = f"{_SOURCE}bigint.unsigned.handling.mode"
     if any(each in connector for each in _UNSIGNED) and settings.get(unsigned, "long") != "precise":
         why = "18446744073709551615 arrives as -1"
-        found.append(SettingFinding(unsigned, settings.get(unsigned), Harm.SPOILS, why, "precise"))
+        findings.append(SettingFinding(unsigned, settings.get(unsigned), Harm.SPOILS, why, "precise"))
     encryption = f"{_SOURCE}database.ssl.mode"
     if "mariadb" in connector and settings.get(encryption, "preferred") == "preferred":
         why = "the driver of MariaDB refuses `preferred`, which is Debezium's own value, and Debezium ends"
         instead = "disabled, required, verify_ca or verify_identity"
-        found.append(SettingFinding(encryption, settings.get(encryption), Harm.STOPS, why, instead))
+        findings.append(SettingFinding(encryption, settings.get(encryption), Harm.STOPS, why, instead))
     decimals = f"{_SOURCE}decimal.handling.mode"
     if "postgres" in connector and settings.get(decimals, "precise") == "precise":
         why = "NaN in a numeric column arrives as null"
-        found.append(SettingFinding(decimals, settings.get(decimals), Harm.SPOILS, why, "string"))
-    return found
+        findings.append(SettingFinding(decimals, settings.get(decimals), Harm.SPOILS, why, "string"))
+    return findings
 
 
 def _list(text: str, *, keep_case: bool = False) -> list[str]:

@@ -23,14 +23,14 @@ _GROUP: Final = re.compile(r"\$(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class WrittenStreams:
-    """The names of streams that settings lead to, and why others are not known; None: all are known."""
+    """The names of streams that follow from settings, and the reason why more are not known; None: all are known."""
 
     names: tuple[str, ...]
     not_known: str | None = None
 
 
 def streams_written(settings: Mapping[str, str]) -> WrittenStreams:
-    """The streams of the tables that the settings name, and of transactions, DDL and heartbeats."""
+    """The streams of the tables in the settings, and of transactions, DDL and heartbeats."""
     prefix = settings.get(f"{_SOURCE}topic.prefix", "")
     tables = settings.get(TABLES)
     if not prefix:
@@ -56,21 +56,21 @@ def streams_written(settings: Mapping[str, str]) -> WrittenStreams:
 
 
 def stream_of_table(prefix: str, table: str) -> str:
-    """The name of a table's stream, if routers make every `_` a `-`, as Pravega needs it.
+    """The name of a table's stream, if routers replace every `_` by `-`, which Pravega requires.
 
     Args:
         prefix: Debezium's `topic.prefix`.
         table: as the database calls it: `schema.table`, or `database.table`.
 
     Raises:
-        ConfigurationError: Pravega takes no such name.
+        ConfigurationError: Pravega does not accept the name.
     """
     return check_name("stream", f"{prefix}.{table}".replace("_", "-"))
 
 
 def check_names(streams: WrittenStreams) -> list[SettingFinding]:
     """The names that Pravega refuses."""
-    found = []
+    findings = []
     for name in streams.names:
         try:
             check_name("stream", name)
@@ -80,17 +80,17 @@ def check_names(streams: WrittenStreams) -> list[SettingFinding]:
                 "a RegexRouter from (.*)_(.*) to $1-$2, one for each underscore of a name; for heartbeats "
                 "debezium.source.topic.heartbeat.prefix"
             )
-            found.append(SettingFinding("debezium.transforms", None, Harm.STOPS, why, instead))
-    return found
+            findings.append(SettingFinding("debezium.transforms", None, Harm.STOPS, why, instead))
+    return findings
 
 
 def missing(streams: WrittenStreams, there: Collection[str]) -> list[str]:
-    """The streams that do not exist; the sink makes none, and ends at the first event for one."""
+    """The streams that do not exist; the sink creates none, and ends at the first event for a missing one."""
     return [name for name in streams.names if name not in there]
 
 
 def _routed(name: str, settings: Mapping[str, str]) -> tuple[str, str | None]:
-    """A name after the transforms, or why it is not known."""
+    """A name after the transforms, and the reason why it is not known; None: it is known."""
     for transform in filter(None, map(str.strip, settings.get("debezium.transforms", "").split(","))):
         at = f"debezium.transforms.{transform}."
         kind = settings.get(f"{at}type", "")

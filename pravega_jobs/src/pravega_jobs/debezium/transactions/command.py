@@ -1,4 +1,4 @@
-"""The command `pravega cuts whole`: where ranges of tables can end without cutting a transaction of the database."""
+"""The command `pravega cuts whole`: ends of tables' ranges that cut no transaction of the database."""
 
 import argparse
 import json
@@ -48,13 +48,15 @@ async def _whole(client: PravegaClient, options: argparse.Namespace) -> int:
         for stream in streams.values()
     }
     transactions = StreamName.parse(options.transactions, client.config.scope)
-    found = await whole_transactions(client, {name: ranges[stream] for name, stream in streams.items()}, transactions)
+    whole_ends = await whole_transactions(
+        client, {name: ranges[stream] for name, stream in streams.items()}, transactions
+    )
     if options.json:
-        texts = {str(stream): end.to_text() for stream, end in found.ends.items()}
-        print(json.dumps({"ends": texts, "waits_for": found.waits_for}, indent=2))
+        texts = {str(stream): end.to_text() for stream, end in whole_ends.ends.items()}
+        print(json.dumps({"ends": texts, "waits_for": whole_ends.waits_for}, indent=2))
         return 0
-    print(table(("stream", "end"), [(stream, end.to_text()) for stream, end in found.ends.items()]))
-    for transaction, missing in found.waits_for.items():
+    print(table(("stream", "end"), [(stream, end.to_text()) for stream, end in whole_ends.ends.items()]))
+    for transaction, missing in whole_ends.waits_for.items():
         print(f"transaction {transaction}: {'no end yet' if missing is None else f'{missing:,} changes are missing'}")
     return 0
 

@@ -1,10 +1,10 @@
-"""Which transactions of a range are whole, and where a cut lies that goes through none of them.
+"""Counts of the transactions of a range, and the last cut that cuts none of them.
 
-A transaction is whole before a cut if all its changes of the tables in question are before it. Debezium may write
-changes twice after a restart, so their numbers are counted, not the events. Cuts before which all transactions are
-whole form a lattice: of two of them the later one in each segment is one again. So there is a last one up to any cut,
-and it is found by taking out what is not whole, and what lies after that, until nothing changes. Nothing here asks a
-server.
+A transaction is whole before a cut if all its changes of the given tables are before it. Debezium may write changes
+twice after a restart, so their numbers are counted, not the events. Cuts before which all transactions are whole form a
+lattice: the later position of two of them in each segment gives such a cut. So there is a last one up to any cut. It is
+found by removing transactions that are not whole, and all changes after them, until nothing changes. This module sends
+no requests.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,10 +16,10 @@ from aiopravega.errors import ConfigurationError, MalformedEventError
 from aiopravega.names import SegmentId, StreamName
 from pravega_jobs.debezium.transactions.events import Change, End
 
-# What is kept of a range in memory: transactions, and numbers of changes that came before an earlier one.
+# The most transactions in memory, with the numbers of changes that came before an earlier one.
 MOST_KEPT: Final = 1_000_000
 Limits = Mapping[SegmentId, int]
-# Gives the position in each segment of the last cut that is before all of some limits.
+# Returns the position in each segment of the last cut that is before all limits.
 Lower = Callable[[Limits], Limits]
 
 
@@ -31,7 +31,7 @@ class _Numbers:
     others: set[int] = field(default_factory=set)
 
     def add(self, number: int) -> int:
-        """Take a number; returns how many more are kept one by one, or less than 0."""
+        """Add a number; returns the change in the count of numbers that are stored one by one."""
         before = len(self.others)
         if number > self.run:
             self.others.add(number)
@@ -41,7 +41,7 @@ class _Numbers:
         return len(self.others) - before
 
     def update(self, others: "_Numbers") -> int:
-        """Take the numbers of others; see `add`."""
+        """Add all numbers of others; see `add`."""
         return sum(self.add(number) for number in chain(range(1, others.run + 1), others.others))
 
     def __contains__(self, number: int) -> bool:
@@ -58,9 +58,9 @@ class _Numbers:
 
 @dataclass(slots=True)
 class _Seen:
-    """What is known of a transaction: the numbers of its changes, where they are, and how many it has.
+    """The known part of a transaction: the numbers of its changes, their positions, and the counts of its end.
 
-    `goes_on` says that further changes of it are after the range.
+    `goes_on` is true if further changes of it are after the range.
     """
 
     numbers: dict[str, _Numbers] = field(default_factory=dict)
@@ -71,19 +71,19 @@ class _Seen:
 
     @property
     def missing(self) -> int | None:
-        """How many changes are not there; None: nobody has said yet how many there are."""
+        """The number of missing changes; None: the end of the transaction is not known."""
         if self.counts is None:
             return None
         return sum(self.counts.values()) - sum(numbers.count for numbers in self.numbers.values())
 
 
 class TransactionCounts:
-    """Takes the events of a range, and says where it can end.
+    """Counts the changes of a range by transaction, and finds the last end that cuts none.
 
     Args:
         tables: for each table, by its name in Debezium, the stream that has its changes. None: all changes are of one
-            table, whatever it is called.
-        most_kept: how much is kept of a range.
+            table of any name.
+        most_kept: the most transactions and numbers in memory.
     """
 
     def __init__(self, tables: Mapping[str, StreamName] | None = None, most_kept: int = MOST_KEPT) -> None:
@@ -95,10 +95,10 @@ class TransactionCounts:
         self._most_kept = most_kept
 
     def change(self, change: Change, segment: SegmentId, offset: int) -> None:
-        """Take a change of the range; those of a segment in their order.
+        """Count a change of the range; changes of a segment must be counted in their order.
 
         Raises:
-            ConfigurationError: it is of a table that nobody named, or there are too many.
+            ConfigurationError: its table was not named, or there are too many transactions.
         """
         table = self._table_of(change, segment)
         seen = self._seen.get(change.transaction)
@@ -112,7 +112,7 @@ class TransactionCounts:
         seen.offsets[segment] = first, last if is_double else offset
 
     def end(self, end: End) -> None:
-        """Take the end of a transaction; all changes of the range were taken before.
+        """Note the end of a transaction, after all changes of the range were counted.
 
         Raises:
             MalformedEventError: the range has changes that the end does not have.
@@ -136,23 +136,23 @@ class TransactionCounts:
 
     @property
     def maybe_doubles(self) -> frozenset[str]:
-        """Transactions of which the range lacks the first changes: they may be from before it, and these doubles."""
+        """Transactions without their first changes: these may be before the range, and the changes in it doubles."""
         return frozenset(
             name for name, seen in self._seen.items() if seen.missing and not seen.goes_on and _has_last(seen)
         )
 
     def later(self, change: Change, segment: SegmentId) -> None:
-        """Take a change from after the range that is of one of `maybe_doubles`: one that is new is not a double."""
+        """Note a change after the range, of one of `maybe_doubles`: a new number shows that they are not doubles."""
         seen = self._seen[change.transaction]
         numbers = seen.numbers.get(self._table_of(change, segment))
         seen.goes_on |= numbers is None or change.number not in numbers
 
     def earlier(self, change: Change, segment: SegmentId) -> None:
-        """Take a change from before the range that is of one of `maybe_doubles`."""
+        """Note a change before the range, of one of `maybe_doubles`."""
         numbers = self._earlier.setdefault(change.transaction, {})
         self._keep(numbers.setdefault(self._table_of(change, segment), _Numbers()).add(change.number))
 
-    def settle_doubles(self) -> None:
+    def resolve_doubles(self) -> None:
         """Forget transactions that were whole before the range, and count the earlier changes of the others."""
         for name, tables in self._earlier.items():
             seen = self._seen[name]
@@ -164,16 +164,16 @@ class TransactionCounts:
         self._earlier.clear()
 
     def not_whole(self) -> dict[str, int | None]:
-        """The transactions that are not whole in the range: how many changes are missing, None if that is not known."""
+        """The transactions that are not whole in the range, with the number of missing changes; None: not known."""
         return {name: seen.missing for name, seen in self._seen.items() if seen.missing != 0}
 
     def limits(self, end: Limits, lower: Lower) -> Limits:
-        """How far the last cut goes in each segment that goes through no transaction.
+        """The positions, by segment, of the last cut that cuts no transaction.
 
         Args:
-            end: how far the range goes.
-            lower: of limits, what a cut of the streams makes of them: of scaled segments, those that replaced one end
-                where they begin, if that one ends before its end.
+            end: the positions of the range's end.
+            lower: a function that lowers limits to those of a cut of the streams: if a cut is inside a segment that was
+                scaled, it is at the beginning of the segments that replaced it.
         """
         limits = dict(end)
         lasts: dict[SegmentId, list[tuple[int, str]]] = {}
@@ -225,7 +225,7 @@ class TransactionCounts:
 
 
 def _has_last(seen: _Seen) -> bool:
-    """Whether the last changes of each table are there that has any, without a gap."""
+    """Return True if the range has the last changes, without a gap, of each table that has any in it."""
     for table, count in (seen.counts or {}).items():
         numbers = seen.numbers.get(table)
         if numbers is not None and numbers.count != count:

@@ -1,7 +1,8 @@
-"""Ends of ranges that go through no transaction of the database: the streams of tables, and Debezium's transactions.
+"""Ends of ranges that cut no transaction of the database: by the streams of tables, and Debezium's transactions.
 
-Debezium writes the changes of a transaction to the streams of their tables, and its end with the numbers of changes to
-a stream of its own, in no order among them. All of them are read here, and judged in `transaction_counts`.
+Debezium writes the changes of a transaction to the streams of their tables. It writes the end, with the numbers of
+changes, to a separate stream, without an order among the streams. All are read here, and judged in
+`transaction_counts`.
 """
 
 import time
@@ -29,10 +30,10 @@ _MOST_SHOWN: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class WholeTransactions:
-    """Where ranges can end.
+    """Ends of ranges that cut no transaction.
 
     `ends` has a cut of each stream of tables. `waits_for` are transactions that have changes in the ranges but are not
-    whole, up to 20 of them: how many changes are missing, None if nobody has said yet how many there are.
+    whole, up to 20: each with the number of missing changes, None if the transaction's end was not written yet.
     """
 
     ends: Mapping[StreamName, StreamCut]
@@ -90,8 +91,8 @@ async def whole_end(client: PravegaClient, wanted: StreamCutRange, transactions:
     """
     stream = wanted.start.stream
     assert stream is not None, "a resolved range has a stream"
-    found = await _find(client, {stream: wanted}, TransactionCounts(), transactions, UNBOUNDED)
-    end = found.ends[stream]
+    whole = await _find(client, {stream: wanted}, TransactionCounts(), transactions, UNBOUNDED)
+    end = whole.ends[stream]
     return None if await client.compare(wanted.start, end) is Order.SAME else end
 
 
@@ -118,7 +119,7 @@ async def _find(
             end = _understood(event, end_in)
             if end is not None:
                 counts.end(end)
-    await _settle_doubles(client, ranges, counts)
+    await _resolve_doubles(client, ranges, counts)
     histories = {
         stream: await client.arithmetic.history([wanted.start, wanted.end]) for stream, wanted in ranges.items()
     }
@@ -132,12 +133,13 @@ async def _find(
     return WholeTransactions(lowered(limits), dict(list(counts.not_whole().items())[:_MOST_SHOWN]))
 
 
-async def _settle_doubles(
+async def _resolve_doubles(
     client: PravegaClient, ranges: Mapping[StreamName, StreamCutRange], counts: TransactionCounts
 ) -> None:
-    """Look for the first changes of transactions of which the ranges have the last ones only.
+    """Find the first changes of transactions whose last changes only are in the ranges.
 
-    Most of them are just being written, and the others are after the range: there is less to read there than before it.
+    Most of these transactions are being written now, with changes after the range. So the events after the range are
+    read first: they are fewer than the events before it.
     """
     for wanted in ranges.values():
         if searched := counts.maybe_doubles:
@@ -146,7 +148,7 @@ async def _settle_doubles(
         for stream, wanted in ranges.items():
             before = await client.clip(StreamCutRange(UNBOUNDED, wanted.start), stream)
             await _search(client, before, searched, counts.earlier)
-        counts.settle_doubles()
+        counts.resolve_doubles()
 
 
 async def _search(
@@ -175,7 +177,7 @@ def _understood(event: Event, read: Callable[[bytes], T | None]) -> T | None:
 
 
 def _change_or_none(event: bytes) -> Change | None:
-    """A change from outside of the ranges, where there may be anything."""
+    """The change in an event outside of the ranges; None for events that are not understood."""
     try:
         return change_in(event)
     except (MalformedEventError, ConfigurationError):

@@ -1,6 +1,6 @@
-"""What change events of Debezium say about transactions: which one a change is of, and how many changes one has.
+"""Transactions in change events of Debezium: the transaction of a change, and the counts of a transaction's end.
 
-Debezium writes this with `provide.transaction.metadata=true`. Nothing here knows streams.
+Debezium writes them with `provide.transaction.metadata=true`.
 """
 
 import json
@@ -11,9 +11,9 @@ from typing import Any, Final
 from aiopravega.errors import ConfigurationError, MalformedEventError
 
 _CHANGES: Final = ("c", "u", "d", "t")
-# Rows of a snapshot and messages are of no table's transaction.
+# Rows of a snapshot, and messages, have no transaction of a table.
 _OTHERS: Final = ("r", "m")
-# PostgreSQL's connector puts a position behind the transaction's number, another one into each event.
+# PostgreSQL's connector puts a position after the transaction's number, which differs in each event.
 _WITH_POSITION: Final = re.compile(r"(\d+):\d+")
 _LONGEST_SHOWN: Final = 100
 
@@ -32,14 +32,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The end of a transaction: how many changes it has of each table."""
+    """The end of a transaction, with the number of its changes of each table."""
 
     transaction: str
     counts: dict[str, int]
 
 
 def change_in(event: bytes) -> Change | None:
-    """The change that an event is; None for snapshots, messages, heartbeats, and all that is no change of a row.
+    """The change of a row in an event; None for snapshots, messages, heartbeats, and all other events.
 
     Raises:
         MalformedEventError: it is not understood.
@@ -72,7 +72,7 @@ def change_in(event: bytes) -> Change | None:
 
 
 def end_in(event: bytes) -> End | None:
-    """The end of a transaction that an event is; None for its beginning, and for all other events.
+    """The end of a transaction in an event; None for its beginning, and for all other events.
 
     Raises:
         MalformedEventError: it is not understood.
@@ -105,7 +105,7 @@ def _document(event: bytes) -> dict[str, Any]:
 
 
 def _is_known(document: dict[str, Any]) -> bool:
-    """Whether an event without an op is one that Debezium writes beside changes."""
+    """Return True if an event without an op is one that Debezium writes beside changes."""
     return (
         document.get("status") in ("BEGIN", "END")
         or "ddl" in document
@@ -115,8 +115,8 @@ def _is_known(document: dict[str, Any]) -> bool:
 
 def _name(given: Any) -> str:
     text = str(given)
-    found = _WITH_POSITION.fullmatch(text)
-    return found[1] if found else text
+    matched = _WITH_POSITION.fullmatch(text)
+    return matched[1] if matched else text
 
 
 def _shown(event: bytes) -> str:
@@ -125,4 +125,4 @@ def _shown(event: bytes) -> str:
 
 
 def _not_understood(event: bytes, why: str) -> MalformedEventError:
-    return MalformedEventError(f"it is no event of Debezium that is understood here, since {why}: {_shown(event)}")
+    return MalformedEventError(f"it is not an event of Debezium that is understood here, since {why}: {_shown(event)}")
