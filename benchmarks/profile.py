@@ -27,7 +27,7 @@ from benchmarks.bench import Bench
 from benchmarks.measure import Load
 from benchmarks.tables import LOADS
 from pyspark_pravega.read.columns import Columns
-from pyspark_pravega.read.rows import RowMaker
+from pyspark_pravega.read.rows import SegmentRows
 
 _CACHE_MEGABYTES: Final = 2048
 _BLOCK_BYTES: Final = 4 * 1024 * 1024
@@ -98,7 +98,7 @@ class Profile:
 
     def _batches(self, take: Callable[[pa.RecordBatch], None]) -> None:
         for part in self._parts:
-            rows = RowMaker(part.segment, Columns.of())
+            rows = SegmentRows(part.segment, Columns.of())
             for block in self._read(part, find_frames):
                 for batch in rows.batches(block):
                     take(batch)

@@ -1,7 +1,7 @@
 """Pravega as a Spark data source, in Python and Arrow: `spark.read.format("pravega")`.
 
-Spark finds it by itself, because the module's name starts with `pyspark_` and has a `DefaultSource`. Where that is
-switched off, `spark.dataSource.register(PravegaDataSource)` does the same.
+Spark finds the source itself, because this package's name starts with `pyspark_` and it has a `DefaultSource`. Where
+that is switched off, call `spark.dataSource.register(PravegaDataSource)`.
 """
 
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ __all__ = ["DefaultSource", "PravegaDataSource", "register_scope"]
 
 
 def __getattr__(name: str) -> object:
-    """Import on first use what Spark does not look for: Spark's sessions wait for all that is imported here."""
+    """Import `register_scope` on first use: every session of Spark waits for the imports of this module."""
     if name == "register_scope":
         from pyspark_pravega.catalog import register_scope
 

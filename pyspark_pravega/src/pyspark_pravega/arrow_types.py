@@ -1,7 +1,7 @@
 """Types of columns: Spark's as Arrow's, whatever the version of PySpark, and with nulls allowed.
 
-PySpark makes them Arrow's, but the argument that makes timestamps UTC is `timestamp_utc` (on by default) in 4.1, and
-`timezone` in 4.3. This is the only module that calls it.
+PySpark converts them, but the argument that makes timestamps UTC is `timestamp_utc` (on by default) in 4.1, and
+`timezone` in 4.3. Only this module calls PySpark's function.
 """
 
 import inspect
@@ -29,7 +29,7 @@ def spark_schema(columns: pa.Schema) -> StructType:
 
 
 def _described(field: pa.Field) -> pa.Field:
-    """A field with some metadata everywhere: without any, PySpark 4.1 fails on a field `wkb` of a struct."""
+    """A field with metadata in all its parts: without any, PySpark 4.1 fails on a field `wkb` of a struct."""
     kind = field.type
     if pa.types.is_struct(kind):
         kind = pa.struct([_described(part) for part in kind])
@@ -39,7 +39,7 @@ def _described(field: pa.Field) -> pa.Field:
 
 
 def of_user(given: StructType) -> StructType:
-    """What the user gave to the reader, which Spark will hold the rows against.
+    """Check the schema that the user gave to the reader; Spark will compare the rows with it.
 
     Raises:
         ConfigurationError: a column may not be null.
@@ -52,7 +52,7 @@ def of_user(given: StructType) -> StructType:
 
 
 def nullable(kind: DataType) -> DataType:
-    """A type of which every part may be null: what an event lacks is."""
+    """The type with all its parts nullable, since a field that an event lacks is null."""
     match kind:
         case StructType():
             return StructType(

@@ -24,11 +24,11 @@ _CATALOG: Final = "spark_catalog"
 _REGISTRY: Final = "schema_registry_uri"
 _REGISTRY_VARIABLE: Final = "PRAVEGA_SCHEMA_REGISTRY_URI"
 _DECODE: Final = "decode"
-# The options that say what is read; here they follow from the scope.
+# Options that name the streams of a read; here they follow from the scope.
 _OF_ONE_STREAM: Final = ("scope", "stream", "streams", "metadata")
-# How much of an error of Spark's, which may have a whole stack, is logged.
+# Characters of an error of Spark that are logged: it may have a whole stack.
 _LONGEST_SHOWN: Final = 500
-# All but this is refused by Spark's own catalog in names of databases and tables.
+# Characters that Spark's own catalog refuses in names of databases and tables.
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_]")
 
 
@@ -36,8 +36,8 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_]")
 class RegisteredStream:
     """A stream that Spark knows by name.
 
-    `table` is that name as SQL and `spark.table` take it; `typed` says whether the columns are the fields of the
-    events, `temporary` whether it is a view that ends with the session.
+    `table` is the name as SQL and `spark.table` take it. `typed` is True if the columns are the fields of the events,
+    `temporary` if the table is a view that ends with the session.
     """
 
     stream: StreamName
@@ -58,24 +58,25 @@ def register_scope(
     """Make every stream of a scope a table, in a database that is made if there is none.
 
     If the Schema Registry has a group for a stream, the table has the fields of its events as columns (`decode=auto`,
-    in the version that is newest now), else the bytes. Tables that an earlier call made are replaced; tables of
-    streams that are gone stay. Works on Spark and on Spark Connect, where the server reaches Pravega.
+    in the version that is newest now). Otherwise it has the bytes of the events. Tables that an earlier call made are
+    replaced; tables of streams that are gone stay. The function works on Spark and on Spark Connect, where the server
+    reaches Pravega.
 
-    Where the session's catalog takes no database, and with a secret among the options, which a catalog may not keep,
-    there are temporary views instead, named `database_table`. A view reads the range that it has when it is first
-    used, a table the range that there is in each query.
+    If the session's catalog takes no database, or an option is secret, which a catalog may not keep, temporary views
+    are made instead, named `database_table`. A view always reads the range that it has when it is first used; each
+    query of a table reads the stream as it is then.
 
     Args:
         spark: the session.
-        scope: its streams are registered; Pravega's internal ones are not.
-        database: its name; by default the scope's, with `_` for what a name cannot have.
-        names: the tables of some streams, by stream; by default the stream's name, changed likewise.
+        scope: the scope whose streams are registered, without Pravega's internal ones.
+        database: its name; by default the scope's, with `_` for characters that a name cannot have.
+        names: the tables of some streams, by stream; by default the stream's name, changed in the same way.
         views: make temporary views in any case.
-        **options: of the data source, for all streams; what is not given comes from the environment of the driver.
+        **options: options of the data source, for all streams; others come from the environment of the driver.
 
     Raises:
         ConfigurationError: an option cannot work, or two streams would have one name.
-        AlreadyExistsError: a table that is not a stream's has the name of a stream.
+        AlreadyExistsError: a table of another source has the name of a stream.
         ScopeNotFoundError: there is no such scope.
         PravegaError: the cluster or the registry cannot be reached, or refuses.
     """
@@ -96,7 +97,7 @@ def register_scope(
 
 
 def _streams(spark: "SparkSession", scope: str, options: Mapping[str, str]) -> list[StreamName]:
-    """The streams as Spark sees them, which may be nearer to Pravega than this process."""
+    """The streams that Spark can list; its server may be nearer to Pravega than this process."""
     of_events = (_REGISTRY, _DECODE)
     reader = spark.read.format(FORMAT).options(**{k: v for k, v in options.items() if k not in of_events})
     try:
@@ -127,9 +128,9 @@ def _has_database(spark: "SparkSession", database: str) -> bool:
     """Make the database; False where the session's catalog does not take one."""
     try:
         spark.sql(f"CREATE DATABASE IF NOT EXISTS {_CATALOG}.`{database}`").collect()
-    except Exception as error:  # noqa: BLE001 - some of Spark's errors come as they are from the JVM
-        said = str(error)[:_LONGEST_SHOWN]
-        logger.warning("Making temporary views, because the catalog takes no database %s: %s", database, said)
+    except Exception as error:  # noqa: BLE001 - some errors come from the JVM without a class of Spark's
+        reason = str(error)[:_LONGEST_SHOWN]
+        logger.warning("Making temporary views, because the catalog takes no database %s: %s", database, reason)
         return False
     return True
 
@@ -165,7 +166,10 @@ def _reading(stream: StreamName, options: Mapping[str, str]) -> dict[str, Any]:
 def _typed_if_possible(
     stream: StreamName, options: Mapping[str, str], make: Callable[[Mapping[str, str]], None]
 ) -> bool:
-    """Make a table as the options say; if they leave it open, a typed one where the registry knows the schema."""
+    """Make a table; without the option `decode`, make a typed one if the registry knows the schema.
+
+    Returns True if the table is typed.
+    """
     raw = {name: value for name, value in options.items() if name != _REGISTRY}
     try:
         if _DECODE in options:
@@ -188,6 +192,6 @@ def _typed_if_possible(
 
 
 def _ours(error: PySparkException) -> BaseException:
-    """The error of the source inside one of Spark's; other errors of Spark as they are."""
-    found: PravegaError | None = error_in(error)
-    return error if found is None else found
+    """The source's error inside an error of Spark; if there is none, the error of Spark."""
+    ours: PravegaError | None = error_in(error)
+    return error if ours is None else ours

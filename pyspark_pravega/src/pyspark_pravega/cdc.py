@@ -1,6 +1,6 @@
 """Tables from changes: DataFrames of `decode=debezium-json` as the table at a cut, or merged into a table; and back.
 
-Merges are made in `pravega_jobs.merging`, since schedulers merge too.
+The rules of merges are in `pravega_jobs.merging`, since schedulers also merge.
 """
 
 from collections.abc import Mapping, Sequence

@@ -18,13 +18,13 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from aiopravega.errors import ConfigurationError
 
-# Of what follows the magic number in a .pyc: it is known by a hash of its source, and the hash is not to be checked.
+# Flags after the magic number of a .pyc: it has a hash of its source, and the hash is not to be checked.
 _UNCHECKED_HASH: Final = (0b01).to_bytes(4, "little")
 _TESTS: Final = "/tests/"
 
 
 def compile_archives(folder: Path) -> Iterator[tuple[Path, int]]:
-    """Compile the modules of all archives of a folder, but tests. An archive is replaced as a whole when it is ready.
+    """Compile all modules but tests in the archives of a folder. An archive is replaced as a whole when it is ready.
 
     No process that uses the archives may run meanwhile: Python keeps the positions of an archive's members.
 
@@ -32,7 +32,7 @@ def compile_archives(folder: Path) -> Iterator[tuple[Path, int]]:
         folder: Spark's `python/lib`.
 
     Returns:
-        Each archive, and how many of its modules were compiled: 0 if this version of Python did it before.
+        Each archive, and the number of its modules that were compiled: 0 if this version of Python did it before.
 
     Raises:
         ConfigurationError: the folder has no archives, or they cannot be replaced.
@@ -84,7 +84,7 @@ def _compiled(source: bytes, path: str) -> bytes:
 
 
 def main() -> None:
-    """Compile the archives of the Spark that PySpark uses here, and say what was done."""
+    """Compile the archives of the Spark that PySpark uses here, and print the number of modules."""
     from pyspark.find_spark_home import _find_spark_home
 
     try:

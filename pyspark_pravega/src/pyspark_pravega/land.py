@@ -1,6 +1,6 @@
-"""Ranges of streams in tables exactly once: `land(frame, table, cuts)`, and what a table holds: `holdings(table)`.
+"""Ranges of streams in tables exactly once: `land(frame, table, cuts)`; the intervals of a table: `holdings(table)`.
 
-The rules are in `pravega_jobs.landing`, since what a table holds can be asked without Spark.
+The rules are in `pravega_jobs.landing`, since the holdings of a table can be read without Spark.
 """
 
 from pravega_jobs.landing import (

@@ -1,7 +1,7 @@
 """Spark's options as values: names checked, texts parsed, the connection settings among them.
 
-Every complaint names the option, the value and the remedy, except for secrets, whose values it never shows. What
-each option means is known to the reader and the writer.
+Every error names the option, the value and the remedy; it never shows the value of a secret. The reader and the writer
+know the meaning of each option.
 """
 
 from collections.abc import Collection, Mapping
@@ -23,7 +23,7 @@ _FALSE: Final = frozenset({"false", "0", "no", "off"})
 
 
 class Options:
-    """The options of one read or write. Upper and lower case are the same in names, as in Spark.
+    """The options of one read or write. Their names are the same in upper and lower case, as in Spark.
 
     Raises:
         ConfigurationError: an option that is not in `known`; the message has the names that are close to it.
@@ -45,7 +45,7 @@ class Options:
         """An option that is true or false.
 
         Raises:
-            ConfigurationError: it is neither.
+            ConfigurationError: the option is neither.
         """
         text = self.text(name)
         if text is None:
@@ -58,7 +58,7 @@ class Options:
         """An option that is a whole number of at least `least`, or None if it is absent.
 
         Raises:
-            ConfigurationError: it is not such a number.
+            ConfigurationError: the option is not such a number.
         """
         text = self.text(name)
         if text is None:
@@ -72,10 +72,10 @@ class Options:
         return number
 
     def time_unit(self) -> TimeUnit:
-        """What the stream's writers count event times in: milliseconds, as most writers do, unless it is said.
+        """The unit of the event times of the stream's writers; by default milliseconds, as most writers use.
 
         Raises:
-            ConfigurationError: it is not a unit.
+            ConfigurationError: the option is not a unit.
         """
         try:
             return TimeUnit.parse(self.text(TIME_UNIT_OPTION) or TimeUnit.MS.name)
@@ -83,10 +83,10 @@ class Options:
             raise ConfigurationError(f"option {TIME_UNIT_OPTION!r}: {error}") from None
 
     def config(self) -> PravegaConfig:
-        """How to reach the cluster, from the connection options and the environment.
+        """The configuration of the client, from the connection options and the environment.
 
         Raises:
-            ConfigurationError: they cannot work.
+            ConfigurationError: an option or a variable cannot work.
         """
         return PravegaConfig.from_options(self._options, CONNECTION_OPTIONS)
 
@@ -94,22 +94,22 @@ class Options:
         """The stream: options `scope` and `stream`, or `stream` as `scope/stream`.
 
         Raises:
-            ConfigurationError: there is none, or it is not a name.
+            ConfigurationError: no stream is given, or the text is not a name.
         """
         stream = self.text(STREAM_OPTION)
         if stream is None:
             hint = "give .option('scope', …) and .option('stream', …)"
-            if not self._options:  # Spark hands none on for such a table
+            if not self._options:  # Spark passes no options for a table with a list of columns
                 hint += ", or make the table without a list of columns: CREATE TABLE … USING pravega OPTIONS (…)"
             raise ConfigurationError(f"option 'stream' is missing: {hint}")
         return StreamName.parse(stream, config.scope)
 
 
 def choice(given: Options, name: str, kinds: type[C], default: C) -> C:
-    """An option that is one of some words.
+    """An option that is one of the words of an enumeration.
 
     Raises:
-        ConfigurationError: it is none of them.
+        ConfigurationError: the enumeration does not have the word.
     """
     text = (given.text(name) or default).lower()
     try:

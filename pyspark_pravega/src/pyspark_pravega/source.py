@@ -1,27 +1,59 @@
 """The data source `pravega` for Spark.
 
-Spark imports this in every session that looks for data sources, and a failing import would disable all that are
-written in Python: so all but Spark itself is imported when it is used.
+Spark imports this module in every session that looks for data sources, and a failing import would disable all sources
+that are written in Python: so all modules but Spark's are imported when they are used.
 """
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from pyspark.sql.datasource import DataSource
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-# What streaming reads need of Spark, and older versions do not have.
+# Spark's module for streaming reads, which older versions do not have.
 _SINCE_4_2: Final = "pyspark.sql.streaming.datasource"
 
 if TYPE_CHECKING:
     from pyspark_pravega.read.batch import PravegaBatchReader
     from pyspark_pravega.read.columns import Columns
     from pyspark_pravega.read.metadata import MetadataTable, PravegaMetadataReader
-    from pyspark_pravega.read.old_spark import OldSparkStreamReader
     from pyspark_pravega.read.read_options import ReadOptions
     from pyspark_pravega.read.stream import PravegaStreamReader
     from pyspark_pravega.write.batch import PravegaBatchWriter
     from pyspark_pravega.write.stream import PravegaStreamWriter
+
+
+class OldSparkStreamReader(DataSourceStreamReader):
+    """Refuses streaming reads on a Spark that is too old for them, whichever method Spark calls first.
+
+    Spark 4.1 hides an error while a reader is made, but shows an error that the reader raises.
+    """
+
+    def initialOffset(self) -> NoReturn:  # noqa: N802 - Spark's name
+        """Refuse.
+
+        Raises:
+            ConfigurationError: always.
+        """
+        from aiopravega.errors import ConfigurationError
+
+        raise ConfigurationError(
+            "streaming reads need PySpark 4.2 or newer: older ones do not say where a batch begins, and know no "
+            "limit for it. Batch reads work since 4.1"
+        )
+
+    def latestOffset(self, *_: Any) -> NoReturn:  # noqa: N802 - Spark's name
+        """Refuse.
+
+        Raises:
+            ConfigurationError: always.
+        """
+        self.initialOffset()
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        """Return no rows; Spark does not call it."""
+        return iter(())
 
 
 class PravegaDataSource(DataSource):
@@ -33,7 +65,7 @@ class PravegaDataSource(DataSource):
         return "pravega"
 
     def schema(self) -> StructType:
-        """The columns of a read; those of a table that is being made keep its options.
+        """The columns of a read. If a table is being made, they keep its options.
 
         Raises:
             ConfigurationError: an option cannot work.
@@ -72,8 +104,6 @@ class PravegaDataSource(DataSource):
         except ModuleNotFoundError as error:
             if error.name != _SINCE_4_2:
                 raise
-            from pyspark_pravega.read.old_spark import OldSparkStreamReader
-
             return OldSparkStreamReader()
 
         self._recall(schema)
@@ -101,14 +131,14 @@ class PravegaDataSource(DataSource):
 
     @property
     def _metadata(self) -> "MetadataTable | None":
-        """The table of metadata that is to be read, if it is not a stream."""
+        """The table of metadata that is read; None if a stream is read."""
         from pyspark_pravega.option_texts import METADATA_OPTION
         from pyspark_pravega.read.metadata import MetadataTable
 
         names = [text for option, text in self.options.items() if option.lower() == METADATA_OPTION and text]
         return MetadataTable.named(names[0]) if names else None
 
-    # Read and found once: Spark sends the source on to the process that makes the reader.
+    # Cached: Spark sends the source with them to the process that makes the reader.
     @cached_property
     def _read_options(self) -> "ReadOptions":
         from pyspark_pravega.read.read_options import ReadOptions
@@ -123,15 +153,15 @@ class PravegaDataSource(DataSource):
         return read_columns(self._read_options)
 
     def _columns_given(self, schema: StructType) -> "Columns":
-        """The same where they follow from the options, else those of a schema that the user gave to the reader."""
+        """The columns of a read: by the options, or by the schema that the user gave to the reader."""
         from pyspark_pravega.read.decoded import read_columns
 
         options = self._read_options
-        own = "_columns" in vars(self)  # Spark has asked for the columns, so that these are not the user's
+        own = "_columns" in vars(self)  # Spark has asked for the columns, so that the schema is not the user's
         return self._columns if own or not options.decode.takes_schema_of_reader else read_columns(options, schema)
 
     def _recall(self, schema: StructType) -> None:
-        """Take the options of a table, which Spark hands on with its columns only; those of the query come first."""
+        """Take the options that the columns of a table keep, since Spark passes no others; the query's options win."""
         from pyspark_pravega.table import kept_options
 
         if not {"stream", "streams"} & {name.lower() for name in self.options}:

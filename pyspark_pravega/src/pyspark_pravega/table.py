@@ -1,8 +1,8 @@
-"""Tables of Spark's catalog that are streams: how a table keeps the options with which it was made.
+"""Tables of Spark's catalog that are streams; a table keeps the options with which it was made in its columns.
 
-Of `CREATE TABLE … USING pravega OPTIONS (…)`, Spark (4.1 to 4.3 at least) hands the options only to the source that
-names the columns; a reader of the table gets the columns, as the catalog keeps them, and no option. So the options are
-kept with the columns: in the metadata of the first one. A secret would be there for all to see, and is refused.
+For `CREATE TABLE … USING pravega OPTIONS (…)`, Spark (4.1 to 4.3 at least) gives the options only to the source that
+names the columns. A reader of the table gets the columns, as the catalog keeps them, and no options. So the options are
+kept in the metadata of the first column. All users of the catalog could read a secret there: it is refused.
 """
 
 import json
@@ -14,10 +14,10 @@ from pyspark.sql.types import StructField, StructType
 from aiopravega.errors import ConfigurationError
 
 _KEPT: Final = "pravega.options"
-# What Spark's catalog adds to the options when a table is made: its own properties, and all options once more.
+# Spark's catalog adds these to the options when a table is made: its own properties, and all options once more.
 _PROVIDER: Final = "provider"
 _OPTION: Final = "option."
-# The options that no catalog may keep, and the variables of the environment that stand for them.
+# Options that no catalog may keep, and the variables of the environment that can give them.
 SECRETS: Final[Mapping[str, str]] = {
     "password": "PRAVEGA_PASSWORD",
     "token": "PRAVEGA_TOKEN",
@@ -30,7 +30,7 @@ def statement_options(options: Mapping[str, str]) -> dict[str, str] | None:
     """The options of the statement that makes a table; None if no table is being made.
 
     Raises:
-        ConfigurationError: a secret is among them.
+        ConfigurationError: an option is secret.
     """
     given = {name.lower(): text for name, text in options.items()}
     if _PROVIDER not in given:
@@ -39,21 +39,21 @@ def statement_options(options: Mapping[str, str]) -> dict[str, str] | None:
     for secret, variable in SECRETS.items():
         if own.get(secret):
             raise ConfigurationError(
-                f"option {secret!r} would stand in the catalog for all to read: leave it out of the table's options, "
-                f"and set {variable} where Spark's driver runs, or make a temporary view"
+                f"option {secret!r} would be in the catalog, where all could read it: leave it out of the table's "
+                f"options, and set {variable} where Spark's driver runs, or make a temporary view"
             )
     return own
 
 
 def with_options(schema: StructType, options: Mapping[str, str]) -> StructType:
-    """The columns of a table, which keep its options."""
+    """The columns of a table, with its options in their metadata."""
     first, *others = schema.fields
     metadata = {**(first.metadata or {}), _KEPT: json.dumps(dict(sorted(options.items())))}
     return StructType([StructField(first.name, first.dataType, first.nullable, metadata), *others])
 
 
 def kept_options(schema: StructType) -> dict[str, str]:
-    """The options that the columns of a table keep; none, if they are not of a table of this source."""
+    """The options that the columns of a table keep; empty for a table of another source."""
     for field in schema.fields:
         kept = (field.metadata or {}).get(_KEPT)
         if kept is not None:

@@ -11,14 +11,14 @@ import sys
 from pathlib import Path
 
 from pyspark_pravega.remote.airflow import open_pravega_work
-from pyspark_pravega.remote.program import HandedWork
+from pyspark_pravega.remote.program import RemoteProgram
 
 
 def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def work(given: HandedWork, what: str, folder: Path) -> None:
+def work(given: RemoteProgram, what: str, folder: Path) -> None:
     from pyspark.sql import SparkSession
     from pyspark.sql.functions import udf
 

@@ -12,8 +12,8 @@ from aiopravega import StreamCut
 from aiopravega.cuts import SegmentRange
 from aiopravega.errors import MalformedEventError, SplitProofError
 from pyspark_pravega.read.batch import PravegaBatchReader
-from pyspark_pravega.read.packing import PiecesPartition
-from pyspark_pravega.read.plan import Piece
+from pyspark_pravega.read.packing import ReadPartition
+from pyspark_pravega.read.plan import SegmentPiece
 from pyspark_pravega.source import PravegaDataSource
 
 MIB = 1024 * 1024
@@ -125,12 +125,12 @@ def planted(put, make_stream, pravega_config):
         reader = source.reader(source.schema())
         assert isinstance(reader, PravegaBatchReader)
         tasks = reader.partitions()
-        pieces = [piece for task in tasks if isinstance(task, PiecesPartition) for piece in task.pieces]
+        pieces = [piece for task in tasks if isinstance(task, ReadPartition) for piece in task.pieces]
         assert len(pieces) > 2
         before, after = pieces[:2]
         border = before.part.end + wrong
-        pieces[0] = Piece(SegmentRange(before.part.segment, before.part.start, border), before.whole)
-        pieces[1] = Piece(SegmentRange(after.part.segment, border, after.part.end), after.whole)
+        pieces[0] = SegmentPiece(SegmentRange(before.part.segment, before.part.start, border), before.whole)
+        pieces[1] = SegmentPiece(SegmentRange(after.part.segment, border, after.part.end), after.whole)
         return pickle.loads(pickle.dumps(reader)), pieces
 
     return planted
@@ -141,14 +141,14 @@ def test_a_wrong_border_is_caught_by_the_proof(planted, wrong):
     reader, pieces = planted([framed([document(1, 90)] * 30) for _ in range(500)], wrong)
 
     with pytest.raises(SplitProofError, match=rf"0\.#epoch\.0 was split at .*{pieces[0].part.end}.*split_bytes=0"):
-        list(reader.read(PiecesPartition(pieces[:1])))
+        list(reader.read(ReadPartition(pieces[:1])))
 
 
 def test_no_events_are_given_out_after_a_wrong_border(planted):
     reader, pieces = planted([document(number) for number in range(10_000)], 9)
 
     with pytest.raises(SplitProofError):
-        list(reader.read(PiecesPartition(pieces[1:2])))
+        list(reader.read(ReadPartition(pieces[1:2])))
 
 
 def test_a_cut_inside_an_event_is_no_failure_of_a_split(read, put, client, make_stream):

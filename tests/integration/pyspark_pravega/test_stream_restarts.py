@@ -13,7 +13,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
 from aiopravega.cuts import SegmentRange
 from pyspark_pravega.read.columns import Columns
-from pyspark_pravega.read.packing import PiecesPartition
+from pyspark_pravega.read.packing import ReadPartition
 from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.stream import PravegaStreamReader
 
@@ -102,7 +102,7 @@ def test_the_first_batch_is_the_same_when_it_is_repeated(client, fill, make_stre
 def pieces(reader: PravegaStreamReader, start: dict[str, Any], end: dict[str, Any]) -> list[SegmentRange]:
     """What the tasks of a batch read."""
     tasks = reader.partitions(start, end)
-    return sorted(piece.part for task in tasks if isinstance(task, PiecesPartition) for piece in task.pieces)
+    return sorted(piece.part for task in tasks if isinstance(task, ReadPartition) for piece in task.pieces)
 
 
 @pytest.mark.timeout(2 * JOB_SECONDS)

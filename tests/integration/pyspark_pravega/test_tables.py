@@ -112,7 +112,7 @@ def test_a_table_of_no_stream_is_refused_when_it_is_made_or_read(spark, create, 
 
 
 def test_a_secret_is_refused_by_a_table_and_stands_nowhere(spark, create, make_stream, database):
-    with pytest.raises(AnalysisException, match="'password' would stand in the catalog") as raised:
+    with pytest.raises(AnalysisException, match="'password' would be in the catalog") as raised:
         create(make_stream(1), ", username 'me', password 'swordfish'")
 
     assert "swordfish" not in str(raised.value)

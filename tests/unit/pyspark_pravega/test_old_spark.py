@@ -3,7 +3,7 @@
 import pytest
 
 from aiopravega.errors import ConfigurationError
-from pyspark_pravega.read.old_spark import OldSparkStreamReader
+from pyspark_pravega.source import OldSparkStreamReader
 
 
 def test_streaming_reads_say_which_spark_they_need():

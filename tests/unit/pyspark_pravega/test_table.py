@@ -13,7 +13,7 @@ OPTIONS = {"controller": "tcp://pravega:9090", "scope": "examples", "stream": "o
 STATEMENT = {"provider": "pravega", "owner": "me", **OPTIONS, **{f"option.{name}": o for name, o in OPTIONS.items()}}
 
 
-def test_the_options_of_a_statement_are_separated_from_the_catalogs_own_properties():
+def test_a_statements_options_are_separated_from_the_catalogs_properties():
     assert statement_options(STATEMENT) == OPTIONS
     assert statement_options(OPTIONS) is None
 
@@ -58,13 +58,13 @@ def test_metadata_of_a_column_stays():
 
 @pytest.mark.parametrize("secret", ["password", "token", "schema_registry_password", "schema_registry_token"])
 def test_a_secret_is_refused_and_not_shown(secret):
-    with pytest.raises(ConfigurationError, match=f"'{secret}' would stand in the catalog") as raised:
+    with pytest.raises(ConfigurationError, match=f"'{secret}' would be in the catalog") as raised:
         PravegaDataSource({**STATEMENT, secret: "swordfish", f"option.{secret}": "swordfish"}).schema()
 
     assert "swordfish" not in str(raised.value)
 
 
-def test_the_error_of_a_table_with_columns_of_its_own_says_what_is_missing():
+def test_a_table_with_a_list_of_columns_fails_with_the_remedy():
     columns = PravegaDataSource(dict(OPTIONS)).schema()
 
     with pytest.raises(

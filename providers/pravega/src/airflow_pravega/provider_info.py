@@ -103,8 +103,8 @@ def get_provider_info() -> dict[str, Any]:
                     "deployment": {
                         "description": (
                             "Name of this Airflow deployment, which comes before the consumers of its sensors and "
-                            "backfills: two deployments with the same DAGs then have ranges of their own. Without, "
-                            "consumers are named as they are given."
+                            "backfills: two deployments with the same DAGs then have separate ranges. Without it, "
+                            "consumers have the names that are given."
                         ),
                         "version_added": None,
                         "type": "string",

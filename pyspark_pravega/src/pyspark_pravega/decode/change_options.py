@@ -1,4 +1,4 @@
-"""What a user may say about change events of Debezium: options of `decode=debezium-json`."""
+"""Options of change events of Debezium, for `decode=debezium-json` and its relatives."""
 
 from typing import Final
 
@@ -29,11 +29,11 @@ def change_options(given: Options, *, infinity_is_null: bool) -> ChangeOptions:
     """Read the options.
 
     Raises:
-        ConfigurationError: one cannot work.
+        ConfigurationError: an option cannot work.
     """
     if given.flag(_DEDUP, False):
         raise ConfigurationError(
-            f"option {_DEDUP!r}: a task sees its part of a range only, and a double may be in another one. Ask for the "
+            f"option {_DEDUP!r}: a task sees only its part of a range, and a double may be in another. Ask for the "
             "columns _sequence and _op, and call .dropDuplicates([…key…, '_sequence', '_op']) on the DataFrame"
         )
     return ChangeOptions(
@@ -53,7 +53,7 @@ def key_columns(given: Options) -> tuple[str, ...]:
     """The columns that identify a row, by option `key`.
 
     Raises:
-        ConfigurationError: one is named twice.
+        ConfigurationError: a column is named twice.
     """
     names = tuple(name.strip() for name in (given.text(_KEY) or "").split(",") if name.strip())
     twice = sorted({name for name in names if names.count(name) > 1})

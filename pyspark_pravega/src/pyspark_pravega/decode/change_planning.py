@@ -1,4 +1,4 @@
-"""From options to a plan for change events, on the driver: whose columns a read has, and what its values stand for.
+"""From options to a plan for change events, on the driver: the columns of a read, and the meanings of its values.
 
 The columns come from the user's `.schema(…)`, from a schema in the options, from the newest schema in the range, or
 from the registry.
@@ -25,9 +25,9 @@ from pyspark_pravega.decode.typed import Registered
 if TYPE_CHECKING:
     from aiopravega.schema import SchemaVersion
 
-# The name that stands for all columns about changes, but for those that cost much.
+# The name that stands for all columns about changes, without the expensive ones.
 CDC: Final = "cdc"
-# What a read has that names none: without the second, an unchanged TOAST value could only be refused.
+# The columns of a read that names none: without the second, an unchanged TOAST value could only be refused.
 _DEFAULT: Final = (metadata.CHANGE_TYPE, metadata.UNCHANGED)
 
 
@@ -45,10 +45,10 @@ def change_plan(
     newest: Callable[[], str],
     registered: Callable[[], tuple[Registered, "SchemaVersion"]],
 ) -> ChangesPlan:
-    """How change events become rows.
+    """Make the plan by which change events become rows.
 
     Args:
-        options: of the read.
+        options: options of the read.
         asked: the columns about changes that option `metadata_columns` names.
         given: the columns that the user gave to Spark's reader.
         newest: finds the newest schema that events of the range carry, as JSON.
@@ -60,13 +60,13 @@ def change_plan(
     changes = options.changes
     assert changes is not None
     text = None if options.schema is None else options.schema.decode(errors="replace")
-    source = chosen = found = None
+    source = chosen = schema_of_events = None
     if options.format is not Format.DEBEZIUM or options.registry is not None:
         groups, version = registered()
         chosen = version.schema_info
         source = RegisteredChanges(groups, ChangeTexts(chosen.format, chosen.type, chosen.schema_data))
     elif text is None and given is None:
-        text = found = newest()
+        text = schema_of_events = newest()
     try:
         meanings = None if text is None else schema_in(text)
     except ConfigurationError as error:
@@ -88,5 +88,5 @@ def change_plan(
     else:
         assert chosen is not None
         table = table_columns(chosen)
-    plan = ChangePlan(columns_for(table, changes, about), changes, None if found else meanings)
-    return ChangesPlan(plan, spark_schema(plan.schema), options.on_error, found, source)
+    plan = ChangePlan(columns_for(table, changes, about), changes, None if schema_of_events else meanings)
+    return ChangesPlan(plan, spark_schema(plan.schema), options.on_error, schema_of_events, source)

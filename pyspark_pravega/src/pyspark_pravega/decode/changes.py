@@ -1,4 +1,4 @@
-"""Change events of Debezium as a read sees them: a plan from the driver, and decoders that account for every event."""
+"""Change events of Debezium in a read: a plan from the driver, and decoders that account for every event."""
 
 import logging
 from collections import Counter
@@ -28,16 +28,16 @@ _FORM: Final = "a change event of Debezium"
 
 @dataclass(frozen=True, slots=True)
 class ChangesPlan:
-    """How change events become rows; `schema` has the columns as Spark's types.
+    """The plan by which change events become rows; `schema` has the columns as Spark's types.
 
-    `found` is the schema that was found in the events, as JSON; None if the user gave one, or the columns. `source`
-    says where the schemas of headers are; None if the events have no headers.
+    `schema_of_events` is the schema that the events carry, as JSON; None if the user gave a schema, or the columns.
+    `source` has the groups of the registry with the schemas of headers; None if the events have no headers.
     """
 
     plan: ChangePlan
     schema: StructType
     on_error: OnError
-    found: str | None = None
+    schema_of_events: str | None = None
     source: "RegisteredChanges | None" = None
 
     @property
@@ -47,14 +47,15 @@ class ChangesPlan:
 
     @property
     def keeps_corrupt(self) -> bool:
-        """Whether events that cannot be decoded become rows of nulls, with their bytes."""
+        """True if events that cannot be decoded become rows of nulls, with their bytes."""
         return self.on_error is OnError.NULL
 
     @property
     def pinned(self) -> dict[str, str]:
-        """Options by which a later read has the same columns, whatever the table has become since."""
+        """Options by which a later read has the same columns, although the table has changed since."""
         registered = self.source.registered.pinned if self.source else {}
-        return registered if self.found is None else registered | {"schema_text": self.found}
+        text = self.schema_of_events
+        return registered if text is None else registered | {"schema_text": text}
 
     def decoder(self) -> "ChangesDecoder":
         """A decoder for one task."""
@@ -63,13 +64,13 @@ class ChangesPlan:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredChanges:
-    """What the headers of change events lead to: the groups of the streams, and the events' format."""
+    """The schemas of change events with headers: the groups of the streams, and the events' format."""
 
     registered: Registered
     texts: ChangeTexts
 
     def opener(self, stream: StreamName) -> RegisteredEnvelopes:
-        """What opens the events of a stream."""
+        """A reader of the envelopes of a stream's events."""
         form = self.texts.form
         # Events of several tables have several types; only a message of Protobuf cannot be read without its name.
         type_name = self.registered.type if form is SchemaFormat.PROTOBUF else None
@@ -84,23 +85,23 @@ class ChangesDecoder:
         self._inner = ChangeDecoder(plan.plan)
         self._failures = Failures(plan.on_error, _FORM)
         self._left_out: Counter[str] = Counter()
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._source = plan.source
         self._openers: dict[StreamName, Opener] = {}
 
     def decode(self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> Decoded:
-        """The rows of some events of a segment, of which each lies at the offset (in bytes) that is given.
+        """The rows of some events of a segment; `offsets` has the offset of each event, in bytes.
 
         Raises:
             MalformedEventError: an event cannot be decoded, and `on_error` is `fail`.
-            ConfigurationError: the events need an option; the message says which.
-            PravegaError: the registry cannot be asked.
+            ConfigurationError: the events need an option; the message names it.
+            PravegaError: the registry does not answer.
         """
         block = self._inner.decode(events, offsets, segment.epoch, self._opener(segment.stream))
         self._left_out.update(block.left_out)
-        new = self._inner.new_columns - self._said
+        new = self._inner.new_columns - self._reported
         if new:
-            self._said |= new
+            self._reported |= new
             logger.warning(
                 "%s: the table has columns that the read does not have: %s; see option new_columns",
                 segment,
@@ -114,7 +115,7 @@ class ChangesDecoder:
         return self._openers.get(stream)
 
     def finish(self, segment: SegmentId) -> None:
-        """Log at the end of a task how many events had no row, by their kind, and how many were dropped."""
+        """Log at the end of a task the number of events without a row, by their kind, and of dropped events."""
         if self._left_out:
             counts = ", ".join(f"{count} {kind}" for kind, count in sorted(self._left_out.items()))
             logger.warning("%s: left out %d events without a row: %s", segment, self._left_out.total(), counts)

@@ -1,6 +1,6 @@
-"""What a user may say about decoding: Spark's options, read once and checked before any work starts.
+"""Options of decoding, read once and checked before any work starts.
 
-Nothing here reads a schema or talks to a registry.
+This module neither reads a schema nor asks a registry.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """How events become columns; `AUTO` leaves it to the registry's group."""
+    """The format of events that become columns; `AUTO`: the format of the registry's group."""
 
     RAW = "raw"
     JSON = "json"
@@ -32,17 +32,17 @@ class Format(StrEnum):
 
     @property
     def is_changes(self) -> bool:
-        """Whether the events are changes by Debezium."""
+        """True if the events are changes by Debezium."""
         return self.startswith("debezium-")
 
     @property
     def payload(self) -> str:
-        """The format of the payloads, as the registry calls it in small letters."""
+        """The format of the payloads, by the registry's name in small letters."""
         return self.removeprefix("debezium-")
 
 
 class OnError(StrEnum):
-    """What to do with an event that cannot be decoded."""
+    """The rule for an event that cannot be decoded."""
 
     FAIL = "fail"
     NULL = "null"
@@ -50,8 +50,9 @@ class OnError(StrEnum):
 
 
 _DECODE: Final = "decode"
-# The option of writes that says what events are made of.
+# Options of writes: the format of the events, and whether change events have their schemas with them.
 ENCODE: Final = "encode"
+WITH_SCHEMAS: Final = "with_schemas"
 _ON_ERROR: Final = "on_error"
 _SCHEMA: Final = "schema_text"
 _SCHEMA_FILE: Final = "schema_file"
@@ -65,10 +66,10 @@ _PASSWORD: Final = "schema_registry_password"
 _TOKEN: Final = "schema_registry_token"
 _CA_FILE: Final = "schema_registry_ca_file"
 _REGISTRY: Final = (_URI, _GROUP, _NAMESPACE, _USERNAME, _PASSWORD, _TOKEN, _CA_FILE)
-# What the options of reads and writes have in common about schemas.
+# Options about schemas, for reads and writes.
 SCHEMA_OPTIONS: Final = (_SCHEMA, _SCHEMA_FILE, _TYPE, _VERSION, *_REGISTRY)
 _LARGEST: Final = "largest_payload"
-# What the options of change events are called; `change_options` reads them.
+# The names of the options of change events; `change_options` reads them.
 CHANGE_OPTIONS: Final = (
     "changes",
     "key",
@@ -85,7 +86,7 @@ DECODE_OPTIONS: Final = (_DECODE, _ON_ERROR, _LARGEST, *SCHEMA_OPTIONS, *CHANGE_
 
 @dataclass(frozen=True, slots=True)
 class RegistryOptions:
-    """How the registry is reached; what is not given is as for the cluster."""
+    """The address and credentials of the registry; a credential that is not given is the cluster's."""
 
     uri: str | None = None
     group: str | None = None
@@ -98,10 +99,10 @@ class RegistryOptions:
 
 @dataclass(frozen=True, slots=True)
 class SchemaOptions:
-    """Where the schema of events is.
+    """The source of the events' schema.
 
     `schema` is one that the user gave: a text for JSON and Avro, a descriptor set for Protobuf; `registry` is None if
-    no option speaks of one.
+    no option names a registry.
     """
 
     schema: bytes | None = None
@@ -114,7 +115,7 @@ class SchemaOptions:
         """Read the options.
 
         Raises:
-            ConfigurationError: one cannot work.
+            ConfigurationError: an option cannot work.
         """
         registry = None
         if any(given.text(name) for name in _REGISTRY):
@@ -132,9 +133,9 @@ class SchemaOptions:
 
 @dataclass(frozen=True, slots=True)
 class DecodeOptions(SchemaOptions):
-    """How events become columns, and where their schema is.
+    """The options by which events become columns.
 
-    `largest_payload` is the limit, in bytes, of what compressed payloads unpack to. `changes` is for change events of
+    `largest_payload` is the most bytes of a compressed payload once it is unpacked. `changes` is for change events of
     Debezium only.
     """
 
@@ -148,12 +149,12 @@ class DecodeOptions(SchemaOptions):
         """Read the options of decoding.
 
         Raises:
-            ConfigurationError: one cannot work, or has no use.
+            ConfigurationError: an option cannot work, or has no effect.
         """
         form = choice(given, _DECODE, Format, Format.RAW)
         idle = [name for name in DECODE_OPTIONS if name != _DECODE and given.text(name)]
         if form is Format.RAW:
-            if given.text(ENCODE):  # one set of options for a read and a write, of which these are for the write
+            if given.text(ENCODE):  # one set of options serves a read and a write; these are for the write
                 return cls()
             if idle:
                 raise ConfigurationError(
@@ -161,39 +162,39 @@ class DecodeOptions(SchemaOptions):
                     f"({', '.join(Format)}), or leave it out"
                 )
             return cls()
-        found = SchemaOptions.parse(given)
-        if form is Format.AUTO and found.schema is not None:
+        source = SchemaOptions.parse(given)
+        if form is Format.AUTO and source.schema is not None:
             raise ConfigurationError("decode=auto takes format and schema from the registry: say which format it is")
         on_error = choice(given, _ON_ERROR, OnError, OnError.FAIL)
         if form.is_changes:
-            changes = _changes(given, form, found, on_error)
+            changes = _changes(given, form, source, on_error)
             return cls(
-                found.schema, found.type, found.version, found.registry, form, on_error, _largest(given), changes
+                source.schema, source.type, source.version, source.registry, form, on_error, _largest(given), changes
             )
         useless = [name for name in CHANGE_OPTIONS if given.text(name)]
         if useless:
             raise ConfigurationError(f"option {useless[0]!r} is for change events of Debezium, not for decode={form}")
-        return cls(found.schema, found.type, found.version, found.registry, form, on_error, _largest(given))
+        return cls(source.schema, source.type, source.version, source.registry, form, on_error, _largest(given))
 
     @property
     def takes_schema_of_reader(self) -> bool:
-        """Whether the columns are those that the user gives to Spark's reader, or may be."""
+        """True if the user gives the columns to Spark's reader, or may give them."""
         if self.format.is_changes:
             return True
         return self.format is Format.JSON and self.schema is None and self.registry is None
 
 
-def _changes(given: Options, form: Format, found: SchemaOptions, on_error: OnError) -> "ChangeOptions":
+def _changes(given: Options, form: Format, source: SchemaOptions, on_error: OnError) -> "ChangeOptions":
     from pyspark_pravega.decode.change_options import change_options
 
-    if form is Format.DEBEZIUM and found.registry is None:
+    if form is Format.DEBEZIUM and source.registry is None:
         useless = [name for name in (_TYPE, _VERSION, _LARGEST) if given.text(name)]
         if useless:
             raise ConfigurationError(
                 f"option {useless[0]!r} has no use with decode={form} without a registry: the events are JSON, and "
                 "their schema is in them, in .schema(…), or in option schema_file"
             )
-    elif form is not Format.DEBEZIUM and found.schema is not None:
+    elif form is not Format.DEBEZIUM and source.schema is not None:
         raise ConfigurationError(
             f"options {_SCHEMA!r} and {_SCHEMA_FILE!r} have no use with decode={form}: the schemas of the events are "
             "in the registry"

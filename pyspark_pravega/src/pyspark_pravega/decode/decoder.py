@@ -1,6 +1,6 @@
-"""What a read expects of decoding: a plan that is made once on the driver, and a decoder in each task.
+"""Interfaces of decoding for a read: a plan that is made once on the driver, and a decoder in each task.
 
-The formats stand behind these interfaces; nothing here knows one of them.
+The formats implement these interfaces; this module knows no format.
 """
 
 from collections.abc import Mapping
@@ -19,10 +19,9 @@ from aiopravega.names import SegmentId
 class Decoded:
     """The events of one batch as columns.
 
-    `columns` are those of the plan's schema, in its order. `taken` has for each row the position of its event, in
+    `columns` are the columns of the plan's schema, in its order. `taken` has for each row the position of its event, in
     ascending order; an event may have no row, or several. None says that each event has one. `corrupt` has the bytes of
-    the events that could not be decoded, and null in the rows of others; it is needed only where the plan has
-    `keeps_corrupt`.
+    the events that could not be decoded, and null in other rows; it is needed only where the plan has `keeps_corrupt`.
     """
 
     columns: list[pa.Array]
@@ -31,21 +30,21 @@ class Decoded:
 
 
 class Decoder(Protocol):
-    """Decodes the events of one task; it may keep what it has learned from batch to batch."""
+    """Decodes the events of one task; it may keep data from batch to batch, such as schemas."""
 
     def decode(self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> Decoded:
-        """The columns of some events of a segment, of which each lies at the offset (in bytes) that is given.
+        """The columns of some events of a segment; `offsets` has the offset of each event, in bytes.
 
         Raises:
             PravegaError: an event cannot be decoded; the message names segment and offset.
         """
 
     def finish(self, segment: SegmentId) -> None:
-        """Say in the log what the task did with events that could not be decoded."""
+        """Log at the end of a task what it did with events that could not be decoded."""
 
 
 class DecodePlan(Protocol):
-    """How the events of a read become columns; it travels to the tasks."""
+    """The plan by which the events of a read become columns; it is sent to the tasks."""
 
     @property
     def schema(self) -> StructType:
@@ -53,15 +52,15 @@ class DecodePlan(Protocol):
 
     @property
     def arrow_schema(self) -> pa.Schema:
-        """The same as Arrow's types: what Spark expects of the batches."""
+        """The decoded fields as Arrow's types, as Spark expects them in the batches."""
 
     @property
     def keeps_corrupt(self) -> bool:
-        """Whether events that cannot be decoded become rows with their bytes in a column of their own."""
+        """True if events that cannot be decoded become rows with their bytes in a separate column."""
 
     @property
     def pinned(self) -> Mapping[str, str]:
-        """Options by which a later read has the same fields, whatever the registry has learned since."""
+        """Options by which a later read has the same fields, although the registry has newer schemas."""
 
     def decoder(self) -> Decoder:
         """A decoder for one task."""

@@ -1,4 +1,4 @@
-"""What a task does with events that cannot be decoded: the rule of `on_error`, for all formats."""
+"""Events that cannot be decoded: a task treats them by the option `on_error`, for all formats."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -15,15 +15,15 @@ from pyspark_pravega.decode.decode_options import OnError
 from pyspark_pravega.decode.decoder import Decoded
 
 logger = logging.getLogger(__name__)
-# Of a reason that is shown; a schema's or a library's can be as long as its input.
+# Characters of a reason that are shown; a library's message can be as long as its input.
 _SHOWN: Final = 500
 
 
 class Failures:
-    """Fails, keeps or drops events that cannot be decoded, and counts those that it drops.
+    """Fails, keeps or drops events that cannot be decoded, and counts the dropped ones.
 
     Args:
-        on_error: what to do.
+        on_error: the rule.
         form: the format's name, for messages.
     """
 
@@ -44,12 +44,12 @@ class Failures:
         """The rows of a batch.
 
         Args:
-            columns: of the events that could be decoded.
-            taken: the event of each row; None stands for all that are not bad.
-            bad: the others, with the reason.
+            columns: the columns of the events that could be decoded.
+            taken: the event of each row; None stands for all events that are not bad.
+            bad: the events that cannot be decoded, with the reason.
             events: all events.
-            offsets: where each event is, in bytes.
-            segment: that they are of.
+            offsets: the offset of each event, in bytes.
+            segment: the segment of the events.
 
         Raises:
             MalformedEventError: an event cannot be decoded, and `on_error` is `fail`.
@@ -79,7 +79,7 @@ class Failures:
         return Decoded(list(columns), taken)
 
     def finish(self, segment: SegmentId) -> None:
-        """Log at the end of a task how many events were dropped."""
+        """Log at the end of a task the number of dropped events."""
         if self._dropped:
             logger.warning("%s: dropped %d events that cannot be decoded as %s", segment, self._dropped, self._form)
 
@@ -87,7 +87,7 @@ class Failures:
 def _with_nulls(
     columns: Sequence[pa.Array], taken: npt.NDArray[np.int64], bad: npt.NDArray[np.int64], events: pa.BinaryArray
 ) -> Decoded:
-    """The rows, and between them one of nulls for each event that is bad, all in the order of the events."""
+    """The rows, and a row of nulls for each bad event, all in the order of the events."""
     both = np.concatenate([taken, bad])
     order = np.argsort(both, kind="stable")
     rows = np.where(order < len(taken), order, -1)

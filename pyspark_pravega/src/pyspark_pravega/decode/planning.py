@@ -1,4 +1,4 @@
-"""From options to a plan, on the driver: the schema is found, in the options or in the registry, and made columns."""
+"""From options to a plan of decoding, on the driver: a schema of the options or of the registry becomes columns."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -26,18 +26,18 @@ def decode_plan(
     streams: Collection[StreamName],
     given: StructType | None = None,
 ) -> TypedPlan:
-    """How the events of some streams become columns.
+    """Make the plan by which the events of some streams become columns.
 
     Args:
-        options: of the read.
-        config: of the cluster, whose credentials the registry gets if it has none of its own.
-        streams: that are read.
+        options: options of the read.
+        config: configuration of the cluster; the registry gets its credentials, unless the options give others.
+        streams: the streams of the read.
         given: the columns of events that the user gave to Spark's reader.
 
     Raises:
         ConfigurationError: no schema is given, or it cannot become columns.
         GroupNotFoundError: the registry has no group for a stream.
-        PravegaError: the registry cannot be asked.
+        PravegaError: the registry does not answer.
     """
     if options.takes_schema_of_reader:
         if given is None:
@@ -65,7 +65,7 @@ def _target(form: Format, schema: bytes, message: str | None) -> Target:
 def _json_columns(text: str) -> pa.Schema:
     """The columns of a JSON Schema, or of Spark's own schema as its JSON.
 
-    Spark plans data sources in a process without a JVM, which alone understands DDL.
+    Columns in Spark's DDL are refused: only a JVM can read them, and Spark plans data sources in a process without one.
     """
     from aiopravega.schema.json.columns.types import columns_of
 
@@ -73,8 +73,8 @@ def _json_columns(text: str) -> pa.Schema:
         document = json.loads(text)
     except ValueError:
         raise ConfigurationError(
-            f"the schema for decode=json is not JSON: {text[:200]!r}. Give a JSON Schema, what schema.json() of a "
-            "DataFrame says, or columns in Spark's DDL with .schema(…) on the reader"
+            f"the schema for decode=json is not JSON: {text[:200]!r}. Give a JSON Schema, the text of schema.json() of "
+            "a DataFrame, or columns in Spark's DDL with .schema(…) on the reader"
         ) from None
     if not isinstance(document, dict) or document.get("type") != "struct":
         return columns_of(document)
@@ -87,7 +87,7 @@ def _json_columns(text: str) -> pa.Schema:
 
 
 def _registered(options: DecodeOptions, config: PravegaConfig, streams: Collection[StreamName]) -> TypedPlan:
-    """A plan for events with headers; their group's newest schema is the target, unless one is given."""
+    """A plan for events with headers; the target is the given schema, or the newest one of their group."""
     registered, chosen = registered_groups(options, config, streams)
     target = _target_of(chosen, options)
     return TypedPlan(target, spark_schema(target.schema), options.on_error, registered)
@@ -96,40 +96,40 @@ def _registered(options: DecodeOptions, config: PravegaConfig, streams: Collecti
 def registered_groups(
     options: DecodeOptions, config: PravegaConfig, streams: Collection[StreamName]
 ) -> tuple[Registered, "SchemaVersion"]:
-    """The groups of some streams, and the schema that is read with: the first group's newest one, or the wanted one.
+    """The groups of some streams, and the schema to read with: the wanted one, or the first group's newest one.
 
     Raises:
         ConfigurationError: the group has no such schema.
         GroupNotFoundError: the registry has no group for a stream.
-        PravegaError: the registry cannot be asked.
+        PravegaError: the registry does not answer.
     """
     from aiopravega.schema import GroupId
     from aiopravega.schema.open import GroupAddress, need_group
-    from pyspark_pravega.decode.registries import registry_of
+    from pyspark_pravega.connections import registry_of
 
     asked = options.registry or RegistryOptions()
     address = registry_config(asked, config)
     registry = registry_of(address)
     groups: dict[StreamName, GroupId] = {}
-    found = None
+    chosen = None
     for stream in streams:
         where = GroupAddress.of_stream(stream, asked.group, asked.namespace)
         group = registry.run(need_group(registry.asynchronous, where))
         history = registry.history(group.name, group.namespace)
         groups[stream] = GroupId.of(group.name, group.namespace, history)
-        if found is None:
-            found = _choose(registry.versions(group.name, group.namespace), options, group.name)
-    if found is None:
+        if chosen is None:
+            chosen = _choose(registry.versions(group.name, group.namespace), options, group.name)
+    if chosen is None:
         raise ConfigurationError("a read needs a stream")
-    kind, version = found.schema_info.type, found.version_info.version
-    return Registered(address, groups, kind, version, options.largest_payload), found
+    kind, version = chosen.schema_info.type, chosen.version_info.version
+    return Registered(address, groups, kind, version, options.largest_payload), chosen
 
 
 def registry_config(asked: RegistryOptions, config: PravegaConfig) -> "RegistryConfig":
-    """Where the registry is, with the credentials of the cluster if it has none of its own.
+    """The configuration of the registry's client, with the cluster's credentials unless the options give others.
 
     Raises:
-        ConfigurationError: it cannot work, or no address is given or in the environment.
+        ConfigurationError: an option cannot work, or neither options nor environment have an address.
     """
     from aiopravega.schema import RegistryConfig
 
@@ -158,15 +158,15 @@ def _choose(versions: Sequence["SchemaVersion"], options: DecodeOptions, group: 
     ]
     if not fitting:
         wanted = f" of type {options.type}" if options.type else ""
-        found = ", ".join(sorted({f"{one.schema_info.type} ({one.schema_info.format})" for one in versions})) or "none"
+        known = ", ".join(sorted({f"{one.schema_info.type} ({one.schema_info.format})" for one in versions})) or "none"
         raise ConfigurationError(
-            f"the registry's group {group!r} has no schema{wanted} for decode={form}; it has {found}"
+            f"the registry's group {group!r} has no schema{wanted} for decode={form}; it has {known}"
         )
     kinds = sorted({f"{one.schema_info.type} ({one.schema_info.format})" for one in fitting})
     if len(kinds) > 1:
         raise ConfigurationError(
             f"the registry's group {group!r} has schemas of several types: {', '.join(kinds)}. Choose one with options "
-            "'schema_type' and 'decode'; events of the others count as errors, which on_error=drop leaves out"
+            "'schema_type' and 'decode'; events of other types count as errors, which on_error=drop leaves out"
         )
     if options.version is None:
         return max(fitting, key=lambda one: one.version_info.version)

@@ -1,6 +1,6 @@
-"""Decoding as a read sees it: a plan from the driver, and decoders that turn batches of events into columns.
+"""Decoding in a read: a plan from the driver, and decoders that turn batches of events into columns.
 
-The formats' package decodes; `failures` handles events that cannot be decoded.
+`aiopravega.schema` decodes each format; `failures` handles events that cannot be decoded.
 """
 
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """Where the schemas of headers are: the groups of the streams, and the schema with which events are read.
+    """The schemas of events with headers: the groups of the streams, and the schema to read with.
 
-    `largest_payload` is the limit, in bytes, of what compressed payloads unpack to.
+    `largest_payload` is the most bytes of a compressed payload once it is unpacked.
     """
 
     config: "RegistryConfig"
@@ -41,25 +41,25 @@ class Registered:
     largest_payload: int = LARGEST_PAYLOAD
 
     def encoding_of(self, stream: StreamName) -> "Callable[[int], Encoding]":
-        """What says for what an encoding id of a stream's events stands, in this process."""
-        from pyspark_pravega.decode.registries import registry_of
+        """A function that finds the encoding for an encoding id of a stream's events, in this process."""
+        from pyspark_pravega.connections import registry_of
 
         registry, group = registry_of(self.config), self.groups[stream]
         return lambda encoding_id: registry.encodings.get(group, encoding_id)
 
     def deserializer(self, stream: StreamName, target: Target, type_name: str | None) -> BlockDeserializer:
-        """What makes columns of a stream's events that are of this type; None: of any type."""
+        """A deserializer that makes columns of a stream's events of one type; None: of all types."""
         return BlockDeserializer(target, self.encoding_of(stream), type_name, self.largest_payload)
 
     @property
     def pinned(self) -> dict[str, str]:
-        """Options by which a later read has the same schema, whatever the registry has learned since."""
+        """Options by which a later read has the same schema, although the registry has newer ones."""
         return {"schema_type": self.type, "schema_version": str(self.version)}
 
 
 @dataclass(frozen=True, slots=True)
 class TypedPlan:
-    """How the events of a read become columns; `schema` has them as Spark's types.
+    """The plan by which the events of a read become columns; `schema` has them as Spark's types.
 
     `registered` is None if events have no headers.
     """
@@ -76,12 +76,12 @@ class TypedPlan:
 
     @property
     def keeps_corrupt(self) -> bool:
-        """Whether events that cannot be decoded become rows of nulls, with their bytes."""
+        """True if events that cannot be decoded become rows of nulls, with their bytes."""
         return self.on_error is OnError.NULL
 
     @property
     def pinned(self) -> dict[str, str]:
-        """Options by which a later read has the same fields, whatever the registry has learned since."""
+        """Options by which a later read has the same fields, although the registry has newer schemas."""
         return self.registered.pinned if self.registered else {}
 
     def decoder(self) -> "TypedDecoder":
@@ -98,17 +98,17 @@ class TypedDecoder:
         self._failures = Failures(plan.on_error, plan.target.format)
 
     def decode(self, events: pa.BinaryArray, offsets: npt.NDArray[np.int64], segment: SegmentId) -> Decoded:
-        """The columns of some events of a segment, of which each lies at the offset (in bytes) that is given.
+        """The columns of some events of a segment; `offsets` has the offset of each event, in bytes.
 
         Raises:
             MalformedEventError: an event cannot be decoded, and `on_error` is `fail`.
-            PravegaError: the registry cannot be asked.
+            PravegaError: the registry does not answer.
         """
         block = self._block(events, segment.stream)
         return self._failures.apply(block.columns, None, block.bad, events, offsets, segment)
 
     def finish(self, segment: SegmentId) -> None:
-        """Log at the end of a task how many events were dropped."""
+        """Log at the end of a task the number of dropped events."""
         self._failures.finish(segment)
 
     def _block(self, events: pa.BinaryArray, stream: StreamName) -> DecodedBlock:

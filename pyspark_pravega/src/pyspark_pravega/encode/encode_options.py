@@ -1,17 +1,17 @@
-"""What a user may say about encoding: Spark's options, read once and checked before any work starts."""
+"""Options of encoding, read once and checked before any work starts."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.registry.codecs import GZIP, NONE, SNAPPY
-from pyspark_pravega.decode.decode_options import ENCODE, SCHEMA_OPTIONS, Format, SchemaOptions
+from pyspark_pravega.decode.decode_options import ENCODE, SCHEMA_OPTIONS, WITH_SCHEMAS, Format, SchemaOptions
 from pyspark_pravega.option_texts import Options, choice
 
 if TYPE_CHECKING:
     from pravega_jobs.debezium.changes.options import WrittenChanges
 
-WITH_SCHEMAS: Final = "with_schemas"
+
 _REGISTER: Final = "schema_register"
 _NEW_POLICY: Final = "new_policy"
 _DECLARED_ONLY: Final = "declared_only"
@@ -20,17 +20,17 @@ ENCODE_OPTIONS: Final = (ENCODE, WITH_SCHEMAS, _REGISTER, _NEW_POLICY, _DECLARED
 _NOT_OF_CHANGES: Final = tuple(
     name for name in ENCODE_OPTIONS if name not in (ENCODE, WITH_SCHEMAS, SCHEMA_OPTIONS[0], SCHEMA_OPTIONS[1])
 )
-# Short words for the registry's names; any other name is one of a codec that was registered.
+# Short words for the registry's names of codecs; another word is the name of a codec that was registered.
 _CODECS: Final = {"none": NONE, "gzip": GZIP, "snappy": SNAPPY}
 
 
 @dataclass(frozen=True, slots=True)
 class EncodeOptions:
-    """How columns become events: not at all if `format` is raw.
+    """The options by which columns become events; with the format raw, a column has the events.
 
-    `register` allows to add what the registry lacks, `new_policy` is the policy of a new group (None: the default);
-    `declared_only` is for the comparison of JSON; `codec` is the registry's name of one. `changes` is for change events
-    only.
+    `register` allows to add a missing group, schema or codec to the registry. `new_policy` is the policy of a new group
+    (None: the default); `declared_only` is for the comparison of JSON schemas; `codec` is the registry's name of a
+    codec. `changes` is for change events only.
     """
 
     format: Format = Format.RAW
@@ -43,10 +43,10 @@ class EncodeOptions:
 
     @classmethod
     def parse(cls, given: Options, decodes: bool) -> Self:
-        """Read the options of encoding; `decodes` says that those of schemas may be for a read.
+        """Read the options of encoding; if `decodes`, the options of schemas may be for a read.
 
         Raises:
-            ConfigurationError: one cannot work, or has no use.
+            ConfigurationError: an option cannot work, or has no effect.
         """
         form = choice(given, ENCODE, Format, Format.RAW)
         if form is Format.AUTO:
@@ -56,7 +56,7 @@ class EncodeOptions:
         if form in (Format.DEBEZIUM_AVRO, Format.DEBEZIUM_PROTOBUF):
             raise ConfigurationError(f"change events are written as JSON: encode={Format.DEBEZIUM}, not encode={form}")
         if form is Format.DEBEZIUM:
-            # Only here: a process that copies raw events does not load what change events need.
+            # Imported here: a process that copies raw events does not load the modules of change events.
             from pyspark_pravega.encode.written_changes import check_idle, written_changes
 
             if not decodes:
@@ -78,7 +78,7 @@ class EncodeOptions:
         if codec != NONE and schema.registry is None:
             raise ConfigurationError(
                 f"option {_CODEC!r} is {name!r}, but only the header of a Schema Registry says that events are "
-                "compressed, and without it nobody could read them: give option 'schema_registry_uri'"
+                "compressed, and readers need it: give option 'schema_registry_uri'"
             )
         register, declared_only = given.flag(_REGISTER, True), given.flag(_DECLARED_ONLY, False)
         return cls(form, schema, register, codec, given.text(_NEW_POLICY), declared_only)

@@ -1,6 +1,6 @@
-"""Rows of changes as both images of each change: what `encode=debezium-json` makes one event of.
+"""Rows of changes as both images of each change, from which `encode=debezium-json` makes one event.
 
-Only Spark's own functions are used, so that the work is done in the JVM, and Spark Connect can do it too.
+This module uses Spark's functions only: they run in the JVM, and work with Spark Connect.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from aiopravega.errors import ConfigurationError
 from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE, SEQUENCE, TYPES, UNCHANGED
 from pravega_jobs.debezium.changes.options import AFTER, BEFORE, OP
 
-# Columns that say in which order changes were made: of this package, of Delta and Spark.
+# Columns with the order of changes: of this package, of Delta and Spark.
 _ORDERS: Final = (SEQUENCE, "_lsn", "_commit_version")
 _OF_FEEDS: Final = ("_commit_version", "_commit_timestamp")
 _OLD: Final = ("update_preimage", "delete", "d")
@@ -32,17 +32,17 @@ def to_debezium(
     order: Sequence[str] | str | None = None,
     table: str | None = None,
 ) -> DataFrame:
-    """Changes of a table as rows with both images, to be written with `encode=debezium-json`.
+    """Make rows with both images of the changes of a table, to be written with `encode=debezium-json`.
 
-    The images of a key at one position in the order are one change: both of them an update, the new one an insert or an
-    update of which the old row is not known, the old one a delete. All changes of a key are in one partition, in their
-    order.
+    The images of a key at one position in the order are one change: two images are an update; a new one alone is an
+    insert, or an update whose old row is not known; an old one alone is a delete. All changes of a key are in one
+    partition, in their order.
 
     Args:
         changes: a batch of rows as `decode=debezium-json` with `changes=rows`, Delta's change feed or Spark's
             `changes` give them: a row is an image.
         key: the columns that identify a row.
-        change: the column that says what each row is: `insert`, `update_preimage`, `update_postimage`, `delete`,
+        change: the column with the kind of each row: `insert`, `update_preimage`, `update_postimage`, `delete`,
             `truncate`; or Debezium's letters.
         order: the columns by which changes of a key are sorted; by default the first of `_sequence`, `_lsn`,
             `_commit_version` that is there.
@@ -68,7 +68,7 @@ def to_debezium(
     unknown = _refused("a row is not a change that is known", sf.coalesce(_named(change), sf.lit("null")))
     kind = sf.when(_named(change).isin(*_OLD, *_NEW, *_TRUNCATED), _named(change)).otherwise(unknown)
     old, new, emptied = kind.isin(*_OLD), kind.isin(*_NEW), kind.isin(*_TRUNCATED)
-    found = (
+    grouped = (
         changes.repartition(*map(_named, key))
         .groupBy(*[_named(name).alias(f"_at_{index}") for index, name in enumerate((*key, *sorted_by))])
         .agg(
@@ -93,23 +93,23 @@ def to_debezium(
     parts = dict(zip(_PARTS, table.split(".")[::-1], strict=False)) if table else {}
     columns = [_named(name) for name in about if name not in parts]
     named = [sf.lit(part).alias(name) for name, part in parts.items()]
-    return found.sortWithinPartitions(*at).select(BEFORE, AFTER, letter.alias(OP), *columns, *named)
+    return grouped.sortWithinPartitions(*at).select(BEFORE, AFTER, letter.alias(OP), *columns, *named)
 
 
 def _order(changes: DataFrame, order: Sequence[str] | str | None) -> list[str]:
     if order is not None:
         return [order] if isinstance(order, str) else list(order)
-    found: list[str] = [name for name in _ORDERS if name in changes.columns]
-    if not found:
+    known: list[str] = [name for name in _ORDERS if name in changes.columns]
+    if not known:
         raise ConfigurationError(
             f"nothing says in which order the changes of a row were made: there is no column {', '.join(_ORDERS)}. "
             "Name one with order="
         )
-    return found[:1]
+    return known[:1]
 
 
 def _only(where: Column, value: Column) -> Column:
-    """The value of the one row of a group for which this holds."""
+    """The value in the row of a group for which a condition holds; there is at most one."""
     return sf.first(sf.when(where, value), ignorenulls=True)
 
 

@@ -1,4 +1,4 @@
-"""Encoding as a write sees it: a plan that is made once on the driver, and an encoder in each task."""
+"""Encoding in a write: a plan that is made once on the driver, and an encoder in each task."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EncodePlan:
-    """How columns become events; it travels to the tasks.
+    """The plan by which columns become events; it is sent to the tasks.
 
-    `schema` is a text for Avro, a descriptor set for Protobuf, and of no use for JSON; `type` is the message of
-    Protobuf. `header` is what a registry's serializers write before each payload, empty without one; `codec` belongs to
-    it, by the registry's name. `columns` are those that become the event. `changes` is for change events of Debezium
-    only, for which `schema` is a text for the columns of the table, or None.
+    `schema` is a text for Avro, a descriptor set for Protobuf, and not used for JSON; `type` is the message of
+    Protobuf. `header` has the bytes that a registry's serializers write before each payload, empty without a registry;
+    `codec` is the registry's name of the header's codec. `columns` become the event. `changes` is for change events of
+    Debezium only, for which `schema` is a text for the columns of the table, or None.
     """
 
     format: Format
@@ -34,7 +34,7 @@ class EncodePlan:
 
     @property
     def keyed(self) -> bool:
-        """Whether the format itself has routing keys."""
+        """True if the format itself has routing keys."""
         return self.changes is not None
 
     def encoder(self) -> BlockSerializer:

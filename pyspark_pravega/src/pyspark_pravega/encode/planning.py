@@ -1,7 +1,7 @@
-"""From options and columns to a plan, on the driver: the schema is found or made, and held against the columns.
+"""From options and columns to a plan of encoding, on the driver: finds or makes a schema, and checks the columns.
 
-A schema that is given is written with. If none is, it is the newest of the registry's group, and if there is none
-either, for Avro one that follows from the columns.
+It is the schema of the options; otherwise the newest one of the registry's group; otherwise, for Avro, one that is made
+from the columns.
 """
 
 from dataclasses import replace
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def encode_plan(options: EncodeOptions, config: PravegaConfig, stream: StreamName, columns: pa.Schema) -> EncodePlan:
-    """How these columns become events.
+    """Make the plan by which columns become events.
 
     Raises:
         ConfigurationError: there is no schema, or the columns do not fit it.
         SchemaRefusedError: the registry's group does not take the schema.
-        PravegaError: the registry cannot be asked.
+        PravegaError: the registry does not answer.
     """
     if options.changes is not None:
         plan = EncodePlan(options.format, options.schema.schema, None, columns, changes=options.changes)
@@ -40,7 +40,7 @@ def encode_plan(options: EncodeOptions, config: PravegaConfig, stream: StreamNam
         if schema is None and options.format is not Format.JSON:
             plan = replace(plan, schema=_derived(options, stream, columns))
         plan = _with_type(plan)
-    plan.encoder()  # which complains about columns that do not fit
+    plan.encoder()  # raises an error about columns that do not fit
     return plan
 
 
@@ -61,7 +61,7 @@ def _derived(options: EncodeOptions, stream: StreamName, columns: pa.Schema) -> 
 
 
 def _with_type(plan: EncodePlan) -> EncodePlan:
-    """The same with the name of the message, if there is only one."""
+    """The plan with the name of the message, if the schema has only one."""
     if plan.format is not Format.PROTOBUF or plan.type is not None or plan.schema is None:
         return plan
     from aiopravega.schema.protobuf.descriptors import only_message
@@ -70,11 +70,11 @@ def _with_type(plan: EncodePlan) -> EncodePlan:
 
 
 def _registered(options: EncodeOptions, config: PravegaConfig, stream: StreamName, columns: pa.Schema) -> EncodePlan:
-    """A plan for events with headers, whose schema the registry knows when this returns."""
+    """Make a plan for events with headers; it registers the schema if the registry lacks it."""
     from aiopravega.schema.open import GroupAddress, NewGroup, Question, find_group
     from aiopravega.schema.open.registration import RegistrationTerms, settle
+    from pyspark_pravega.connections import registry_of
     from pyspark_pravega.decode.planning import registry_config
-    from pyspark_pravega.decode.registries import registry_of
 
     asked = options.schema.registry or RegistryOptions()
     registry = registry_of(registry_config(asked, config))
@@ -92,24 +92,24 @@ def _registered(options: EncodeOptions, config: PravegaConfig, stream: StreamNam
 def _chosen(
     options: EncodeOptions, registry: "SchemaRegistry", group: "Group | None", stream: StreamName, columns: pa.Schema
 ) -> EncodePlan:
-    """A plan by the schema that is given, or else by the group's newest, or else by one that follows from columns."""
-    found = [] if group is None else _fitting(registry.versions(group.name, group.namespace), options)
+    """A plan with the schema of the options, otherwise the group's newest, otherwise one made from the columns."""
+    fitting = [] if group is None else _fitting(registry.versions(group.name, group.namespace), options)
     given = options.schema.schema
-    if given is not None or not found:
+    if given is not None or not fitting:
         schema = _derived(options, stream, columns) if given is None else given
         return _with_type(EncodePlan(options.format, schema, options.schema.type, columns, codec=options.codec))
-    types = sorted({one.schema_info.type for one in found})
+    types = sorted({one.schema_info.type for one in fitting})
     if group is not None and len(types) > 1:
         raise ConfigurationError(
             f"the registry's group {group.name!r} has schemas of several types: {', '.join(types)}. Choose one with "
             "option 'schema_type'"
         )
-    info = found[-1].schema_info
+    info = fitting[-1].schema_info
     return EncodePlan(options.format, info.schema_data, info.type, columns, codec=options.codec)
 
 
 def _info(plan: EncodePlan) -> "SchemaInfo":
-    """The schema of a plan; without a type, an Avro schema has its own name, and JSON gets the type of the group."""
+    """The schema of a plan; if it has no type, an Avro schema gives its name, and JSON gets the group's type."""
     from aiopravega.gates.candidates import text_schema
     from aiopravega.schema import SchemaFormat, SchemaInfo
 

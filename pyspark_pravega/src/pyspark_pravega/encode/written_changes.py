@@ -1,4 +1,4 @@
-"""What a user may say about change events that are written: options of `encode=debezium-json`.
+"""Options of change events that are written, for `encode=debezium-json`.
 
 They have the names of the options of `decode=debezium-json`, so that one set serves a write and the read after it.
 """
@@ -6,8 +6,7 @@ They have the names of the options of `decode=debezium-json`, so that one set se
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.debezium.changes.options import Changes, Decimals, TimePrecision, WrittenChanges
 from pyspark_pravega.decode.change_options import key_columns
-from pyspark_pravega.decode.decode_options import Format
-from pyspark_pravega.encode.encode_options import WITH_SCHEMAS
+from pyspark_pravega.decode.decode_options import WITH_SCHEMAS, Format
 from pyspark_pravega.option_texts import Options, choice
 
 
@@ -15,7 +14,7 @@ def written_changes(given: Options) -> WrittenChanges:
     """Read the options.
 
     Raises:
-        ConfigurationError: one cannot work.
+        ConfigurationError: an option cannot work.
     """
     return WrittenChanges(
         changes=None if given.text("changes") is None else choice(given, "changes", Changes, Changes.UPSERT),
@@ -28,24 +27,24 @@ def written_changes(given: Options) -> WrittenChanges:
 
 
 def check_idle(given: Options, names: tuple[str, ...]) -> None:
-    """Check that no option was given that change events have no use for.
+    """Check that no option was given which has no effect on change events.
 
     Raises:
-        ConfigurationError: there is one.
+        ConfigurationError: one was given.
     """
     useless = [name for name in names if given.text(name)]
     if useless:
         raise ConfigurationError(
             f"option {useless[0]!r} has no use with encode={Format.DEBEZIUM}: the events are JSON without a registry, "
-            "and what their values stand for is in the columns, or in option schema_file"
+            "and the meanings of their values are in the columns, or in option schema_file"
         )
 
 
 def check_key(options: WrittenChanges, *, has_routing_key: bool) -> None:
-    """Check that changes of a row go to one segment, or that the user does not want it.
+    """Check that an option or a column gives the routing keys, so that changes of a row go to one segment.
 
     Raises:
-        ConfigurationError: nothing says the routing key.
+        ConfigurationError: no option and no column gives them.
     """
     if not options.key and not has_routing_key:
         raise ConfigurationError(

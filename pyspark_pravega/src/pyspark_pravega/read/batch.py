@@ -1,7 +1,7 @@
 """`spark.read.format("pravega")`: the batch reader as Spark calls it.
 
-Spark makes it on the driver, asks it for the partitions, which is when everything is resolved and checked, and sends
-copies to the tasks. A partition is ranges of bytes of segments.
+Spark makes the reader on the driver, asks it for the partitions, and sends copies to the tasks. The ranges are resolved
+and checked when Spark asks for the partitions. A partition is ranges of bytes of segments.
 """
 
 from collections.abc import Iterator
@@ -13,15 +13,14 @@ from aiopravega.errors import PravegaError
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.filters import Pushed, PushFilters
-from pyspark_pravega.read.packing import PiecesPartition, pack
-from pyspark_pravega.read.plan import SplitPolicy, plan
-from pyspark_pravega.read.ranges import range_of
+from pyspark_pravega.read.packing import ReadPartition, pack
+from pyspark_pravega.read.plan import SplitPolicy, plan, range_of
 from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.time_columns import with_times
 
 
 class PravegaBatchReader(DataSourceReader):
-    """Reads the events between two cuts of each of some streams, by default from the earliest to the latest."""
+    """Reads the events between two cuts of each stream, by default from the earliest to the latest."""
 
     def __init__(self, options: ReadOptions, columns: Columns) -> None:
         self._options = options
@@ -49,12 +48,12 @@ class PravegaBatchReader(DataSourceReader):
             pieces = plan(client, ranges, split, self._pushed)
             return [*pack(with_times(client, self._columns, options.event_time_unit, ranges, pieces), split)]
         except PravegaError as error:
-            # Spark shows the traceback in front of the message, which says all: leave it short.
+            # Spark shows the traceback in front of the message, so it is left out.
             raise error.with_traceback(None) from None
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The events of one partition; called in a task."""
-        from pyspark_pravega.read.task import read_partition  # the process that plans needs no part of it
+        from pyspark_pravega.read.task import read_partition  # the process that plans does not need it
 
-        if isinstance(partition, PiecesPartition):  # Spark makes another one when there are none: nothing to read
+        if isinstance(partition, ReadPartition):  # without partitions, Spark makes one of its class
             yield from read_partition(self._options, self._columns, partition)

@@ -1,7 +1,7 @@
-"""The columns of a read: which there are, in which order, of which types.
+"""The columns of a read: their names, order and types.
 
-A raw read has the columns of Pravega's JVM connector, a decoded one the fields of its events; columns that say where
-an event is, and when, follow on request. Nothing here makes a value, see `pyspark_pravega.read.rows`.
+A raw read has the columns of Pravega's JVM connector, a decoded one the fields of its events; columns with the position
+and the time of an event follow on request. `pyspark_pravega.read.rows` makes the values.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,11 +33,11 @@ _TYPES: Final[Mapping[str, tuple[DataType, pa.DataType]]] = {
     "event_time_lower": _TIME,
     "event_time_upper": _TIME,
 }
-# What may be asked for, in the order of `all`.
+# The columns that may be asked for, in the order of `all`.
 METADATA_COLUMNS: Final = tuple(_TYPES)
 TIME_COLUMNS: Final = frozenset({"event_time_lower", "event_time_upper"})
 _BYTES: Final = (BinaryType(), pa.binary())
-# Columns whose names nobody chooses, so that no prefix is needed.
+# Columns that get no prefix: events have no fields of these names.
 _OUR_NAMES: Final = (CORRUPT, READ_BYTES)
 
 
@@ -45,8 +45,8 @@ _OUR_NAMES: Final = (CORRUPT, READ_BYTES)
 class Columns:
     """The columns of one read, as Spark's types and as Arrow's.
 
-    The fields of decoded events come first, then for each of `kinds` the column that `RowMaker` makes: one of
-    `RAW_COLUMNS`, `METADATA_COLUMNS`, `READ_BYTES` or `CORRUPT`.
+    The fields of decoded events come first, then for each of `kinds` the column that `SegmentRows` makes. A kind is one
+    of `RAW_COLUMNS`, `METADATA_COLUMNS`, `READ_BYTES` or `CORRUPT`.
     """
 
     schema: StructType
@@ -59,12 +59,12 @@ class Columns:
         """The columns of a read that asks for some metadata.
 
         Args:
-            metadata: names of `METADATA_COLUMNS`, or `all`; what a raw read has anyway is not repeated.
-            decoding: how events become columns; None: they stay as they are.
-            prefix: put in front of the metadata's names, where they would be those of decoded fields.
+            metadata: names of `METADATA_COLUMNS`, or `all`; columns that a raw read always has are not repeated.
+            decoding: the plan by which events become columns; None: the events are read raw.
+            prefix: put in front of the metadata's names, so that they differ from the names of decoded fields.
 
         Raises:
-            ConfigurationError: an unknown name, or one that a decoded field has too.
+            ConfigurationError: a name is unknown, or a decoded field has it.
         """
         counts = (READ_BYTES,) if READ_BYTES in metadata else ()
         named = tuple(name for name in metadata if name != READ_BYTES)
@@ -96,7 +96,7 @@ class Columns:
         return dict(self.decoding.pinned) if self.decoding else {}
 
     def kind_of(self, column: str) -> str | None:
-        """What a column is, regardless of a prefix; None for a decoded field. Names are compared as Spark does."""
+        """The kind of a column, by its name with the prefix, in any case; None for a decoded field."""
         own = self.schema.names[-len(self.kinds) :] if self.kinds else []
         for name, kind in zip(own, self.kinds, strict=True):
             if name.lower() == column.lower():
@@ -104,22 +104,22 @@ class Columns:
         return None
 
     def check(self, given: StructType) -> Self:
-        """These columns, if a schema that the user gave is theirs; a raw read may be given a selection of them.
+        """Check a schema that the user gave; returns these columns, or for a raw read the selection of them.
 
         Raises:
             ConfigurationError: the schema has columns of other names or types.
         """
         own = {field.name.lower(): position for position, field in enumerate(self.schema.fields)}
-        found = [own.get(field.name.lower(), -1) for field in given.fields]
-        fits = -1 not in found and len(set(found)) == len(found)
+        chosen = [own.get(field.name.lower(), -1) for field in given.fields]
+        fits = -1 not in chosen and len(set(chosen)) == len(chosen)
         if fits and all(
-            field.dataType == self.schema.fields[at].dataType for field, at in zip(given.fields, found, strict=True)
+            field.dataType == self.schema.fields[at].dataType for field, at in zip(given.fields, chosen, strict=True)
         ):
             if self.decoding is None:
                 return type(self)(
-                    given, _named(self.arrow, found, given.names), tuple(self.kinds[position] for position in found)
+                    given, _named(self.arrow, chosen, given.names), tuple(self.kinds[position] for position in chosen)
                 )
-            if found == list(range(len(own))):
+            if chosen == list(range(len(own))):
                 return self
         raise ConfigurationError(
             f"a read from Pravega has the columns {self.schema.simpleString()}, but the schema {given.simpleString()} "

@@ -1,6 +1,6 @@
-"""The columns of a read from its options, decoded ones included; this is where a schema is looked up.
+"""The columns of a read, from its options; for decoded events this module finds the schema.
 
-Raw reads import nothing of schemas: the processes that Spark starts for them are ready sooner.
+Raw reads import no modules of schemas: the processes that Spark starts for them are ready sooner.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from pyspark_pravega.connections import cluster
 from pyspark_pravega.decode.decode_options import Format
 from pyspark_pravega.decode.decoder import DecodePlan
 from pyspark_pravega.read.columns import ALL, METADATA_COLUMNS, Columns
-from pyspark_pravega.read.ranges import range_of
+from pyspark_pravega.read.plan import range_of
 from pyspark_pravega.read.read_options import ReadOptions
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ def read_columns(options: ReadOptions, given: StructType | None = None) -> Colum
     """The columns of a read.
 
     Args:
-        options: of the read.
+        options: options of the read.
         given: the schema that the user gave to Spark's reader.
 
     Raises:
         ConfigurationError: an option or a schema cannot work.
-        PravegaError: the schema cannot be had from the registry.
+        PravegaError: the registry does not give the schema.
     """
     streams = [source.stream for source in options.sources]
     try:
@@ -48,12 +48,12 @@ def read_columns(options: ReadOptions, given: StructType | None = None) -> Colum
             decoding = within(decoding, options.interval, options.decode.on_error)
         return Columns.of(asked, decoding, options.metadata_prefix)
     except PravegaError as error:
-        # Spark shows the traceback in front of the message, which says all: leave it short.
+        # Spark shows the traceback in front of the message, so it is left out.
         raise error.with_traceback(None) from None
 
 
 def _changes(options: ReadOptions, given: StructType | None) -> tuple[DecodePlan, tuple[str, ...]]:
-    """How change events become rows, and the columns of option `metadata_columns` that are not about changes."""
+    """The plan for change events, and the columns of option `metadata_columns` that are not about changes."""
     from pravega_jobs.merging.newest_change import newest_schema
     from pyspark_pravega.decode.change_planning import about_changes, change_plan
     from pyspark_pravega.decode.planning import registered_groups
@@ -75,7 +75,7 @@ def _changes(options: ReadOptions, given: StructType | None) -> tuple[DecodePlan
 
 
 def _events_of(options: ReadOptions, given: StructType, asked: Sequence[str]) -> StructType:
-    """The columns of a given schema that are the events' own."""
+    """The columns of a given schema that are fields of the events."""
     names = METADATA_COLUMNS if ALL in asked else asked
     others = {options.metadata_prefix + name for name in names} | {CORRUPT}
     return StructType([field for field in given.fields if field.name.lower() not in others])

@@ -1,8 +1,8 @@
-"""Filters of a query that let segments, or pieces of them, go unread.
+"""Filters of a query by which segments, or pieces of them, are left out of a read.
 
-`scope`, `stream` and `segment_id` have one value in all rows of a segment, so filters on them are answered
-completely. `offset` has a range of values: pieces that cannot have a fitting row are left out, and Spark filters the
-rest. Whatever else a filter says is left to Spark.
+`scope`, `stream` and `segment_id` have one value in all rows of a segment, so filters on them are applied completely.
+`offset` has a range of values: pieces that cannot have a fitting row are left out, and Spark filters the rest. Spark
+applies all other filters.
 """
 
 import operator
@@ -52,7 +52,7 @@ _TEXTS: Final[Mapping[type[Filter], Callable[[str, str], bool]]] = {
     StringEndsWith: str.endswith,
     StringContains: operator.contains,
 }
-# Of a row's offset: `not a < b` is `a >= b`.
+# For offsets, which are never null: `not a < b` is `a >= b`.
 _OPPOSITE: Final[Mapping[type[Filter], type[Filter]]] = {
     GreaterThan: LessThanOrEqual,
     GreaterThanOrEqual: LessThan,
@@ -68,11 +68,12 @@ class Pushed:
         self._exact: list[tuple[str, Filter]] = []
         self._offsets: list[tuple[int, int]] = []
 
-    def take(self, filters: Iterable[Filter], columns: Columns) -> list[Filter]:
-        """Take the filters that can be used; returns those that Spark has to apply itself."""
-        return [one for one in filters if not self._takes(one, columns)]
+    def add(self, filters: Iterable[Filter], columns: Columns) -> list[Filter]:
+        """Keep the filters that can be used; returns the filters that Spark has to apply itself."""
+        return [one for one in filters if not self._applies(one, columns)]
 
-    def _takes(self, one: Filter, columns: Columns) -> bool:
+    def _applies(self, one: Filter, columns: Columns) -> bool:
+        """Keep a filter if it can be used; returns True if it is applied completely."""
         child = one.child if isinstance(one, Not) else one
         kind = columns.kind_of(_column(child)) or ""
         if kind in _TYPES and _fits(child, _TYPES[kind]):
@@ -83,7 +84,7 @@ class Pushed:
         return False
 
     def segments(self, parts: Sequence[SegmentRange]) -> list[SegmentRange]:
-        """Those ranges whose rows can fit."""
+        """The ranges that can have fitting rows."""
         return [
             part
             for part in parts
@@ -96,17 +97,17 @@ class Pushed:
         return truth(one, value) is True
 
     def may_have_rows(self, part: SegmentRange) -> bool:
-        """Whether an event of this piece can have a fitting offset."""
+        """Return True if an event of this piece can have a fitting offset."""
         last = part.end - wire.EVENT_HEADER
         return all(part.start <= high and low <= last for low, high in self._offsets)
 
 
 class PushFilters:
-    """A reader's `pushFilters`, as an attribute of the reader, which Spark takes whether pushing is on or off.
+    """A reader's `pushFilters`, as an attribute of the reader, which Spark accepts whether pushing is on or off.
 
-    While `spark.sql.python.filterPushdown.enabled` is false, which is the default, Spark refuses every reader with a
-    `pushFilters` of its own, which it detects by `__func__`. Such a session never calls it, so nothing is lost by
-    saying that it is the inherited one.
+    While `spark.sql.python.filterPushdown.enabled` is false, which is the default, Spark refuses every reader that
+    overrides `pushFilters`, which it detects by `__func__`. Such a session never calls the method, so `__func__` may
+    name the inherited one.
     """
 
     def __init__(self, pushed: Pushed, columns: Columns) -> None:
@@ -118,18 +119,18 @@ class PushFilters:
         return DataSourceReader.pushFilters
 
     def __call__(self, filters: list[Filter]) -> list[Filter]:
-        """Take the filters that can be used; returns those that Spark has to apply itself."""
-        return self._pushed.take(filters, self._columns)
+        """Keep the filters that can be used; returns the filters that Spark has to apply itself."""
+        return self._pushed.add(filters, self._columns)
 
 
 def _column(one: Filter) -> str:
-    """The column that a filter is about; empty if it is a part of one."""
+    """The column of a filter; empty if the filter is about a field of a column."""
     path: tuple[str, ...] = getattr(one, "attribute", ())
     return path[0] if len(path) == 1 else ""
 
 
 def _fits(one: Filter, kind: type) -> bool:
-    """Whether a filter is of a kind that is known here, and compares with values of a type."""
+    """Return True if a filter is of a kind that this module knows, and compares with values of a type."""
     if isinstance(one, IsNull | IsNotNull):
         return True
     if type(one) in _TEXTS:
@@ -142,7 +143,7 @@ def _fits(one: Filter, kind: type) -> bool:
 
 
 def truth(one: Filter, value: Any) -> Truth:
-    """What SQL says about a filter for a value that is not null."""
+    """The truth of a filter in SQL, for a value that is not null."""
     match one:
         case Not(child):
             inner = truth(child, value)

@@ -1,18 +1,18 @@
-"""How often a streaming query asks for new events while there are none.
+"""Pauses of a streaming query between requests for new events, while there are none.
 
-Spark asks again 10 ms after each "nothing new", which keeps a sixth of a core busy for nothing. Here the answer waits
-a tenth of the time for which nothing arrived, and at most a second. So a stream that is read every few milliseconds is
-asked as often as ever, and the first event after a silence is found after a tenth of that silence, at most.
+Spark asks again 10 ms after each answer without new events, which keeps a sixth of a core busy. Here the answer waits a
+tenth of the time for which no event arrived, and at most a second. So a stream with events every few milliseconds is
+asked as often as before, and the first event after a silence is found after a tenth of that silence, at most.
 
-Only a question that follows an answer at once waits. If a query has other sources that are busy, or a trigger of its
-own, more time is between them, and this source holds nobody up.
+Only a request that follows an answer at once waits. If a query has other busy sources, or a trigger with a pause, more
+time lies between requests, and this source does not wait.
 """
 
 import time
 from collections.abc import Callable
 from typing import Final
 
-# Of the time for which nothing arrived.
+# The part of the time without events for which an answer waits.
 _SHARE: Final = 0.1
 _LONGEST: Final = 1.0
 # Spark asks after 10 ms; a trigger with events takes longer than this.
@@ -20,10 +20,10 @@ _AT_ONCE: Final = 0.05
 
 
 class IdlePace:
-    """Slows down the questions of one query.
+    """Slows down the requests of one query.
 
     Args:
-        clock: seconds that only grow.
+        clock: seconds of a monotonic clock.
         sleep: waits for some seconds.
     """
 
@@ -36,13 +36,13 @@ class IdlePace:
         self._answered = 0.0
 
     def wait(self) -> None:
-        """Wait before a question is answered, if Spark asks because the answer before was that nothing is new."""
+        """Wait before a request is answered, if Spark asks again because the answer before had no new events."""
         now = self._clock()
         if self._nothing_since is not None and now - self._answered <= _AT_ONCE:
             self._sleep(min(_LONGEST, (now - self._nothing_since) * _SHARE))
 
     def answered(self, *, anything: bool) -> None:
-        """Note that a question was answered, and whether anything was new."""
+        """Record that a request was answered, and whether there were new events."""
         self._answered = self._clock()
         if anything:
             self._nothing_since = None

@@ -1,7 +1,6 @@
-"""What a user may say about an interval of event times: options, read once and checked before any work starts.
+"""Options of an interval of event times, read once and checked before any work starts.
 
-Which range of a stream surely holds the interval is known to its watermarks; which rows are in it, to
-`pyspark_pravega.read.within`.
+The stream's watermarks give the range that surely holds the interval; `pyspark_pravega.read.within` selects its rows.
 """
 
 import re
@@ -25,7 +24,7 @@ _NUMBER: Final = re.compile(r"[+-]?\d+")
 class TimeInterval:
     """The rows with `since <= column < until`.
 
-    Numbers are in the unit of the stream's writers. `ahead` and `clip` are those of `PravegaClient.range_for`.
+    Numbers are in the unit of the stream's writers. `ahead` and `clip` are arguments of `PravegaClient.range_for`.
     """
 
     column: str
@@ -37,10 +36,10 @@ class TimeInterval:
 
     @classmethod
     def parse(cls, given: Options) -> Self | None:
-        """Read the options; None if the read is of no interval.
+        """Read the options; None if they give no interval.
 
         Raises:
-            ConfigurationError: one is missing or cannot work, a time without a zone among others.
+            ConfigurationError: an option is missing or cannot work, such as a time without a zone.
         """
         texts = given.text(_FROM), given.text(_TO)
         if texts == (None, None):
@@ -81,7 +80,7 @@ class TimeInterval:
         """The smallest range of a stream that surely holds the interval.
 
         Raises:
-            PravegaError: it is not known, or not there any more, as `PravegaClient.range_for` says.
+            PravegaError: the range is not known, or gone; see `PravegaClient.range_for`.
         """
         interval = self.since, self.until
         return client.range_for(stream, interval, ahead=self.ahead, clip=self.clip, unit=self.unit)

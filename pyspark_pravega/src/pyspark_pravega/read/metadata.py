@@ -1,6 +1,6 @@
-"""`metadata=Streams` and `metadata=StreamInfo`: what there is in a scope, and where a stream begins and ends.
+"""`metadata=Streams` and `metadata=StreamInfo`: the streams of a scope, and the head and the tail of a stream.
 
-The tables, their names and their columns are those of Pravega's JVM connector.
+The tables have the names and columns that they have in Pravega's JVM connector.
 """
 
 from collections.abc import Iterator, Mapping
@@ -49,7 +49,7 @@ _NAMES: Final = {"Streams": MetadataTable.STREAMS, "StreamInfo": MetadataTable.S
 
 
 class _Rows(InputPartition):
-    """The rows themselves: they are few, and found on the driver."""
+    """A partition that has the rows themselves: they are few, and the driver asks for them."""
 
     def __init__(self, rows: list[Row]) -> None:
         super().__init__(rows)
@@ -89,7 +89,7 @@ class PravegaMetadataReader(DataSourceReader):
         try:
             return [_Rows(self._rows(cluster(self._config).client))]
         except PravegaError as error:
-            # Spark shows the traceback in front of the message, which says all: leave it short.
+            # Spark shows the traceback in front of the message, so it is left out.
             raise error.with_traceback(None) from None
 
     def read(self, partition: InputPartition) -> Iterator[Row]:

@@ -1,8 +1,8 @@
 """The offsets of streaming queries: a StreamCut for each stream, as Spark keeps them in its checkpoints.
 
-As JSON they are the cuts' texts by the names of their streams, with a version: `{"version": 1, "examples/a": "…"}`.
-That of the first micro-batch has the cuts at which the query began too, under `began_at`: Spark does not keep these,
-but asks for them again when it repeats that batch after a crash, when `latest` is another cut already.
+As JSON an offset has the cuts' texts by the names of their streams, and a version: `{"version": 1, "examples/a": "…"}`.
+The offset of the first micro-batch also has the cuts at which the query began, under `began_at`: Spark does not keep
+them, and asks for them again when it repeats that batch after a crash, when `latest` is another cut.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError, InvalidStreamCutError
 from aiopravega.names import StreamName
 
-# No stream is called so: their names have a slash.
+# Not the name of a stream, which has a slash.
 _BEGAN_AT: Final = "began_at"
 _VERSION: Final = "version"
 _KNOWN: Final = 1
@@ -24,27 +24,27 @@ Cuts = Mapping[StreamName, StreamCut]
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """Where a query is in each of its streams, and for the end of its first batch, where it began."""
+    """The position of a query in each stream; at the end of its first batch, also the cuts at which it began."""
 
     cuts: Cuts
     began_at: Cuts | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """What Spark keeps."""
+        """The offset as JSON for Spark's checkpoint."""
         texts: dict[str, Any] = {_VERSION: _KNOWN, **_texts(self.cuts)}
         return texts if self.began_at is None else texts | {_BEGAN_AT: _texts(self.began_at)}
 
     @classmethod
     def from_json(cls, value: Json, streams: tuple[StreamName, ...]) -> Self:
-        """Read what Spark has kept.
+        """Read an offset from Spark's checkpoint.
 
         Args:
-            value: what `to_json` gave, maybe in an earlier run of the query.
-            streams: that the query reads now.
+            value: the JSON of `to_json`, maybe of an earlier run of the query.
+            streams: the streams that the query reads now.
 
         Raises:
             ConfigurationError: the offset is of other streams.
-            InvalidStreamCutError: it is not an offset of such a query, or of another version.
+            InvalidStreamCutError: the value is not an offset of such a query, or is of another version.
         """
         if not isinstance(value, Mapping):
             raise InvalidStreamCutError(f"the checkpoint has {value!r:.200}, which is not an offset of such a query")

@@ -1,8 +1,8 @@
-"""How many tasks Spark can run at a time, if the process that plans a read can know it.
+"""The number of tasks that Spark can run at a time, if the process that plans a read can know it.
 
-Spark gives a Python data source neither its settings nor its cores, and the process in which it plans has no
-SparkContext. That process is a child of the driver's JVM, though, and where the system has /proc the settings with
-which the JVM was started can be read off its command line.
+Spark gives a Python data source neither its settings nor its cores, and the process that plans has no SparkContext. But
+this process is a child of the driver's JVM: where the system has /proc, the JVM's command line has the settings with
+which it was started.
 """
 
 import os
@@ -12,9 +12,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-# Where nothing can be known: a cluster, probably, for which more tasks than cores cost less than idle cores.
+# If the number is not known: probably for a cluster, where more tasks than cores cost less than idle cores.
 UNKNOWN: Final = 16
-# The settings that have options of their own in `spark-submit`.
+# Options of `spark-submit` that stand for settings.
 _SETTINGS: Final = {
     "--master": "spark.master",
     "--executor-cores": "spark.executor.cores",
@@ -27,7 +27,7 @@ _LONGEST_LINEAGE: Final = 8
 
 
 def tasks_at_a_time(proc: Path = Path("/proc")) -> int:
-    """The number of cores of the Spark whose driver is a parent of this process, or `UNKNOWN`."""
+    """The number of cores of Spark, by the driver that is a parent of this process, or `UNKNOWN`."""
     for arguments in _command_lines(proc, os.getpid()):
         if any(argument.startswith("org.apache.spark.") for argument in arguments):
             return cores(settings(arguments))
@@ -36,7 +36,7 @@ def tasks_at_a_time(proc: Path = Path("/proc")) -> int:
 
 def settings(arguments: Sequence[str]) -> dict[str, str]:
     """Spark's settings on the command line of a JVM."""
-    found: dict[str, str] = {}
+    given: dict[str, str] = {}
     for argument, following in pairwise([*arguments, ""]):
         if argument.startswith("-Dspark."):
             name, _, value = argument.removeprefix("-D").partition("=")
@@ -46,34 +46,34 @@ def settings(arguments: Sequence[str]) -> dict[str, str]:
             name, value = _SETTINGS[argument], following
         else:
             continue
-        found[name] = value
-    return found
+        given[name] = value
+    return given
 
 
-def cores(found: Mapping[str, str]) -> int:
-    """How many tasks these settings let run at a time, or `UNKNOWN`."""
-    if (parallelism := _number(found, "spark.default.parallelism")) is not None:
+def cores(given: Mapping[str, str]) -> int:
+    """The number of tasks that these settings let run at a time, or `UNKNOWN`."""
+    if (parallelism := _number(given, "spark.default.parallelism")) is not None:
         return parallelism
-    master = found.get("spark.master", "")
+    master = given.get("spark.master", "")
     if local := _LOCAL.fullmatch(master):
         return (os.cpu_count() or 1) if local["cores"] == "*" else int(local["cores"] or 1)
     if cluster := _LOCAL_CLUSTER.fullmatch(master):
         return int(cluster["executors"]) * int(cluster["cores"])
-    if (most := _number(found, "spark.cores.max")) is not None:
+    if (most := _number(given, "spark.cores.max")) is not None:
         return most
-    executors = _number(found, "spark.dynamicAllocation.maxExecutors") or _number(found, "spark.executor.instances")
+    executors = _number(given, "spark.dynamicAllocation.maxExecutors") or _number(given, "spark.executor.instances")
     if executors is None:
         return UNKNOWN
-    return executors * (_number(found, "spark.executor.cores") or 1)
+    return executors * (_number(given, "spark.executor.cores") or 1)
 
 
-def _number(found: Mapping[str, str], name: str) -> int | None:
-    text = found.get(name, "")
+def _number(given: Mapping[str, str], name: str) -> int | None:
+    text = given.get(name, "")
     return int(text) if text.isdecimal() and int(text) else None
 
 
 def _command_lines(proc: Path, process: int) -> Iterator[Sequence[str]]:
-    """Those of a process, its parent, and so on."""
+    """The command lines of a process, its parent, and so on."""
     for _ in range(_LONGEST_LINEAGE):
         try:
             yield (proc / str(process) / "cmdline").read_text(errors="replace").split("\0")

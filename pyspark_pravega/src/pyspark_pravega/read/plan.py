@@ -1,4 +1,4 @@
-"""From ranges of streams to pieces of their segments; batches and micro-batches plan alike."""
+"""Plans of reads: from ranges of streams to pieces of their segments, for batches and micro-batches."""
 
 import heapq
 from collections.abc import Sequence
@@ -6,31 +6,34 @@ from dataclasses import dataclass
 from typing import Final
 
 from aiopravega.blocking import PravegaClient
-from aiopravega.cuts import SegmentRange, StreamCutRange
+from aiopravega.cuts import UNBOUNDED, SegmentRange, StreamCutRange
+from aiopravega.read.positions import find_range
 from pyspark_pravega.read.filters import Pushed
+from pyspark_pravega.read.interval import TimeInterval
 from pyspark_pravega.read.parallelism import tasks_at_a_time
+from pyspark_pravega.read.sources import Source
 
-# A task costs some 20 ms in any case: time in which it could read several of these.
+# A task costs some 20 ms in any case, in which it could read several pieces of this size.
 LEAST_BYTES: Final = 1024 * 1024
-# What is lost when a task fails and is tried again.
+# The most that is read again when a task fails.
 _MOST_BYTES: Final = 1024 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class SplitPolicy:
-    """How segments are split.
+    """The rule by which segments are split.
 
     Args:
         split_bytes: the size of a piece; None leaves it to the number of tasks, 0 forbids to split.
-        min_partitions: how many tasks there are to be at least, if the range has so many megabytes; None stands for
-            as many as can run at a time.
+        min_partitions: the fewest tasks, if the range has as many megabytes; None stands for the number of tasks that
+            can run at a time.
     """
 
     split_bytes: int | None = None
     min_partitions: int | None = None
 
     def pieces(self, sizes: Sequence[int]) -> list[int]:
-        """Into how many pieces ranges of these sizes (in bytes, none empty) are split."""
+        """The number of pieces of each range, by the ranges' sizes (in bytes, none empty)."""
         if self.split_bytes == 0 or not sizes:
             return [1] * len(sizes)
         if self.split_bytes is not None:
@@ -43,7 +46,7 @@ class SplitPolicy:
 
     @staticmethod
     def _at_least(wanted: int, sizes: Sequence[int], counts: list[int]) -> list[int]:
-        """Split where the pieces are largest until there are enough, or none is worth it."""
+        """Split the range with the largest pieces until there are enough, or a piece would have too few bytes."""
         largest = [(-size / count, index) for index, (size, count) in enumerate(zip(sizes, counts, strict=True))]
         heapq.heapify(largest)
         for _ in range(wanted - sum(counts)):
@@ -56,13 +59,13 @@ class SplitPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SegmentPiece:
     """A piece of a segment's range.
 
     Args:
-        part: what is read.
-        whole: the range that was split, whose start and end lie between events for certain.
-        times: what the watermarks say about the batch, in microseconds; see `pyspark_pravega.read.time_columns`.
+        part: the range of the piece.
+        whole: the range that was split; its start and end lie between events for certain.
+        times: bounds of the event times of the batch, in microseconds; see `pyspark_pravega.read.time_columns`.
     """
 
     part: SegmentRange
@@ -72,14 +75,14 @@ class Piece:
 
 def plan(
     client: PravegaClient, ranges: Sequence[StreamCutRange], split: SplitPolicy, pushed: Pushed | None = None
-) -> list[Piece]:
-    """What a job reads: checked against the streams, split, in the order of the ranges.
+) -> list[SegmentPiece]:
+    """The pieces that a job reads: checked against the streams, split, in the order of the ranges.
 
     Args:
-        client: of the cluster.
-        ranges: between resolved cuts, one for each stream.
-        split: how segments are split.
-        pushed: filters that let pieces go unread.
+        client: a connected client.
+        ranges: ranges between resolved cuts, one for each stream.
+        split: the rule by which segments are split.
+        pushed: filters by which pieces are left out.
 
     Raises:
         StreamNotFoundError: there is no such stream.
@@ -93,4 +96,12 @@ def plan(
     counts = dict(zip(parts, split.pieces([part.size for part in parts]), strict=True))
     wholes = {part.segment: part for part in parts}
     pieces = [piece for piece in client.split_segments(counts) if filters.may_have_rows(piece)]
-    return [Piece(piece, wholes[piece.segment]) for piece in pieces]
+    return [SegmentPiece(piece, wholes[piece.segment]) for piece in pieces]
+
+
+def range_of(client: PravegaClient, source: Source, interval: TimeInterval | None) -> StreamCutRange:
+    """The range of a source with both ends fixed: by its cuts or by event times; by default the whole stream."""
+    if interval is not None and source.start is None:
+        return interval.range_in(client, source.stream)
+    start, end = source.start or UNBOUNDED, source.end or UNBOUNDED
+    return client.run(find_range(client.asynchronous, source.stream, start, end))

@@ -1,6 +1,6 @@
-"""What a user may say about a read: Spark's options, read once and checked before any work starts.
+"""Options of a read, read once and checked before any work starts.
 
-Options keep the names and defaults of Pravega's JVM connector. Nothing here talks to a server.
+They keep the names and defaults of Pravega's JVM connector. This module asks no server.
 """
 
 from collections.abc import Mapping
@@ -52,10 +52,10 @@ class ReadOptions:
     """The settings of one read.
 
     `split_bytes` is the size of a task's piece of a segment: None leaves it to the number of cores, 0 forbids to
-    split segments. `min_partitions` is how many tasks are wanted at least; None stands for the number of cores.
-    `metadata_columns` are asked for in addition to the columns that a read always has; `metadata_prefix` is put in
-    front of their names. `event_time_unit` is what the stream's writers count their times in. `interval` is of event
-    times; None: whatever the range has.
+    split segments. `min_partitions` is the least number of tasks; None stands for the number of cores.
+    `metadata_columns` are read in addition to the columns that a read always has; `metadata_prefix` is put in front of
+    their names. `event_time_unit` is the unit of the times of the stream's writers. `interval` is of event times; None:
+    the read has all events of the range.
     """
 
     config: PravegaConfig
@@ -71,10 +71,10 @@ class ReadOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> Self:
-        """Read Spark's options; those of writes are accepted, so that one set can serve a read and a write.
+        """Read Spark's options; options of writes are accepted, so that one set can serve a read and a write.
 
         Raises:
-            ConfigurationError: an option that is unknown, missing or cannot work.
+            ConfigurationError: an option is unknown or missing, or cannot work.
             InvalidStreamCutError: a text is not a cut, or it is a cut of another stream.
         """
         cuts = {name for name in options if is_cut_of_one_stream(name)}

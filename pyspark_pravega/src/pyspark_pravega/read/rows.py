@@ -1,7 +1,7 @@
-"""Blocks of events as Arrow record batches with the columns that a read of Pravega has.
+"""Blocks of events as Arrow record batches with the columns of a read.
 
-No event is touched one by one: Arrow gets the frames as they are, cuts off their headers, and the columns that are the
-same in every row are made once. Nothing here knows servers or Spark.
+Python touches no single event: Arrow gets the frames as they are and cuts off their headers, and columns with the same
+value in every row are made once. This module knows neither servers nor Spark.
 """
 
 from typing import Final
@@ -24,13 +24,13 @@ _LONG: Final = pa.int64()
 _TIME: Final = pa.timestamp("us", tz="UTC")
 
 
-class RowMaker:
+class SegmentRows:
     """Makes the rows of one segment.
 
     Args:
-        segment: that all blocks are of.
-        columns: that the rows have.
-        times: the bounds of the events' times, in microseconds since 1970; None where one is not known.
+        segment: the segment of all blocks.
+        columns: the columns of the rows.
+        times: the bounds of the events' times, in microseconds since 1970; None if a bound is not known.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class RowMaker:
         self._constant_rows = -1
 
     def batches(self, block: EventBlock[Positions]) -> list[pa.RecordBatch]:
-        """The events of a block in batches of up to `LARGEST_BATCH_ROWS` rows; they do not need the block any more."""
+        """The events of a block in batches of up to `LARGEST_BATCH_ROWS` rows; the block may be released then."""
         # Arrow's offsets have one more: the end of the last value.
         borders = np.append(block.frames, np.int32(len(block.data)))
         data = pa.py_buffer(block.data)
@@ -54,7 +54,7 @@ class RowMaker:
         ]
 
     def finish(self, size: int) -> list[pa.RecordBatch]:
-        """Say that there are no more blocks, and that they had `size` bytes: a last row, where it was asked for."""
+        """End the segment, whose blocks had `size` bytes; returns a last row with that size if a column asks for it."""
         if self._decoder is not None:
             self._decoder.finish(self._segment)
         if READ_BYTES not in self._columns.kinds:
@@ -92,7 +92,7 @@ class RowMaker:
         return pc.binary_join_element_wise(_text(f"{self._segment}:"), starts, _text("-"), sizes, _text(""))
 
     def _make_constants(self, rows: int) -> dict[str, pa.Array]:
-        """The columns that are the same in all rows: those of the JVM connector, and others that are asked for."""
+        """The columns with the same value in all rows: columns of the JVM connector, and others that are asked for."""
         name, (lower, upper) = self._segment.stream, self._times
         made = {
             "scope": _repeated(name.scope, rows),

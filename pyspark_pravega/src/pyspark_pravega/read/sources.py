@@ -1,7 +1,7 @@
-"""Which streams a read is of, and the cuts between which each is read, from Spark's options.
+"""The streams of a read, and the cuts between which each is read, from Spark's options.
 
-Spark writes the keys of options in small letters, while names of streams may have capitals: keys are matched whatever
-their case is, and refused when that is ambiguous. This module asks no server.
+Spark writes the keys of options in small letters, while names of streams may have capitals: keys are matched in any
+case, and refused if two streams match. This module asks no server.
 """
 
 from collections.abc import Collection
@@ -23,7 +23,7 @@ _OF = "."
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One stream of a read, and the positions between which it is read; None: no option says it."""
+    """One stream of a read, and the positions between which it is read; None: no option gives the position."""
 
     stream: StreamName
     start: Position | None = None
@@ -31,7 +31,7 @@ class Source:
 
 
 def is_cut_of_one_stream(option: str) -> bool:
-    """Whether an option is of the form `start_stream_cut.<stream>` or `end_stream_cut.<stream>`."""
+    """Return True if an option is of the form `start_stream_cut.<stream>` or `end_stream_cut.<stream>`."""
     return option.lower().startswith((f"{_START}{_OF}", f"{_END}{_OF}"))
 
 
@@ -42,13 +42,13 @@ def parse_sources(
 
     Args:
         given: all options.
-        config: knows the default scope.
-        cuts: names of those options that are cuts of one stream.
-        of_times: whether event times say the range of a stream that has no cuts.
+        config: has the default scope.
+        cuts: names of the options that are cuts of one stream.
+        of_times: event times give the range of a stream without cuts.
 
     Raises:
-        ConfigurationError: no stream, a stream named twice, a cut of none of the streams, or one cut where event times
-            would say the other.
+        ConfigurationError: no stream is given, or one twice; a cut is for a stream that is not read; or one cut is
+            given, with event times.
         InvalidStreamCutError: a text is not a cut, or it is a cut of another stream.
     """
     streams = _streams(given, config)
@@ -64,8 +64,8 @@ def parse_sources(
     for source in sources:
         if of_times and (source.start is None) != (source.end is None):
             raise ConfigurationError(
-                f"{source.stream}: one cut is given, and event times too: give both cuts, between which events of "
-                "these times are searched, or none: then the stream's watermarks say where they are"
+                f"{source.stream}: one cut and event times are given: give both cuts, between which events of these "
+                "times are searched, or none: then the stream's watermarks give the cuts"
             )
     return sources
 
@@ -87,8 +87,8 @@ def _streams(given: Options, config: PravegaConfig) -> list[StreamName]:
 
 
 def _cuts_by_stream(cuts: Collection[str], streams: list[StreamName]) -> dict[tuple[str, StreamName], str]:
-    """The option that has the start or the end of a stream, for those that have one of their own."""
-    found: dict[tuple[str, StreamName], str] = {}
+    """The options that give the start or the end of one stream, by `start` or `end` and the stream."""
+    own: dict[tuple[str, StreamName], str] = {}
     for option in cuts:
         kind, _, name = option.lower().partition(_OF)
         meant = [stream for stream in streams if name in (stream.stream.lower(), str(stream).lower())]
@@ -101,18 +101,18 @@ def _cuts_by_stream(cuts: Collection[str], streams: list[StreamName]) -> dict[tu
         if len(meant) > 1:
             raise ConfigurationError(
                 f"option {option!r} could be for {' or '.join(map(str, meant))} (keys of options have no capitals): "
-                "write the scope too, or read these streams one by one"
+                "write it with its scope, or read these streams one by one"
             )
-        if (kind, meant[0]) in found:
+        if (kind, meant[0]) in own:
             raise ConfigurationError(
-                f"options {found[kind, meant[0]]!r} and {option!r} are both for {meant[0]}: give one of them"
+                f"options {own[kind, meant[0]]!r} and {option!r} are both for {meant[0]}: give one of them"
             )
-        found[kind, meant[0]] = option
-    return found
+        own[kind, meant[0]] = option
+    return own
 
 
 def _position(given: Options, own: str | None, option: str, stream: StreamName) -> Position | None:
-    """The start or the end of a stream: by its own option, or else by the one for all."""
+    """The start or the end of a stream: by the option for this stream, otherwise by the option for all streams."""
     name = own if own is not None and given.text(own.lower()) is not None else option
     text = (given.text(name.lower()) or "").strip()
     try:

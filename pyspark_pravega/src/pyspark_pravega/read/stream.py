@@ -1,7 +1,7 @@
 """`spark.readStream.format("pravega")`: the reader of micro-batches as Spark calls it.
 
-Spark keeps one in a process of its own for as long as the query runs, and asks it again and again how far the next
-batch goes, and for its partitions; tasks get copies. What follows from Spark's order of calls is said where it is used.
+Spark keeps one reader in a separate process for as long as the query runs. It asks the reader for the end of each next
+batch, and for its partitions; tasks get copies. Comments tell where code relies on the order of Spark's calls.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.idle_pace import IdlePace
 from pyspark_pravega.read.offsets import Cuts, Offset
-from pyspark_pravega.read.packing import PiecesPartition, pack
+from pyspark_pravega.read.packing import ReadPartition, pack
 from pyspark_pravega.read.plan import SplitPolicy, plan
 from pyspark_pravega.read.read_options import ReadOptions
 from pyspark_pravega.read.sources import Source
@@ -41,13 +41,13 @@ R = TypeVar("R")
 P = ParamSpec("P")
 
 
-def _told(
+def _explained(
     method: "Callable[Concatenate[PravegaStreamReader, P], R]",
 ) -> "Callable[Concatenate[PravegaStreamReader, P], R]":
-    """Errors with what matters for a query that runs on, and without the traceback that Spark shows before them."""
+    """Add the remedy for a streaming query to errors, and leave out the traceback that Spark shows before them."""
 
     @wraps(method)
-    def reporting(self: "PravegaStreamReader", /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def explaining(self: "PravegaStreamReader", /, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(self, *args, **kwargs)
         except StreamTruncatedError as error:
@@ -57,7 +57,7 @@ def _told(
         except PravegaError as error:
             raise error.with_traceback(None) from None
 
-    return reporting
+    return explaining
 
 
 class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -77,8 +77,8 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._streams = tuple(source.stream for source in self._options.sources)
         self._columns = columns
-        # Spark asks for the beginning more than once, and an AvailableNow query that begins at the tail must not end
-        # before that: so every name is looked up once.
+        # Spark asks for the begin more than once, and an AvailableNow query that begins at the tail must not end before
+        # its begin: so the cut of every named position is found once.
         self._named: dict[tuple[StreamName, Position], StreamCut] = {}
         self._targets: Cuts | None = None
         self._began_at: Offset | None = None
@@ -87,16 +87,16 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._subscription = subscription(self._options.streaming, self._streams[0].scope)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """How much a batch reads, by option `max_bytes_per_trigger`."""
+        """The most bytes of a batch, by option `max_bytes_per_trigger`."""
         most = self._options.streaming.max_bytes
         return ReadAllAvailable() if most is None else ReadMaxBytes(most)
 
-    @_told
+    @_explained
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Where a query without a checkpoint begins.
+        """The begin of a query without a checkpoint.
 
         Raises:
-            PravegaError: a stream does not exist, or the cluster cannot be asked.
+            PravegaError: a stream does not exist, or the cluster does not answer.
         """
         if self._began_at is None:
             starts = {source.stream: source.start or NamedCut.TAIL for source in self._options.sources}
@@ -108,37 +108,37 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             )
         return self._began_at.to_json()
 
-    @_told
+    @_explained
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Take the end of a query that is to read what there is now.
+        """Fix the end of a query that reads the events of now, and ends.
 
         Raises:
-            PravegaError: a stream does not exist, or the cluster cannot be asked.
+            PravegaError: a stream does not exist, or the cluster does not answer.
         """
         self._targets = {
             source.stream: self._look_up(source.stream, _end(source) or NamedCut.TAIL)
             for source in self._options.sources
         }
 
-    @_told
+    @_explained
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """How far the batch that begins at `start` goes; `start` itself if there is nothing more.
+        """The end of the batch that begins at `start`; `start` itself if there are no more events.
 
         Raises:
             StreamNotFoundError: a stream was deleted.
-            StreamTruncatedError: retention or a truncation removed what follows `start`.
+            StreamTruncatedError: retention or a truncation removed events after `start`.
             ConfigurationError: the checkpoint is of other streams.
-            PravegaError: what else stops the query.
+            PravegaError: another error that stops the query.
         """
         offset = Offset.from_json(start, self._streams)
-        if self._targets is None:  # else it is asked a few times only
+        if self._targets is None:  # with AvailableNow, Spark asks a few times only
             self._pace.wait()
         client = self._client
         if self._subscription is not None:
-            # Spark asks what follows a batch only when it has written that batch into its log of commits: in the
-            # course of a query, after its restart (a batch that is not in the log is repeated first, without asking),
-            # and under AvailableNow after the last batch too, to learn that it was the last. So what lies before
-            # `start` will never be read again. `commit` would come only with a further batch.
+            # Spark asks for the end of the next batch only when it has written the batch before into its log of
+            # commits: in the course of a query; after a restart (it first repeats a batch that is not in the log,
+            # without asking); and with AvailableNow also after the last batch. So events before `start` are never read
+            # again. Spark calls `commit` only with a further batch.
             self._subscription.move(client, offset.cuts)
         targets = {source.stream: self._target(client, source) for source in self._options.sources}
         self._latest = Offset(targets)
@@ -152,16 +152,16 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return Offset(cuts, began_at.cuts if began_at is not None and is_first else None).to_json()
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802 - Spark's name
-        """How far the query could go if it had no limit: the tails, or the end, as `latestOffset` saw them last."""
+        """The end of a batch without a limit: the tails, or the query's end, as `latestOffset` saw them last."""
         return None if self._latest is None else self._latest.to_json()
 
-    @_told
+    @_explained
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """What the tasks of a batch read.
+        """The partitions of a batch, one for each task.
 
         Raises:
             StreamTruncatedError: retention or a truncation removed a part of the batch.
-            PravegaError: the batch does not fit the streams, or the cluster cannot be asked.
+            PravegaError: the batch does not fit the streams, or the cluster does not answer.
         """
         last = Offset.from_json(end, self._streams)
         first = last.began_at or Offset.from_json(start, self._streams).cuts
@@ -174,9 +174,9 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The events of one partition; called in a task."""
-        from pyspark_pravega.read.task import read_partition  # the process that plans needs no part of it
+        from pyspark_pravega.read.task import read_partition  # the process that plans does not need it
 
-        if isinstance(partition, PiecesPartition):  # Spark makes another one when there are none: nothing to read
+        if isinstance(partition, ReadPartition):  # without partitions, Spark makes one of its class
             yield from read_partition(self._options, self._columns, partition)
 
     @property
@@ -190,7 +190,7 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._named[stream, position]
 
     def _target(self, client: PravegaClient, source: Source) -> StreamCut:
-        """How far the query may go now."""
+        """The cut up to which the query may read now."""
         if self._targets is not None:
             return self._targets[source.stream]
         end = _end(source)
@@ -199,7 +199,7 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._look_up(source.stream, end)
 
     def _step(self, client: PravegaClient, cuts: Cuts, targets: Cuts, limit: ReadLimit) -> Cuts:
-        """The cuts of the next batch's end. Streams share the limit; one with less than its share leaves the rest."""
+        """The end of the next batch. Streams share the limit; one that needs less leaves the rest to the others."""
         step = dict(cuts)
         waiting = [stream for stream in self._streams if cuts[stream] != targets[stream]]
         left = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
@@ -217,5 +217,5 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def _end(source: Source) -> Position | None:
-    """Where a query ends; None: it follows the stream."""
+    """The end of a query in a stream; None: it follows the stream."""
     return None if source.end == UNBOUNDED else source.end

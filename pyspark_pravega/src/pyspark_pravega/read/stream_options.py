@@ -1,4 +1,4 @@
-"""What a user may say about a streaming query: read once, on the driver."""
+"""Options of a streaming query, read once, on the driver."""
 
 from dataclasses import dataclass
 from typing import Final, Self
@@ -19,11 +19,11 @@ STREAMING_OPTIONS: Final = (_MAX_BYTES, _APPROX_BYTES, _SUBSCRIBER, _GROUP)
 
 @dataclass(frozen=True, slots=True)
 class StreamingOptions:
-    """The settings of a streaming query that a batch job has no use for.
+    """The settings of a streaming query that have no effect on a batch job.
 
-    `max_bytes` is about how much one micro-batch reads, event headers included; None: all that there is.
-    `subscriber` is the name under which the streams' retention waits for the query; None: it does not. `reader_group`,
-    `name` or `scope/name`, is the group as whose position the query publishes how far it is; retention waits for it.
+    `max_bytes` is the approximate bytes of one micro-batch, event headers included; None: all that there are.
+    `subscriber` is the name under which the streams' retention waits for the query; None: retention does not wait.
+    `reader_group`, `name` or `scope/name`, is the group whose position is the query's; retention also waits for it.
     """
 
     max_bytes: int | None = None
@@ -35,7 +35,7 @@ class StreamingOptions:
         """Read the options of streaming.
 
         Raises:
-            ConfigurationError: one cannot work.
+            ConfigurationError: an option cannot work.
         """
         numbers = {name: given.number(name) for name in (_MAX_BYTES, _APPROX_BYTES)}
         if None not in numbers.values():

@@ -1,4 +1,4 @@
-"""A streaming query as a subscriber of its streams, or as a reader group: retention waits for it, others see it."""
+"""A streaming query as a subscriber of its streams, or as a reader group: retention waits for the query's position."""
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import StreamCut
@@ -7,56 +7,56 @@ from pyspark_pravega.read.offsets import Cuts
 from pyspark_pravega.read.stream_options import StreamingOptions
 
 
-class Subscription:
-    """Reports to each stream how far the query is, whenever that changes."""
+class QuerySubscriber:
+    """Reports the query's position to each stream, whenever it changes."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._told: dict[StreamName, StreamCut] = {}
+        self._reported: dict[StreamName, StreamCut] = {}
 
     def move(self, client: PravegaClient, cuts: Cuts) -> None:
-        """Nothing before these cuts is needed any more. The first time, the query subscribes.
+        """Report that no events before these cuts are needed any more; the first time, subscribe.
 
         Raises:
-            InvalidStreamCutError: this subscriber has reported later cuts already: in another query, or in this one
-                before it was given an older checkpoint.
+            InvalidStreamCutError: this subscriber has reported later cuts already: another query with its name has, or
+                this one has, before it got an older checkpoint.
             PravegaError: the streams cannot be reached.
         """
         for stream, cut in cuts.items():
-            if stream not in self._told:
+            if stream not in self._reported:
                 client.subscribe(stream, self._name, cut, between_events=True)
-            elif self._told[stream] != cut:
+            elif self._reported[stream] != cut:
                 client.report(stream, self._name, cut, between_events=True)
-            self._told[stream] = cut
+            self._reported[stream] = cut
 
 
-class GroupSubscription:
-    """Publishes how far the query is as the position of one reader group, whenever that changes."""
+class QueryReaderGroup:
+    """Publishes the query's position as the position of one reader group, whenever it changes."""
 
     def __init__(self, scope: str, name: str) -> None:
         self._scope = scope
         self._name = name
-        self._told: Cuts | None = None
+        self._published: Cuts | None = None
 
     def move(self, client: PravegaClient, cuts: Cuts) -> None:
-        """Nothing before these cuts is needed any more. The first time, the group is made.
+        """Publish that no events before these cuts are needed any more; the first time, make the group.
 
         Raises:
-            InvalidStreamCutError: the group is further already: by another query, or by this one before it was given an
-                older checkpoint.
-            ReaderGroupError: a group of this name is set up another way, or has readers.
+            InvalidStreamCutError: the group has a later position already: of another query, or of this one before it
+                got an older checkpoint.
+            ReaderGroupError: a group of this name has another configuration, or has readers.
             PravegaError: the streams cannot be reached.
         """
-        if cuts != self._told:
+        if cuts != self._published:
             client.publish_reader_group(self._scope, self._name, cuts.values(), between_events=True)
-            self._told = dict(cuts)
+            self._published = dict(cuts)
 
 
-def subscription(options: StreamingOptions, scope: str) -> Subscription | GroupSubscription | None:
-    """What the options ask for; a group without a scope is in `scope`. None: nothing."""
+def subscription(options: StreamingOptions, scope: str) -> QuerySubscriber | QueryReaderGroup | None:
+    """The subscriber or the reader group of a query, by its options; a group without a scope is in `scope`."""
     if options.subscriber is not None:
-        return Subscription(options.subscriber)
+        return QuerySubscriber(options.subscriber)
     if options.reader_group is None:
         return None
     given, _, name = options.reader_group.rpartition("/")
-    return GroupSubscription(given or scope, name)
+    return QueryReaderGroup(given or scope, name)

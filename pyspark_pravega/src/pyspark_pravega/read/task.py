@@ -1,4 +1,4 @@
-"""One task: the events of pieces of segments as record batches, for batches and micro-batches alike."""
+"""One task of a read: the events of pieces of segments as record batches, for batches and micro-batches."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -11,32 +11,32 @@ from aiopravega.read.bulk import EventBlock, EventBlocks
 from aiopravega.schema.arrow.frames import Positions, find_frames
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
-from pyspark_pravega.read.packing import PiecesPartition
-from pyspark_pravega.read.plan import Piece
+from pyspark_pravega.read.packing import ReadPartition
+from pyspark_pravega.read.plan import SegmentPiece
 from pyspark_pravega.read.read_options import ReadOptions
-from pyspark_pravega.read.rows import RowMaker
+from pyspark_pravega.read.rows import SegmentRows
 
-# Bytes that become a batch: smaller ones cost more time in Spark, larger ones more memory in the worker.
+# Bytes of a batch: smaller batches cost more time in Spark, larger ones more memory in the worker.
 _BLOCK_BYTES: Final = 4 * 1024 * 1024
-# Requests under way: as many as fill the block that is waited for, so that only one more is begun.
+# Requests under way: as many as fill the current block, so that only one more block is begun.
 _REQUESTS: Final = 4
-# Buffers beyond this are for events of megabytes.
+# Larger buffers are for events of megabytes.
 _ORDINARY_BYTES: Final = 5 * 1024 * 1024
 
 
-def read_partition(options: ReadOptions, columns: Columns, partition: PiecesPartition) -> Iterator[pa.RecordBatch]:
-    """The events of one partition, piece by piece.
+def read_partition(options: ReadOptions, columns: Columns, partition: ReadPartition) -> Iterator[pa.RecordBatch]:
+    """Read the events of one partition, piece by piece.
 
     Raises:
         SplitProofError: the segment was split where no event starts.
-        PravegaError: they cannot be read.
+        PravegaError: the events cannot be read.
     """
     for piece in partition.pieces:
         yield from _read_piece(options, columns, piece)
 
 
-def _read_piece(options: ReadOptions, columns: Columns, piece: Piece) -> Iterator[pa.RecordBatch]:
-    rows = RowMaker(piece.part.segment, columns, piece.times)
+def _read_piece(options: ReadOptions, columns: Columns, piece: SegmentPiece) -> Iterator[pa.RecordBatch]:
+    rows = SegmentRows(piece.part.segment, columns, piece.times)
     blocks = cluster(options.config).reader.read(
         piece.part,
         scan=find_frames,
@@ -44,21 +44,21 @@ def _read_piece(options: ReadOptions, columns: Columns, piece: Piece) -> Iterato
         block_bytes=_BLOCK_BYTES,
         requests=_REQUESTS,
     )
-    # Not by a loop, whose variable would hold a block while its batches are sent.
+    # Not by a loop: its variable would keep a block alive while its batches are sent.
     yield from chain.from_iterable(map(rows.batches, _proving(piece, blocks)))
     yield from rows.finish(piece.part.size)
 
 
-def _proving(piece: Piece, blocks: EventBlocks[Positions]) -> Iterator[EventBlock[Positions]]:
-    """The blocks of a piece, which prove that it begins and ends between events.
+def _proving(piece: SegmentPiece, blocks: EventBlocks[Positions]) -> Iterator[EventBlock[Positions]]:
+    """Yield the blocks of a piece, which prove that the piece begins and ends between events.
 
-    Events that follow one another from the start of the range to the start of the next piece, and from there to the
-    one after it, are all of the range's events, each once. So it is enough that every piece ends exactly where the
-    next one begins, which is what the reader of the blocks insists on.
+    Consecutive events from the start of the range to the start of the next piece, and from there to the start of the
+    piece after it, are all events of the range, each once. So it is enough that every piece ends exactly where the next
+    one begins, which the reader of the blocks checks.
 
     Raises:
-        SplitProofError: it does not.
-        MalformedEventError: it does not, and that is not because of a split.
+        SplitProofError: the piece does not begin or end between events.
+        MalformedEventError: the same, but not because of a split.
     """
     part, whole = piece.part, piece.whole
     try:
@@ -74,8 +74,8 @@ def _proving(piece: Piece, blocks: EventBlocks[Positions]) -> Iterator[EventBloc
 
 
 def _arrow_buffer(size: int) -> memoryview:
-    """Of Arrow's pool, which uses memory again without asking the system for it."""
+    """A buffer of Arrow's pool, which uses memory again without asking the system for it."""
     if size > _ORDINARY_BYTES:
-        # These are all of other sizes, so that what the pool keeps of earlier ones would add up.
+        # Such buffers differ in size, so that the pool would keep the memory of many.
         pa.default_memory_pool().release_unused()
     return memoryview(pa.allocate_buffer(size))

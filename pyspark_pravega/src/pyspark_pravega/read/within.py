@@ -1,7 +1,7 @@
 """Decoding that leaves out the rows outside of an interval of event times, a batch at a time.
 
-The range of an interval holds other events too. Neighbouring intervals share a bound that is exact to the column's own
-unit, so that each row is in one of them.
+The range of an interval also holds other events. Neighbouring intervals share a bound that is exact in the column's
+unit, so that each row is in exactly one interval.
 """
 
 import logging
@@ -44,10 +44,10 @@ _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class WithinPlan:
-    """A plan whose rows are those with `start <= time < end`.
+    """A plan with the rows that have `start <= time < end`.
 
-    `path` leads to the time, through structs. The bounds are in microseconds for a timestamp, else in the unit of the
-    stream's writers.
+    `path` leads to the time, through structs. The bounds are in microseconds for a timestamp, and in the unit of the
+    stream's writers for a number.
     """
 
     plan: DecodePlan
@@ -69,7 +69,7 @@ class WithinPlan:
 
     @property
     def keeps_corrupt(self) -> bool:
-        """Never: the interval of an event that cannot be decoded is not known."""
+        """False: the interval of an event that cannot be decoded is not known."""
         return False
 
     @property
@@ -83,7 +83,7 @@ class WithinPlan:
 
 
 def within(plan: DecodePlan | None, interval: TimeInterval, on_error: OnError) -> WithinPlan:
-    """The rows of an interval.
+    """Make a plan that decodes the rows of an interval.
 
     Raises:
         ConfigurationError: the events are not decoded, have no such column, or its type is not a point in time.
@@ -95,8 +95,8 @@ def within(plan: DecodePlan | None, interval: TimeInterval, on_error: OnError) -
         )
     if on_error is OnError.NULL:
         raise ConfigurationError(
-            "on_error=null keeps events whose times are not known, so that every interval would have them: say fail or "
-            "drop for a read of an interval"
+            "on_error=null keeps events whose times are not known, so that every interval would have them: give fail "
+            "or drop for a read of an interval"
         )
     path, kind = _find(plan.schema, interval.column)
     if isinstance(kind, TimestampType):
@@ -105,7 +105,7 @@ def within(plan: DecodePlan | None, interval: TimeInterval, on_error: OnError) -
         start, end = interval.numbers(interval.unit)
     else:
         hint = (
-            "it has no zone, so that it is another time on each machine: decode it as timestamp, if events say it"
+            "it has no zone, so that it is another time on each machine: decode it as timestamp, if events have a zone"
             if isinstance(kind, _WITHOUT_ZONE)
             else "it must be a timestamp, or a whole number in the unit of the stream's writers"
         )
@@ -116,7 +116,7 @@ def within(plan: DecodePlan | None, interval: TimeInterval, on_error: OnError) -
 
 
 def _find(schema: StructType, name: str) -> tuple[tuple[int, ...], DataType]:
-    """Where a column is, and of which type; `a.b` is a field of a struct. Names are compared as Spark does."""
+    """The path of indexes to a column, by its name in any case, and its type; `a.b` is a field of a struct."""
     path: list[int] = []
     kind: DataType = schema
     for step in name.split("."):
@@ -136,7 +136,7 @@ def _clamped(number: int) -> int:
 
 
 class WithinDecoder:
-    """Decodes the events of one task, and leaves out those of other times."""
+    """Decodes the events of one task, and leaves out events of other times."""
 
     def __init__(self, plan: WithinPlan, inner: Decoder) -> None:
         self._plan = plan
@@ -150,10 +150,10 @@ class WithinDecoder:
             MalformedEventError: an event has no time, and `on_error` is `fail`.
             PravegaError: an event cannot be decoded.
         """
-        found = self._inner.decode(events, offsets, segment)
-        if not found.columns or not len(found.columns[0]):
-            return found
-        times = found.columns[self._plan.path[0]]
+        decoded = self._inner.decode(events, offsets, segment)
+        if not decoded.columns or not len(decoded.columns[0]):
+            return decoded
+        times = decoded.columns[self._plan.path[0]]
         if len(self._plan.path) > 1:
             times = pc.struct_field(times, list(self._plan.path[1:]))
         times = times.cast(pa.int64())
@@ -162,19 +162,19 @@ class WithinDecoder:
         wanted = (numbers >= self._plan.start) & (numbers < self._plan.end)
         if times.null_count:
             known = mask_of(times.is_valid())
-            self._note_missing(known, found, offsets, segment)
+            self._count_missing(known, decoded, offsets, segment)
             wanted &= known
         if wanted.all():
-            return found
+            return decoded
         rows = booleans(wanted)
-        taken = np.flatnonzero(wanted) if found.taken is None else found.taken[wanted]
-        return Decoded([column.filter(rows) for column in found.columns], taken)
+        taken = np.flatnonzero(wanted) if decoded.taken is None else decoded.taken[wanted]
+        return Decoded([column.filter(rows) for column in decoded.columns], taken)
 
-    def _note_missing(
-        self, known: npt.NDArray[np.bool_], found: Decoded, offsets: npt.NDArray[np.int64], segment: SegmentId
+    def _count_missing(
+        self, known: npt.NDArray[np.bool_], decoded: Decoded, offsets: npt.NDArray[np.int64], segment: SegmentId
     ) -> None:
-        if found.taken is not None:
-            offsets = offsets[found.taken]
+        if decoded.taken is not None:
+            offsets = offsets[decoded.taken]
         at = int(offsets[np.flatnonzero(~known)[0]])
         reason = f"has no time in column {self._plan.name!r}, so that it is in no interval"
         if not self._plan.drops:
@@ -186,7 +186,7 @@ class WithinDecoder:
         self._without += int((~known).sum())
 
     def finish(self, segment: SegmentId) -> None:
-        """Log at the end of a task how many events were left out because they have no time."""
+        """Log at the end of a task the number of events that were left out because they have no time."""
         self._inner.finish(segment)
         if self._without:
             logger.warning("%s: dropped %d events without a time", segment, self._without)

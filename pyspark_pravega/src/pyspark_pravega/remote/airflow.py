@@ -1,7 +1,7 @@
-"""A Spark program that a scheduler has started: it reads and writes what was handed over to it, under any of them.
+"""A Spark program that either scheduler has started: it reads the range, and makes the write, that it has got.
 
-`PravegaSparkSubmitOperator` of Airflow submits it by `spark-submit`, a Pipes client of Dagster starts it. It needs
-neither Airflow nor Dagster.
+`PravegaSparkSubmitOperator` of Airflow submits it by `spark-submit`; a Pipes client of Dagster starts it. The program
+needs neither Airflow nor Dagster.
 """
 
 import logging
@@ -17,7 +17,7 @@ from pravega_jobs.remote.orders import WorkOrder
 from pravega_jobs.remote.reports import WORK_VARIABLE, JobReports, SubmittedWork
 from pravega_jobs.retries import error_in
 from pyspark_pravega.remote.dagster import open_pravega_pipes
-from pyspark_pravega.remote.program import HandedWork
+from pyspark_pravega.remote.program import RemoteProgram
 
 _PIPES_VARIABLE: Final = "DAGSTER_PIPES_CONTEXT"
 _WAY: Final = (
@@ -25,8 +25,8 @@ _WAY: Final = (
 )
 
 
-class SubmittedProgram(HandedWork):
-    """What a program reads, writes and reports that Airflow has submitted. `open_pravega_work` makes it."""
+class SubmittedProgram(RemoteProgram):
+    """The reads, the write and the reports of a program that Airflow has submitted. `open_pravega_work` makes it."""
 
     way_to_read = _WAY
     way_to_write = "give the operator into=…"
@@ -36,25 +36,25 @@ class SubmittedProgram(HandedWork):
         self._values: dict[str, Any] = {}
 
     def report(self, values: Mapping[str, Any]) -> None:
-        """Add values to what the task returns, as `reported`."""
+        """Add values to the task's result, under `reported`."""
         self._values |= values
 
     def done(self) -> dict[str, Any]:
-        """See `HandedWork`."""
+        """See `RemoteProgram`."""
         return {**super().done(), "values": self._values}
 
 
 @contextmanager
-def open_pravega_work(*, connection: Mapping[str, Any] | None = None) -> Iterator[HandedWork]:
-    """Open the work that a scheduler has handed over to this program.
+def open_pravega_work(*, connection: Mapping[str, Any] | None = None) -> Iterator[RemoteProgram]:
+    """Open the work that this program has got from a scheduler.
 
     Args:
         connection: fields of `PravegaConfig` that differ where the program runs, such as `ca_file` or
             `controller_uri`. Passwords and tokens come from the environment (`PRAVEGA_PASSWORD`, `PRAVEGA_TOKEN`).
 
     Raises:
-        ConfigurationError: nothing was handed over, or a secret is not in the environment.
-        LedgerError: the work was submitted again meanwhile: what this program reports is not wanted.
+        ConfigurationError: the program has got no work, or a secret is not in the environment.
+        LedgerError: the work was submitted again meanwhile, so that this program must not report.
     """
     text = os.environ.get(WORK_VARIABLE)
     if text is None:
@@ -77,7 +77,7 @@ def open_pravega_work(*, connection: Mapping[str, Any] | None = None) -> Iterato
     except Exception as raised:
         error = error_in(raised)
         if error is not None:
-            # The error that matters is the other one.
+            # The program's error matters more than one of the report.
             with suppress(PravegaError):
                 _report(config, submitted, {"error": type(error).__name__, "message": str(error)})
         raise

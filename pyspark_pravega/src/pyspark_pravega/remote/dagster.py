@@ -1,7 +1,7 @@
-"""A Spark job that Dagster has started by a Pipes client: it reads and writes what was handed over to it.
+"""A Spark job that Dagster has started by a Pipes client: it reads the ranges, and makes the write, that it has got.
 
-It needs `dagster-pipes`, which is one module, and neither Dagster nor `dagster-pravega`. Which range it is and under
-which name it writes, the side of Dagster has decided; here nothing is recorded but the write itself.
+It needs `dagster-pipes`, which is one module, and neither Dagster nor `dagster-pravega`. Dagster's side has decided
+about the ranges and the name of the write. This side records only the write itself.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
 from pravega_jobs.remote.orders import WorkOrder
-from pyspark_pravega.remote.program import HandedWork
+from pyspark_pravega.remote.program import RemoteProgram
 
 if TYPE_CHECKING:
     from dagster_pipes import PipesContext
@@ -24,10 +24,10 @@ _WAY: Final = (
 )
 
 
-class PravegaPipes(HandedWork):
-    """What a Pipes process reads, writes and reports. `open_pravega_pipes` makes it.
+class PravegaPipes(RemoteProgram):
+    """The reads, the write and the reports of a Pipes process. `open_pravega_pipes` makes it.
 
-    `log` is a logger whose lines are in the log of Dagster's run; the inputs have the names of the asset's.
+    The lines of `log` are in the log of Dagster's run; the inputs have the names of the asset's inputs.
     """
 
     way_to_read = _WAY
@@ -44,16 +44,16 @@ class PravegaPipes(HandedWork):
     def report_materialization(
         self, metadata: Mapping[str, Any] | None = None, data_version: str | None = None
     ) -> None:
-        """Add metadata to the materialization, and a data version, if it is not the cuts.
+        """Add metadata to the materialization, and a data version, which is otherwise made of the cuts.
 
-        Events, bytes, cuts and what was written are reported without it.
+        Events, bytes, cuts and the result of the write are reported without this call.
         """
         self.context.report_asset_materialization(metadata=metadata, data_version=data_version)
 
 
 @contextmanager
 def open_pravega_pipes(*, connection: Mapping[str, Any] | None = None, **loaders: Any) -> Iterator[PravegaPipes]:
-    """Open the work that `hand_over` of `dagster_pravega` has handed over to this process.
+    """Open the work that this process has got by `hand_over` of `dagster_pravega`.
 
     Args:
         connection: fields of `PravegaConfig` that differ where the process runs, such as `ca_file` or

@@ -1,7 +1,6 @@
-"""Work that a scheduler has handed over to a Spark program: its ranges as DataFrames, its write, and what it counts.
+"""A Spark program that has got its work from a scheduler: its ranges as DataFrames, its write, and its counts.
 
-Which range it is and under which name it writes, the side of the scheduler has decided; here nothing is recorded but
-the write itself.
+The scheduler's side has decided about the ranges and the name of the write. This side records only the write itself.
 """
 
 from abc import ABC, abstractmethod
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class HandedWork(ABC):
-    """What a program reads, writes and reports; a scheduler's own way in makes it."""
+class RemoteProgram(ABC):
+    """The reads, the write and the reports of a program; each scheduler has a function that opens it."""
 
     way_to_read: ClassVar[str]
     way_to_write: ClassVar[str]
@@ -42,21 +41,20 @@ class HandedWork(ABC):
 
     @property
     def inputs(self) -> Mapping[str, InputOrder]:
-        """The ranges that were handed over, by the names of the inputs: for readers that are not Spark."""
+        """The program's ranges, by the names of the inputs: for readers other than Spark."""
         return self._handover.inputs
 
     def read(self, spark: "SparkSession", name: str | None = None) -> "DataFrame":
-        """The ranges of an input.
+        """Read the ranges of an input.
 
-        The events are counted by the first action that reads the frame to its end. Spark's progress is reported from
-        now on.
+        The first action that reads the frame to its end counts the events. Spark's progress is reported from now on.
 
         Args:
             spark: the session, on this machine, on a cluster or by Spark Connect.
-            name: of the input; None: the only one.
+            name: name of the input; None: the only one.
 
         Raises:
-            ConfigurationError: there is no such input, or several and no name.
+            ConfigurationError: there is no such input, or there are several and no name is given.
             PravegaError: the stream or the range cannot be read.
         """
         if name is None and len(self.inputs) == 1:
@@ -65,13 +63,15 @@ class HandedWork(ABC):
             raise ConfigurationError(
                 f"the inputs of this work are {sorted(self.inputs)}, but {name!r} is read. {self.way_to_read}"
             )
-        found = self.inputs[name]
+        chosen = self.inputs[name]
         self.progress.watch(spark)
-        for piece in found.pieces:
+        for piece in chosen.pieces:
             self.log.info(
-                "Reading %d bytes of %s: %s to %s", piece.size, found.stream, piece.cuts.start, piece.cuts.end
+                "Reading %d bytes of %s: %s to %s", piece.size, chosen.stream, piece.cuts.start, piece.cuts.end
             )
-        frame, self._counts[name] = load_pieces_counted(spark, self.config, found.stream, found.pieces, found.options)
+        frame, self._counts[name] = load_pieces_counted(
+            spark, self.config, chosen.stream, chosen.pieces, chosen.options
+        )
         return frame
 
     def write(self, frame: "DataFrame") -> CommitRecord:
@@ -81,11 +81,11 @@ class HandedWork(ABC):
         compared.
 
         Returns:
-            What the stream holds of the write: cuts, events, bytes.
+            The record of the write: cuts, events, bytes.
 
         Raises:
-            ConfigurationError: no write was handed over.
-            WriteIdReusedError: it is done already with other rows.
+            ConfigurationError: the program has got no write.
+            WriteIdReusedError: the write is done already with other rows.
             PravegaError: the stream cannot be written to.
         """
         output = self._handover.output
@@ -112,15 +112,15 @@ class HandedWork(ABC):
                 retried=output.retried,
             )
         self._written = {"by_this_try": done.by_this_try, "seconds": done.seconds}
-        said = "Written" if done.by_this_try else "Written already by an earlier try:"
-        self.log.info("%s %d events to %s: %s", said, done.record.total_events, output.stream, done.record.name)
+        verb = "Written" if done.by_this_try else "Written already by an earlier try:"
+        self.log.info("%s %d events to %s: %s", verb, done.record.total_events, output.stream, done.record.name)
         return done.record
 
     @abstractmethod
     def report(self, values: Mapping[str, Any]) -> None:
-        """Report values of the program's own, which JSON can spell; events, bytes and cuts are reported without it."""
+        """Report further values, which must be plain JSON; events, bytes and cuts are reported without this call."""
 
     def done(self) -> dict[str, Any]:
-        """What was read and written, for the side of the scheduler."""
+        """The counts of the reads and the result of the write, for the scheduler's side."""
         inputs = {name: {"events": count.events()} for name, count in self._counts.items()}
         return {"inputs": inputs, "output": self._written}

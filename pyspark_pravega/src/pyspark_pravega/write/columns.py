@@ -1,4 +1,4 @@
-"""The columns of a write: which of a DataFrame's columns are what, found before work starts."""
+"""The columns of a write: event, routing key and time among a DataFrame's columns, found before work starts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -20,7 +20,8 @@ from pyspark.sql.types import (
 from aiopravega.errors import ConfigurationError
 from aiopravega.times import TimeUnit
 from pyspark_pravega.arrow_types import arrow_schema
-from pyspark_pravega.write.write_options import ColumnOptions
+from pyspark_pravega.decode.decode_options import Format
+from pyspark_pravega.write.write_options import ColumnOptions, WriteOptions
 
 if TYPE_CHECKING:
     from aiopravega.schema.open.blocks.serializer import BlockSerializer
@@ -36,9 +37,9 @@ _SHAPE: Final = "a write takes the columns 'event' (string or binary) and, if wa
 class SinkColumns:
     """Indexes of the columns in every batch.
 
-    `event` are the columns that the event is made of: one of strings or binary values, or, if `plan` says how they are
-    encoded, all that become its fields; `inside` says that they are the fields of one struct. `routing_key` and `time`
-    are indexes inside each other, for a field of a struct.
+    `event` has the columns that make the event: one of strings or binary values, or, with a `plan` of encoding, all
+    columns that become its fields; `inside` says that they are the fields of one struct. `routing_key` and `time` are
+    paths of indexes, for a field of a struct.
     """
 
     event: tuple[int, ...]
@@ -53,10 +54,10 @@ class SinkColumns:
         """Find the columns in a DataFrame's schema.
 
         Raises:
-            ConfigurationError: a column is missing, of a wrong type, or one that no write knows.
+            ConfigurationError: a column is missing, of a wrong type, or not one of a write.
         """
         router = named.router or (ROUTING_KEY if ROUTING_KEY in schema.fieldNames() else None)
-        key, time = _place(schema, router, "event_router"), _place(schema, named.time, "event_time")
+        key, time = _path(schema, router, "event_router"), _path(schema, named.time, "event_time")
         if key is not None:
             _check_key(router or "", key[1])
         if time is not None and not isinstance(time[1], (TimestampType, LongType)):
@@ -71,21 +72,21 @@ class SinkColumns:
         elif isinstance(event, StructType):
             chosen, fields = [schema.fieldNames().index(EVENT)], event
         else:
-            # A key that no option names is there to be one only.
+            # The column `routing_key` is not part of the event, unless an option names the key's column.
             chosen = [index for index, name in enumerate(schema.fieldNames()) if named.router or name != ROUTING_KEY]
             fields = StructType([schema.fields[index] for index in chosen])
         if named.encoded and not fields.fields:
-            raise ConfigurationError("there are no columns to make an event of")
+            raise ConfigurationError("the DataFrame has no columns from which an event could be made")
         inside = named.encoded and isinstance(event, StructType)
         return cls(tuple(chosen), inside, key and key[0], time and time[0], fields)
 
     def planned(self, plan: "EncodePlan | None") -> "SinkColumns":
-        """The same with the way in which fields are encoded."""
+        """These columns, with a plan of encoding."""
         return replace(self, plan=plan)
 
     @property
     def keyed(self) -> bool:
-        """Whether rows may have routing keys."""
+        """True if rows may have routing keys."""
         return self.routing_key is not None or (self.plan is not None and self.plan.keyed)
 
     @property
@@ -94,7 +95,7 @@ class SinkColumns:
         return arrow_schema(self.fields)
 
     def encoder(self) -> "BlockSerializer | None":
-        """An encoder for one task; None if events are there already."""
+        """An encoder for one task; None if a column has the events."""
         return None if self.plan is None else self.plan.encoder()
 
     def events(self, batch: pa.RecordBatch, encoder: "BlockSerializer | None" = None) -> pa.Array:
@@ -104,7 +105,7 @@ class SinkColumns:
         return encoder.encode(self._encoded(batch), batch.num_rows)
 
     def keys(self, batch: pa.RecordBatch, encoder: "BlockSerializer | None" = None) -> pa.Array | None:
-        """The routing keys of a batch, or None if no row has one; those of a column go before those of the encoder."""
+        """The routing keys of a batch, or None if no row has one; a column of keys wins over keys of the encoder."""
         if self.routing_key is not None:
             keys = _at(batch, self.routing_key)
         else:
@@ -126,7 +127,7 @@ class SinkColumns:
         return fields
 
     def latest(self, batch: pa.RecordBatch, unit: TimeUnit) -> int | None:
-        """The latest time of a batch in this unit, which a column of numbers has already."""
+        """The latest time of a batch in this unit; a column of numbers is in it already."""
         if self.time is None:
             return None
         times = _at(batch, self.time)
@@ -137,6 +138,24 @@ class SinkColumns:
         return None if micros is None else micros * TimeUnit.US // unit
 
 
+def sink_columns(options: WriteOptions, schema: StructType) -> SinkColumns:
+    """Find and check the columns of a write; a schema that the registry lacks is registered.
+
+    Raises:
+        ConfigurationError: a column cannot work, or does not fit the schema of the events.
+        PravegaError: the registry does not answer, or refuses the schema.
+    """
+    columns = SinkColumns.find(schema, options.columns)
+    if options.encode.format is Format.RAW:
+        return columns
+    from pyspark_pravega.encode.planning import encode_plan
+    from pyspark_pravega.encode.written_changes import check_key
+
+    if options.encode.changes is not None:
+        check_key(options.encode.changes, has_routing_key=columns.routing_key is not None)
+    return columns.planned(encode_plan(options.encode, options.config, options.stream, columns.arrow_fields))
+
+
 def _at(batch: pa.RecordBatch, index: tuple[int, ...]) -> pa.Array:
     column = batch.column(index[0])
     for inner in index[1:]:
@@ -144,11 +163,11 @@ def _at(batch: pa.RecordBatch, index: tuple[int, ...]) -> pa.Array:
     return column
 
 
-def _place(schema: StructType, name: str | None, option: str) -> tuple[tuple[int, ...], DataType] | None:
-    """Where a column is, and its type; dots lead into structs."""
+def _path(schema: StructType, name: str | None, option: str) -> tuple[tuple[int, ...], DataType] | None:
+    """The path of indexes to a column, and its type; a dot in the name leads into a struct."""
     if name is None:
         return None
-    if name in schema.fieldNames():  # a name may have dots of its own
+    if name in schema.fieldNames():  # the name of a column may have dots
         return (schema.fieldNames().index(name),), schema[name].dataType
     indexes: list[int] = []
     kind: DataType = schema
@@ -172,7 +191,7 @@ def _check_key(name: str, kind: DataType) -> None:
 
 
 def _check_plain(schema: StructType, named: ColumnOptions) -> None:
-    """Without encoding, whatever is not part of the write would be lost."""
+    """Check the columns of a write without encoding, which would lose any other column."""
     names = schema.fieldNames()
     used = {EVENT, named.router or ROUTING_KEY, *([named.time] if named.time else [])}
     for field in schema.fields:

@@ -1,7 +1,7 @@
-"""Events in Arrow to Pravega's frames, and frames to blocks, without touching single rows.
+"""Events in Arrow to Pravega's frames, and frames to blocks, on whole arrays.
 
-A frame is an eight-byte header and the event. Framed events lie back to back in the data buffer of an Arrow
-array, so that a block to be sent is a view of it. Nothing here knows segments, Spark or servers.
+A frame is an eight-byte header and the event. Framed events lie back to back in the data buffer of an Arrow array, so
+that a block to be sent is a view of it. This module knows neither segments nor Spark nor servers.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from aiopravega import wire
 from aiopravega.errors import ConfigurationError, EventTooLargeError
 from aiopravega.write.batch import BLOCK_BYTES, FramedBlock
 
-# Read as one big-endian int64, the type (zero) and the length of an event are the length.
+# The type (zero) and the length of an event, read as one big-endian int64, have the value of the length.
 _HEADER: Final = np.dtype(">i8")
 _OFFSET: Final = np.dtype(np.int32)
 # Arrow addresses at most 2 GiB in one array of binary values.
@@ -44,23 +44,23 @@ class FramedEvents:
     def blocks(
         self, start: int, end: int, positions: npt.NDArray[np.float64] | None = None, largest: int = BLOCK_BYTES
     ) -> Iterator[FramedBlock]:
-        """Cut the events `[start, end)` into like blocks of up to `largest` bytes; a longer event has one of its own.
+        """Cut the events `[start, end)` into blocks of about equal size, up to `largest` bytes.
 
-        Like ones: what is a little longer than a block would else leave a tiny one, which costs the server as much.
-        `positions` are the positions of all events in the key space, if the blocks are to have them.
+        A longer event is one block. Equal sizes avoid a tiny last block, which would cost the server as much as a large
+        one. `positions` are the positions of all events in the key space, if the blocks are to have them.
         """
         while start < end:
             size = int(self.offsets[end] - self.offsets[start])
             limit = int(self.offsets[start]) + size // -(-size // largest)
             fitting = int(np.searchsorted(self.offsets, limit, side="right")) - 1
             following = min(end, max(fitting, start + 1))
-            part = None if positions is None else positions[start:following].tolist()
-            yield FramedBlock(self.data[self.offsets[start] : self.offsets[following]], following - start, part)
+            own = None if positions is None else positions[start:following].tolist()
+            yield FramedBlock(self.data[self.offsets[start] : self.offsets[following]], following - start, own)
             start = following
 
 
 def check_events(events: pa.Array) -> pa.BinaryArray:
-    """The events of a binary or string array as binary values, none of which is null or too large.
+    """The events of a binary or string array as binary values, checked: none is null or too large.
 
     Raises:
         ConfigurationError: an event is null.

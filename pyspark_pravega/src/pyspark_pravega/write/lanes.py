@@ -1,4 +1,4 @@
-"""Which rows go to which segment: routing keys in Arrow to indices of segments, without touching single rows.
+"""Routing of rows to segments: from routing keys in Arrow to indices of segments, on whole arrays.
 
 Each distinct key of a batch is hashed once; the rest is arithmetic on arrays.
 """
@@ -20,14 +20,14 @@ class Router:
 
     def lanes_of(self, positions: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
         """The lane of each position."""
-        found = np.searchsorted(self._lows, positions, side="right") - 1
-        return np.where(np.isnan(positions), self.keyless, found)
+        lanes = np.searchsorted(self._lows, positions, side="right") - 1
+        return np.where(np.isnan(positions), self.keyless, lanes)
 
     def group(self, positions: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Sort rows by lane, keeping their order within each.
 
-        Returns the rows' indices in the new order, and `lanes + 2` bounds: lane `i` has `bounds[i]:bounds[i + 1]`
-        of them, and the last group is the rows without a key.
+        Returns the rows' indices in the new order, and `lanes + 2` bounds: lane `i` has the indices
+        `bounds[i]:bounds[i + 1]`; the last group has the rows without a key.
         """
         lanes = self.lanes_of(positions)
         order = np.argsort(lanes.astype(np.uint16), kind="stable")
@@ -37,7 +37,7 @@ class Router:
 
 
 def positions_of(keys: pa.Array) -> npt.NDArray[np.float64]:
-    """The position of each key of a string array in the key space; not a number for rows without one."""
+    """The position of each key of a string array in the key space; NaN for rows without a key."""
     encoded = keys.dictionary_encode()
     distinct = encoded.dictionary.to_pylist()
     # One more position, after all distinct keys, for the rows without one.

@@ -1,7 +1,7 @@
-"""One task's part of a write: the rows of a partition into a transaction of their own, or plainly.
+"""Writes of one partition: its rows go into one transaction, or plainly to the stream.
 
-The task leaves its transaction open and hands its id to the driver, which commits all of them or none. No ledger
-and no Spark is known here.
+The task leaves its transaction open and sends its id to the driver, which commits the transactions of all tasks, or
+none. This module knows neither ledgers nor Spark.
 """
 
 import logging
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# A task stays small.
+# Bounds the memory of a task.
 _LARGEST_CHUNK: Final = 16 * BLOCK_BYTES
 
 
 def chunks(batches: Iterable[pa.RecordBatch], wanted: int) -> Iterator[pa.RecordBatch]:
-    """Join small batches and cut large ones, to about `wanted` bytes each; nothing is made of empty ones."""
+    """Join small batches and cut large ones, to about `wanted` bytes each; leave out empty ones."""
     waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -55,10 +55,10 @@ def chunks(batches: Iterable[pa.RecordBatch], wanted: int) -> Iterator[pa.Record
 
 
 def _wanted(columns: SinkColumns, segments: int) -> int:
-    """The bytes of a chunk: so many that each segment gets whole blocks out of it.
+    """The bytes of a chunk: as many as give each segment whole blocks.
 
-    Rows without keys go to any segment, so that half a block is enough: what Spark hands over in pieces of that size is
-    not copied once more to be joined.
+    Rows without keys go to any segment, so that half a block is enough: batches of Spark of that size then need not be
+    copied to be joined.
     """
     return min(_LARGEST_CHUNK, BLOCK_BYTES * segments) if columns.keyed else BLOCK_BYTES // 2
 
@@ -68,23 +68,23 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
-    """What a task has done: `part` is what it has written, None if nothing, or nothing that is to be committed.
+class PartitionResult:
+    """The result of a task: `commit` has its transaction for the driver; None if it has none to commit.
 
-    `rows` is what its rows are recognised by, written or not, if anybody is to compare them. `witnessed_at` is a time
-    since the transaction was opened, by a segment store's clock.
+    `rows` is the fingerprint of its rows, written or not, if they are to be compared. `witnessed_at` is a time after
+    the transaction was opened, by a segment store's clock.
     """
 
-    part: PartitionCommit | None = None
+    commit: PartitionCommit | None = None
     rows: Fingerprint = field(default_factory=Fingerprint)
     witnessed_at: datetime | None = None
 
 
 class TransactionWriter:
-    """Writes rows into one transaction, and takes down in `tally` what they are recognised by.
+    """Writes rows into one transaction, and computes their fingerprint in `tally`.
 
-    `turn` says whose turn it is among the segments for the first rows without a key; partitions differ in it, so that
-    many small ones do not meet in one segment.
+    `turn` gives the segment for the first rows without a key; it differs between partitions, so that many small ones do
+    not meet in one segment.
     """
 
     def __init__(self, transaction: Transaction, columns: SinkColumns, turn: int = 0) -> None:
@@ -120,7 +120,7 @@ class TransactionWriter:
         self._write_anywhere(frames, int(bounds[-2]), int(bounds[-1]))
 
     def _write_anywhere(self, frames: FramedEvents, start: int, end: int) -> None:
-        """Rows without a key go to the segments in turn, block by block."""
+        """Write rows without a key to the segments in turn, block by block."""
         for block in frames.blocks(start, end):
             self._transaction.write_block(self._next_lane, block)
             self._next_lane = (self._next_lane + 1) % self._router.lanes
@@ -134,20 +134,20 @@ def write_in_transaction(
     batches: Iterable[pa.RecordBatch],
     lease: float,
     keeper: LeaseKeeper,
-) -> Partition:
+) -> PartitionResult:
     """Write a partition into a transaction, durably, and leave it open for the driver.
 
     The transaction's lease is kept alive while the task runs. When the task ends, the other tasks of the job may
-    need much longer, and this process may be gone by then: so it is left to the keepers of the job's other tasks, of
-    which `keeper` is this process's one; see `aiopravega.ledger.commits.leases`.
+    need much longer, and this process may be gone by then: so the keepers of the job's tasks renew the leases of all
+    transactions; `keeper` is the one of this process. See `aiopravega.ledger.commits.leases`.
 
     Raises:
-        PravegaError: why it failed; the transaction is aborted.
+        PravegaError: the write failed; the transaction is aborted.
     """
     batches = iter(batches)
     first = next((batch for batch in batches if batch.num_rows), None)
     if first is None:
-        return Partition()
+        return PartitionResult()
     transaction = client.open_transaction(stream, lease=lease)
     try:
         writer = TransactionWriter(transaction, columns, turn=partition)
@@ -161,7 +161,7 @@ def write_in_transaction(
         _abort(transaction)
         raise
     rows = writer.tally.fingerprint
-    part = PartitionCommit(
+    commit = PartitionCommit(
         partition=partition,
         txn_id=transaction.txn_id,
         events=rows.events,
@@ -169,11 +169,11 @@ def write_in_transaction(
         hashes=rows.hashes,
         checksum=writer.tally.checksum,
     )
-    return Partition(part, rows, witnessed_at)
+    return PartitionResult(commit, rows, witnessed_at)
 
 
-def recognise(columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> Partition:
-    """What the rows of a partition are recognised by; nothing is written.
+def recognise(columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> PartitionResult:
+    """Compute the fingerprint of the rows of a partition, without a write.
 
     Raises:
         ConfigurationError: an event is null, or a value does not fit the schema.
@@ -182,7 +182,7 @@ def recognise(columns: SinkColumns, batches: Iterable[pa.RecordBatch]) -> Partit
     tally, encoder = RowTally(), columns.encoder()
     for chunk in chunks(batches, BLOCK_BYTES):
         tally.add(check_events(columns.events(chunk, encoder)), _positions(columns, chunk, encoder))
-    return Partition(rows=tally.fingerprint)
+    return PartitionResult(rows=tally.fingerprint)
 
 
 def _witnessed_at(transaction: Transaction) -> datetime | None:
@@ -204,7 +204,7 @@ def write_plainly(writer: EventWriter, columns: SinkColumns, batches: Iterable[p
     """Write a partition without a transaction, at least once; returns the number of events.
 
     Raises:
-        PravegaError: why it failed; events may be in the stream already.
+        PravegaError: the write failed; some of its events may be in the stream.
     """
     count = 0
     encoder = columns.encoder()
@@ -225,7 +225,7 @@ def _positions(
 
 
 def _grouped(frames: FramedEvents, positions: npt.NDArray[np.float64] | None, router: Router) -> Iterator[FramedBlock]:
-    """Blocks of one segment each; with their events' positions, since the stream may scale before they are written."""
+    """Make blocks of one segment each, with the positions of their events, since the stream may scale meanwhile."""
     if positions is None:
         yield from frames.blocks(0, len(frames))
         return

@@ -1,8 +1,7 @@
-"""What the rows of a partition are recognised by: their hashes, made of whole arrays.
+"""Hashes of rows, for the fingerprint of a partition, computed on whole arrays.
 
-A row is an event and the position of its routing key, which is all of a key that a stream has. Each event is hashed by
-murmur3; the rest is arithmetic on arrays. Events are handed over some at a time, so that they stay in the processor's
-caches.
+A row is an event and the position of its routing key; a stream does not store the key itself. Each event is hashed by
+murmur3; the rest is arithmetic on arrays. Events are hashed in pieces that fit into the processor's caches.
 """
 
 import hashlib
@@ -21,13 +20,13 @@ from aiopravega.ledger import Fingerprint
 Hashes = npt.NDArray[np.uint64]
 _WORD: Final = np.dtype("<u8")
 _PIECE_BYTES: Final = 128 * 1024
-# Stands for the position of a row without a key: not a number that a position's bits can be.
+# Stands for the position of a row without a key: the bits of a position never have this value.
 _KEYLESS: Final = np.uint64(2**64 - 1)
 _ODD: Final = np.uint64(1)
 
 
 def row_hashes(events: pa.BinaryArray, positions: npt.NDArray[np.float64] | None) -> Hashes:
-    """A hash of 64 bits for each row; `positions` are those of the routing keys, not a number for a row without one."""
+    """A hash of 64 bits for each row; `positions` has the position of its routing key, NaN for a row without one."""
     halves = np.frombuffer(b"".join(_digests(events)), _WORD).reshape(-1, 2)
     keys: Hashes | np.uint64 = _KEYLESS
     if positions is not None:
@@ -52,7 +51,7 @@ class RowTally:
         self._in_order = hashlib.blake2b(digest_size=8)
 
     def add(self, events: pa.BinaryArray, positions: npt.NDArray[np.float64] | None) -> None:
-        """Take rows; see `row_hashes`."""
+        """Add rows; see `row_hashes`."""
         hashes = row_hashes(events, positions)
         size = (pc.sum(pc.binary_length(events)).as_py() or 0) + len(events) * wire.EVENT_HEADER
         self.fingerprint += Fingerprint(len(events), size, int(hashes.sum(dtype=np.uint64)))
@@ -60,5 +59,5 @@ class RowTally:
 
     @property
     def checksum(self) -> str:
-        """Of all rows in their order, whatever the batches and segments."""
+        """A checksum of all rows in their order, independent of batches and segments."""
         return self._in_order.hexdigest()

@@ -1,4 +1,4 @@
-"""A task's part of an exactly-once write, whether a batch job or a streaming query runs it."""
+"""A task's part of a write, for batch jobs and streaming queries."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,38 +14,43 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, EventTooLargeError, PravegaError
 from aiopravega.ledger import WriteJob
 from aiopravega.times import TimeUnit
-from pyspark_pravega.write import job
+from pyspark_pravega.write import driver
 from pyspark_pravega.write.columns import SinkColumns
-from pyspark_pravega.write.partition import Partition, recognise, write_in_transaction, write_plainly
+from pyspark_pravega.write.partition import PartitionResult, recognise, write_in_transaction, write_plainly
 from pyspark_pravega.write.write_options import OnWritten, WriteOptions, WriterMode
 
 logger = logging.getLogger(__name__)
 
-# Batches of a partition that is not written; Spark's have up to 10,000 rows.
+# Batches that are read of a partition which is not written; Spark's have up to 10,000 rows.
 _GLANCE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionWritten(WriterCommitMessage):
-    """What a task reports to the driver.
+class TaskMessage(WriterCommitMessage):
+    """The message of a task to the driver.
 
-    `job` is the write as a task of a streaming query has begun it; the driver of a batch job begins it itself.
-    `latest` is the latest event time of the rows, as their column has it.
+    `job` is the write as a task of a streaming query has begun it; the driver of a batch job begins it itself. `latest`
+    is the latest event time of the rows, in the unit of the stream's times.
     """
 
-    partition: Partition
+    partition: PartitionResult
     write_id: str
     latest: int | None = None
     job: WriteJob | None = None
 
 
-def messages_of(messages: Sequence[WriterCommitMessage | None]) -> list[PartitionWritten]:
-    """The messages of tasks; there is none from a task that failed."""
-    return [message for message in messages if isinstance(message, PartitionWritten)]
+def messages_of(messages: Sequence[WriterCommitMessage | None]) -> list[TaskMessage]:
+    """The messages of tasks, without the None of a task that failed."""
+    return [message for message in messages if isinstance(message, TaskMessage)]
+
+
+def latest_of(messages: Sequence[WriterCommitMessage | None]) -> int | None:
+    """The latest event time in the messages of tasks; None if they have none."""
+    return max((message.latest for message in messages_of(messages) if message.latest is not None), default=None)
 
 
 class LatestTime:
-    """The latest event time of the batches that passed by."""
+    """Finds the latest event time of the batches that pass by."""
 
     def __init__(self, columns: SinkColumns, unit: TimeUnit) -> None:
         self.time: int | None = None
@@ -53,7 +58,7 @@ class LatestTime:
         self._unit = unit
 
     def over(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The same batches."""
+        """Yield the batches unchanged."""
         for batch in batches:
             time = self._columns.latest(batch, self._unit)
             if time is not None and (self.time is None or time > self.time):
@@ -62,10 +67,10 @@ class LatestTime:
 
 
 def task_context() -> TaskContext:
-    """Spark's word on the running task.
+    """Spark's context of the running task.
 
     Raises:
-        PravegaError: there is none.
+        PravegaError: this process runs no task.
     """
     context = TaskContext.get()
     if context is None:
@@ -73,17 +78,17 @@ def task_context() -> TaskContext:
     return context
 
 
-def write_once(
+def write_partition(
     client: PravegaClient,
     options: WriteOptions,
     columns: SinkColumns,
     begun: WriteJob,
     batches: Iterator[pa.RecordBatch],
-) -> Partition:
-    """Write the task's partition into a transaction for the driver to commit, if it is to be written.
+) -> PartitionResult:
+    """Write the task's partition into a transaction for the driver to commit, unless an earlier attempt has done so.
 
     Raises:
-        PravegaError: why it failed; the transaction is aborted.
+        PravegaError: the write failed; the transaction is aborted.
     """
     partition = task_context().partitionId()
     if not begun.needs(partition):
@@ -91,8 +96,8 @@ def write_once(
         if options.on_written is not OnWritten.SKIP:
             return recognise(columns, batches)
         _glance(batches)
-        return Partition()
-    with job.keeper(client, options, begun) as keeper:
+        return PartitionResult()
+    with driver.keeper(client, options, begun) as keeper:
         return write_in_transaction(
             client,
             options.stream,
@@ -112,13 +117,13 @@ def write_plain(
     In mode `best_effort` a failure of the cluster leaves out the rest of the partition, and is only logged.
 
     Raises:
-        PravegaError: why it failed; events may be in the stream already.
+        PravegaError: the write failed; some of its events may be in the stream.
     """
     try:
         with client.writer(options.stream) as writer:
             write_plainly(writer, columns, batches)
     except (ConfigurationError, EventTooLargeError):
-        raise  # a mistake in the rows, which no other moment makes better
+        raise  # a mistake in the rows, which a later try would find again
     except PravegaError as error:
         if options.mode is not WriterMode.BEST_EFFORT:
             raise
@@ -126,6 +131,6 @@ def write_plain(
 
 
 def _glance(iterator: Iterator[pa.RecordBatch]) -> None:
-    """Read the input a little way: a worker that leaves some unread is thrown away, but to compute much is worse."""
+    """Read a few batches: Spark ends a worker that leaves input unread, but to compute all of it would cost more."""
     for _ in islice(iterator, _GLANCE):
         pass

@@ -1,6 +1,6 @@
-"""What a user may say about a write: Spark's options, read once and checked before any work starts.
+"""Options of a write, read once and checked before any work starts.
 
-Options keep the names and defaults of Pravega's JVM connector. Nothing here talks to a server.
+They keep the names and defaults of Pravega's JVM connector. This module asks no server.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ _SECONDS_PER_DAY: Final = 24 * 3600
 _DEFAULT_RETAIN_DAYS: Final = 30
 _DEFAULT_LEASE_MS: Final = 120_000
 _DEFAULT_STREAMING_LEASE_MS: Final = 30_000
-# What a server takes by default (`controller.transaction.lease.count.min` and `.max`).
+# The limits of a server by default (`controller.transaction.lease.count.min` and `.max`).
 _SHORTEST_LEASE_MS: Final = 10_000
 _LONGEST_LEASE_MS: Final = 600_000
 _DEFAULT_POLL_MS: Final = 50
@@ -50,7 +50,7 @@ _BY_EVENTS: Final = "default_segment_target_rate_events_per_sec"
 _KEEP_FOR: Final = "default_retention_duration_milliseconds"
 _KEEP_BYTES: Final = "default_retention_size_bytes"
 _PATIENCE: Final = "default_timestamp_aggregation_timeout_milliseconds"
-# For streams that are made by writes that note times: a job may take so long from one note to the next.
+# For streams that a write which notes times makes: the longest time of a job from one note to the next.
 _DEFAULT_PATIENCE_MS: Final = 600_000
 
 _RETAIN: Final = "commit_ledger_retain_days"
@@ -59,7 +59,7 @@ _EXACTLY_ONCE: Final = "exactly_once"
 _ROUTER: Final = "event_router"
 _TIME_DELAY: Final = "event_time_delay_ms"
 _TIME_WRITER: Final = "event_time_writer"
-# Spark hands its own options of a streaming query on as well.
+# Spark's own options of a streaming query, which it also passes to the source.
 _OF_SPARK: Final = ("checkpointlocation", "path")
 
 WRITE_OPTIONS: Final = (
@@ -94,7 +94,7 @@ WRITE_OPTIONS: Final = (
 
 
 class WriterMode(StrEnum):
-    """What is promised of rows: each once, each at least once, or most of them without waiting for a server."""
+    """The promise about rows: each once; each at least once; or most of them, although the cluster may fail."""
 
     EXACTLY_ONCE = "exactly_once"
     AT_LEAST_ONCE = "at_least_once"
@@ -102,7 +102,7 @@ class WriterMode(StrEnum):
 
 
 class OnWritten(StrEnum):
-    """What to do with a write whose id is used: compare its rows, do nothing, or fail."""
+    """The rule for a write with a used id: compare its rows, do nothing, or fail."""
 
     VERIFY = "verify"
     SKIP = "skip"
@@ -111,7 +111,7 @@ class OnWritten(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ColumnOptions:
-    """Which columns the user named: `router` has the routing keys, `time` the times of the events."""
+    """The columns that the user named: `router` has the routing keys, `time` the times of the events."""
 
     router: str | None = None
     time: str | None = None
@@ -120,10 +120,10 @@ class ColumnOptions:
 
 @dataclass(frozen=True, slots=True)
 class TimeOptions:
-    """What is noted to the stream of the column with the events' times.
+    """The options of the times that a write notes to the stream, by the column with the events' times.
 
-    Times are counted in `unit`; `delay` is how many milliseconds rows may come late; `writer` is the name under which
-    the stream knows who notes, None: the write's own.
+    Times are counted in `unit`; `delay` is the milliseconds by which rows may come late; `writer` is the name of the
+    writer in the stream's notes; None: the name of the write.
     """
 
     unit: TimeUnit = TimeUnit.MS
@@ -135,10 +135,10 @@ class TimeOptions:
 class WriteOptions:
     """The settings of one write; times are in seconds.
 
-    `write_id` names the write: one that is done under that name is not done again. Without one, a random name
-    stands there: the tasks of a job may be retried, but a job that is run again writes again. `on_written` says what
-    becomes of a write whose id is used; `rebuild` is the generation of the write. The ledger of writes is the key-value
-    table `ledger_table` of `ledger_scope`, which remembers a write for `ledger_retain` at least.
+    `write_id` names the write: a write that is done under this name is not done again. If the user gives none, the name
+    is random: the tasks of a job may be retried, but a job that runs again writes again. `on_written` is the rule for a
+    used write id; `rebuild` is the generation of the write. The ledger of writes is the key-value table `ledger_table`
+    of `ledger_scope`, which remembers a write for at least `ledger_retain`.
     """
 
     config: PravegaConfig
@@ -164,17 +164,17 @@ class WriteOptions:
 
     @property
     def exactly_once(self) -> bool:
-        """Whether rows are written in transactions, each once."""
+        """True if rows are written in transactions, each once."""
         return self.mode is WriterMode.EXACTLY_ONCE
 
     @classmethod
     def parse(cls, options: Mapping[str, str], *, streaming: bool = False) -> Self:
-        """Read Spark's options; those of reads are accepted, so that one set can serve a read and a write.
+        """Read Spark's options; options of reads are accepted, so that one set can serve a read and a write.
 
-        The writes of a streaming query have names of their own: there `write_id` is random, to be replaced.
+        For a streaming query `write_id` is random here; each micro-batch replaces it by its name.
 
         Raises:
-            ConfigurationError: one that is unknown, missing or cannot work.
+            ConfigurationError: an option is unknown or missing, or cannot work.
         """
         own = _OF_SPARK if streaming else ()
         given = Options(
@@ -211,8 +211,8 @@ class WriteOptions:
             )
         if given.text(REBUILD_OPTION) is not None and given.text(WRITE_ID_OPTION) is None:
             raise ConfigurationError(
-                f"option {REBUILD_OPTION!r} needs option {WRITE_ID_OPTION!r}: that of the write whose rows are written "
-                "again"
+                f"option {REBUILD_OPTION!r} needs option {WRITE_ID_OPTION!r}: the id of the write whose rows are "
+                "written again"
             )
         ledger_scope, ledger_table = ledger_name(given.text(LEDGER_OPTION), stream.scope)
         return cls(
@@ -244,7 +244,7 @@ class WriteOptions:
 
 
 def _mode(given: Options) -> WriterMode:
-    """The mode, by its own option or by that of the JVM connector."""
+    """The mode, by its option or by the option of the JVM connector."""
     flag = given.text(_EXACTLY_ONCE) and given.flag(_EXACTLY_ONCE, True)
     by_flag = WriterMode.AT_LEAST_ONCE if flag is False else WriterMode.EXACTLY_ONCE
     mode = choice(given, _MODE, WriterMode, by_flag)
@@ -256,7 +256,7 @@ def _mode(given: Options) -> WriterMode:
 
 
 def _lease(given: Options, default: int) -> float:
-    """The lease in seconds. It is renewed anyway, so that what other connectors need beyond the longest is not."""
+    """The lease in seconds. Longer leases, as other connectors need, are cut to the limit: this one is renewed."""
     lease = given.number("transaction_timeout_ms", _SHORTEST_LEASE_MS) or default
     return min(lease, _LONGEST_LEASE_MS) / _MILLISECONDS
 
@@ -286,7 +286,7 @@ def _retention(given: Options) -> RetentionPolicy:
 
 
 def _patience(given: Options, *, notes: bool) -> timedelta:
-    """How long the marks of a stream that is made wait for a writer that notes no new time."""
+    """The time for which watermarks of a stream that is made wait for a writer without a new note."""
     milliseconds = given.number(_PATIENCE, 0)
     if milliseconds is None:
         milliseconds = _DEFAULT_PATIENCE_MS if notes else 0

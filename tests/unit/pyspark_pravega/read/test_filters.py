@@ -29,7 +29,7 @@ COLUMNS = Columns.of()
 
 def left(*filters):
     pushed = Pushed()
-    pushed.take(filters, COLUMNS)
+    pushed.add(filters, COLUMNS)
     return [(part.segment.stream.stream, part.segment.number) for part in pushed.segments(PARTS)]
 
 
@@ -62,7 +62,7 @@ EVERYTHING = left()
 )
 def test_a_filter_on_what_segments_have_in_common_is_answered_completely(one, expected):
     assert left(one) == expected
-    assert Pushed().take([one], COLUMNS) == []
+    assert Pushed().add([one], COLUMNS) == []
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_filter_on_what_segments_have_in_common_is_answered_completely(one, ex
 )
 def test_a_filter_on_offsets_leaves_out_pieces_and_the_rest_to_spark(one, may_fit):
     assert bool(left(one)) is may_fit
-    assert Pushed().take([one], COLUMNS) == [one]
+    assert Pushed().add([one], COLUMNS) == [one]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_filter_on_offsets_leaves_out_pieces_and_the_rest_to_spark(one, may_fi
 )
 def test_other_filters_are_left_to_spark(one):
     assert left(one) == EVERYTHING
-    assert Pushed().take([one], COLUMNS) == [one]
+    assert Pushed().add([one], COLUMNS) == [one]
 
 
 def test_all_filters_have_to_fit():

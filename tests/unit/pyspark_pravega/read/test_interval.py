@@ -93,7 +93,7 @@ def test_given_cuts_bound_a_read_of_times():
 
     assert (both.start, both.end) == (NamedCut.HEAD, StreamCut.from_text(CUT))
     for one in ("start_stream_cut", "end_stream_cut"):
-        with pytest.raises(ConfigurationError, match="examples/orders: one cut is given, and event times too"):
+        with pytest.raises(ConfigurationError, match="examples/orders: one cut and event times are given"):
             parse(**JANUARY, **{one: CUT})
 
 
@@ -136,7 +136,7 @@ def test_a_column_that_is_no_point_in_time_is_refused(column, message):
         plan_of(column, 0, 1)
 
 
-def test_events_that_are_not_decoded_and_those_that_cannot_be_have_no_times():
+def test_an_interval_needs_decoded_events_without_nulls():
     with pytest.raises(ConfigurationError, match="read raw: give option 'decode'"):
         within(None, TimeInterval("at", 0, 1), OnError.FAIL)
     with pytest.raises(ConfigurationError, match="every interval would have them"):

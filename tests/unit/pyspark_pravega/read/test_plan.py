@@ -5,7 +5,7 @@ import pytest
 from aiopravega.cuts import SegmentRange
 from aiopravega.names import SegmentId, StreamName
 from pyspark_pravega.read.packing import pack
-from pyspark_pravega.read.plan import Piece, SplitPolicy
+from pyspark_pravega.read.plan import SegmentPiece, SplitPolicy
 
 MB = 1024 * 1024
 
@@ -49,7 +49,7 @@ def tasks(sizes, split):
     parts = [
         SegmentRange(SegmentId(StreamName("shop", "orders"), number, 0), 0, size) for number, size in enumerate(sizes)
     ]
-    packed = pack([Piece(part, part) for part in parts], split)
+    packed = pack([SegmentPiece(part, part) for part in parts], split)
     return [[piece.part.segment.number for piece in task.pieces] for task in packed]
 
 

@@ -162,7 +162,7 @@ def test_the_options_of_one_read_are_parsed_once(tmp_path):
         ("orders,examples/orders", {}, "examples/orders more than once"),
         ("orders,returns", {"stream": "orders"}, "exclude each other"),
         ("orders,returns", {"start_stream_cut.order": "latest"}, "is not read: did you mean start_stream_cut.orders"),
-        ("orders,archive/orders", {"start_stream_cut.orders": "latest"}, "write the scope too"),
+        ("orders,archive/orders", {"start_stream_cut.orders": "latest"}, "write it with its scope"),
         ("orders,Orders", {"end_stream_cut.orders": "latest"}, "could be for examples/orders or examples/Orders"),
         (
             "orders,returns",

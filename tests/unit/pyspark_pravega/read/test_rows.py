@@ -14,7 +14,7 @@ from pravega_jobs.spark.options import READ_BYTES
 from pyspark_pravega.arrow_types import arrow_schema
 from pyspark_pravega.decode.decoder import Decoded
 from pyspark_pravega.read.columns import Columns
-from pyspark_pravega.read.rows import LARGEST_BATCH_ROWS, RowMaker
+from pyspark_pravega.read.rows import LARGEST_BATCH_ROWS, SegmentRows
 
 SEGMENT = SegmentId(StreamName("examples", "flüsse"), 7, 2)
 RAW = Columns.of()
@@ -35,7 +35,7 @@ def test_the_batches_fit_the_schema_that_spark_expects():
 def test_each_row_has_its_event_and_its_place():
     block = block_of([b"one", b"", b"three"], offset=1000)
 
-    (batch,) = RowMaker(SEGMENT, RAW).batches(block)
+    (batch,) = SegmentRows(SEGMENT, RAW).batches(block)
 
     batch.validate(full=True)
     assert batch.schema.equals(RAW.arrow)
@@ -48,7 +48,7 @@ def test_each_row_has_its_event_and_its_place():
 
 
 def test_one_maker_serves_blocks_of_all_sizes():
-    maker = RowMaker(SEGMENT, RAW)
+    maker = SegmentRows(SEGMENT, RAW)
 
     for count in (3, 1, 500, 20):
         (batch,) = maker.batches(block_of([b"x"] * count))
@@ -61,7 +61,7 @@ def test_short_events_come_in_batches_of_bounded_size(more):
     count = LARGEST_BATCH_ROWS + more
     events = [b"%d" % (number % 10) for number in range(count)]
 
-    batches = RowMaker(SEGMENT, RAW).batches(block_of(events, offset=5))
+    batches = SegmentRows(SEGMENT, RAW).batches(block_of(events, offset=5))
 
     assert all(batch.num_rows <= LARGEST_BATCH_ROWS for batch in batches)
     table = pa.Table.from_batches(batches)
@@ -71,7 +71,7 @@ def test_short_events_come_in_batches_of_bounded_size(more):
 
 
 def test_a_batch_survives_the_way_to_spark():
-    batches = RowMaker(SEGMENT, RAW).batches(block_of([b"abc"] * (LARGEST_BATCH_ROWS + 10)))
+    batches = SegmentRows(SEGMENT, RAW).batches(block_of([b"abc"] * (LARGEST_BATCH_ROWS + 10)))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, RAW.arrow) as stream:
         for batch in batches:
@@ -85,7 +85,7 @@ def test_a_batch_survives_the_way_to_spark():
 
 def test_metadata_says_where_an_event_is_and_when():
     columns = Columns.of(["all"])
-    maker = RowMaker(SEGMENT, columns, times=(1_700_000_000_000_000, None))
+    maker = SegmentRows(SEGMENT, columns, times=(1_700_000_000_000_000, None))
 
     (batch,) = maker.batches(block_of([b"one", b"", b"three"], offset=1000))
 
@@ -123,7 +123,7 @@ class EvenOnly:
 def test_rows_that_a_decoder_drops_are_gone_from_all_columns():
     columns = Columns.of(["offset", "event_pointer", "stream"], EvenOnly())
 
-    (batch,) = RowMaker(SEGMENT, columns).batches(block_of([b"1", b"2", b"3", b"4"]))
+    (batch,) = SegmentRows(SEGMENT, columns).batches(block_of([b"1", b"2", b"3", b"4"]))
 
     batch.validate(full=True)
     pointer = "examples/flüsse/7.#epoch.2"
@@ -136,9 +136,9 @@ def test_rows_that_a_decoder_drops_are_gone_from_all_columns():
     }
 
 
-def test_the_last_row_of_a_piece_says_how_many_bytes_it_had_where_that_is_asked_for():
+def test_the_last_row_of_a_piece_has_its_bytes_if_asked_for():
     columns = Columns.of([READ_BYTES])
-    maker = RowMaker(SEGMENT, columns)
+    maker = SegmentRows(SEGMENT, columns)
     (batch,) = maker.batches(block_of([b"one", b"two"]))
     (last,) = maker.finish(22)
 
@@ -147,4 +147,4 @@ def test_the_last_row_of_a_piece_says_how_many_bytes_it_had_where_that_is_asked_
         assert each.schema.equals(columns.arrow)
     assert batch.column(READ_BYTES).to_pylist() == [None, None]
     assert last.to_pylist() == [dict.fromkeys(RAW.schema.names) | {READ_BYTES: 22}]
-    assert RowMaker(SEGMENT, RAW).finish(22) == []
+    assert SegmentRows(SEGMENT, RAW).finish(22) == []

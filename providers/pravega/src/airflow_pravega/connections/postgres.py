@@ -26,7 +26,7 @@ _SETTINGS: Final = (
     "target_session_attrs",
     "tcp_user_timeout",
 )
-# It sets the type of the rows for a hook of Airflow; a driver of Spark has no use for it.
+# Extras without an effect here: `cursor` sets the type of the rows for Airflow's hook.
 _WITHOUT_MEANING: Final = ("cursor",)
 
 

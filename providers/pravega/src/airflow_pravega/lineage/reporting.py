@@ -27,8 +27,8 @@ class ReportsLineage:
 def convert_asset_to_openlineage(asset: "Asset", lineage_context: Any) -> "Dataset":
     """The dataset of an asset `pravega://scope/stream`, which names no cluster: a connection does.
 
-    The dataset's namespace is that of the connection which the asset's `extra` names as `pravega_conn_id`; otherwise
-    that of the operator or hook that has reported the asset; otherwise that of the default connection.
+    The dataset's namespace is the cluster of a connection: of the one that the asset's `extra` names as
+    `pravega_conn_id`; otherwise of the operator or hook that has reported the asset; otherwise of the default one.
 
     Raises:
         AirflowNotFoundException: there is no such connection; OpenLineage leaves the asset out.

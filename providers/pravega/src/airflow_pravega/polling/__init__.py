@@ -6,12 +6,12 @@ between two checks, `turns` the order of triggers that wait for one chain, `outa
 away, and `shared_client` the clients.
 """
 
-from airflow_pravega.polling.poller import Answer, Subscription, subscribe
+from airflow_pravega.polling.poller import PollAnswer, Subscription, subscribe
 from airflow_pravega.polling.values import GroupDescriptionOf, PolledValue, StateOfTransaction, TailOf, WatermarkOf
 
 __all__ = [
-    "Answer",
     "GroupDescriptionOf",
+    "PollAnswer",
     "PolledValue",
     "StateOfTransaction",
     "Subscription",

@@ -25,7 +25,7 @@ A = TypeVar("A", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[A]):
+class PollAnswer(Generic[A]):
     """A value, and the time at which a poller asked for it, in seconds of `time.monotonic`."""
 
     value: A
@@ -48,7 +48,7 @@ class Subscription(Generic[A]):
     # By the context Airflow knows to which trigger's log a line belongs.
     _context: contextvars.Context = field(default_factory=contextvars.copy_context)
 
-    async def after(self, last: Answer[A] | None, *, unchanged_too: bool = False) -> Answer[A]:
+    async def after(self, last: PollAnswer[A] | None, *, unchanged_too: bool = False) -> PollAnswer[A]:
         """Wait for an answer after `last`: the first one with another value; with `unchanged_too`, the next one.
 
         Raises:
@@ -81,7 +81,7 @@ class Poller(Generic[A]):
         self._checker = value.checker()
         self._pollers = pollers
         self.subscriptions: list[Subscription[A]] = []
-        self.answer: Answer[A] | None = None
+        self.answer: PollAnswer[A] | None = None
         self.error: BaseException | None = None
         self.trace: TracebackType | None = None
         # Each is set once and then replaced: a subscription waits for the next check, or the next change.
@@ -117,13 +117,13 @@ class Poller(Generic[A]):
                         with self._outage.checking():
                             value = await self._checker.check(client)
                         self._outage.succeeded()
-                        changed = self._publish(Answer(value, asked_at))
+                        changed = self._publish(PollAnswer(value, asked_at))
                         await self._sleep(self._pace.next(changed, self._longest(), len(self._pollers)))
             except PravegaError as error:
                 self._outage.failed(error)
             await self._sleep(self._longest())
 
-    def _publish(self, answer: Answer[A]) -> bool:
+    def _publish(self, answer: PollAnswer[A]) -> bool:
         before, self.answer = self.answer, answer
         changed = before is not None and before.value != answer.value
         self.checked.set()

@@ -1,7 +1,7 @@
 """One client for all triggers of an event loop that reach the same cluster with the same credentials.
 
-A triggerer runs thousands of triggers on one loop; each with connections of its own would exhaust the servers. A
-client is opened for the first user and closed after the last one.
+A triggerer runs thousands of triggers on one loop; a client for each trigger would exhaust the servers. A client is
+opened for the first user and closed after the last one.
 """
 
 import asyncio

@@ -3,7 +3,7 @@
 from typing import Any
 
 from aiopravega import PravegaClient, StreamName
-from airflow_pravega.polling import Answer, PolledValue, WatermarkOf
+from airflow_pravega.polling import PollAnswer, PolledValue, WatermarkOf
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 
@@ -28,5 +28,5 @@ class PravegaEventTimeTrigger(PravegaWaitingTrigger):
     def polled_value(self, scope: str | None) -> PolledValue[Any]:
         return WatermarkOf(StreamName.parse(self.stream, scope))
 
-    async def check(self, client: PravegaClient, answer: Answer[int | None]) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient, answer: PollAnswer[int | None]) -> dict[str, Any] | None:
         return {"status": "complete"} if answer.value is None or answer.value >= self.until else None

@@ -13,7 +13,7 @@ from aiopravega.intervals.chain.next_start import OnOpen, next_start, waited_for
 from aiopravega.intervals.conditions.move_condition import MoveCondition
 from aiopravega.intervals.conditions.tails import Tail
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
-from airflow_pravega.polling import Answer
+from airflow_pravega.polling import PollAnswer
 from airflow_pravega.polling.turns import Turn, turn_in
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 from pravega_jobs.debezium.transactions import watch_of
@@ -91,7 +91,7 @@ class PravegaNextRangeTrigger(PravegaWaitingTrigger):
         """See `PravegaWaitingTrigger`: silence, watermarks, the ledger and other runs change without the stream."""
         return self._start is None or self._watch.condition.changes_by_itself
 
-    async def check(self, client: PravegaClient, answer: Answer[Tail]) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient, answer: PollAnswer[Tail]) -> dict[str, Any] | None:
         turn = self._turn
         if turn is None or not turn.is_next:
             self._start = None

@@ -6,7 +6,7 @@ Airflow keeps this module's path in its database, with the class of each trigger
 from typing import Any
 
 from aiopravega import PravegaClient
-from airflow_pravega.polling import Answer
+from airflow_pravega.polling import PollAnswer
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 REACHABLE = "reachable"
@@ -23,5 +23,5 @@ class PravegaReachableTrigger(PravegaWaitingTrigger):
         give_up_at: see `PravegaWaitingTrigger`.
     """
 
-    async def check(self, client: PravegaClient, answer: Answer[Any]) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient, answer: PollAnswer[Any]) -> dict[str, Any] | None:
         return {"status": REACHABLE}

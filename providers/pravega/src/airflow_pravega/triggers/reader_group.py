@@ -5,7 +5,7 @@ from typing import Any
 from aiopravega import PravegaClient, StreamCut, StreamName
 from aiopravega.groups import ReaderGroupDescription
 from aiopravega.intervals.conditions.group_condition import GroupCondition, GroupPosition
-from airflow_pravega.polling import Answer, GroupDescriptionOf, PolledValue
+from airflow_pravega.polling import GroupDescriptionOf, PollAnswer, PolledValue
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 
@@ -49,7 +49,7 @@ class PravegaReaderGroupTrigger(PravegaWaitingTrigger):
     def polled_value(self, scope: str | None) -> PolledValue[Any]:
         return GroupDescriptionOf(StreamName.parse(self.stream, scope))
 
-    async def check(self, client: PravegaClient, answer: Answer[ReaderGroupDescription]) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient, answer: PollAnswer[ReaderGroupDescription]) -> dict[str, Any] | None:
         past = None if self.past is None else StreamCut.from_text(self.past)
         condition = GroupCondition(past, self.max_lag_bytes, self.newer_than, GroupPosition(self.by))
         return None if await condition.unmet(client, answer.value) is not None else {"status": "passed"}

@@ -13,7 +13,7 @@ from aiopravega.intervals.conditions.move_condition import MoveCondition
 from aiopravega.intervals.conditions.tails import Tail
 from aiopravega.ledger import Interval
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.polling import Answer, PolledValue, TailOf
+from airflow_pravega.polling import PollAnswer, PolledValue, TailOf
 from airflow_pravega.tasks.arguments import check_stream, whole_number
 from airflow_pravega.tasks.identity import check_consumer, deployed_name
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger, events_of
@@ -57,7 +57,7 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
         """See `PravegaWaitingTrigger`: silence does not change the stream, and a watermark is in another stream."""
         return self._watch.condition.changes_by_itself
 
-    async def check(self, client: PravegaClient, answer: Answer[Tail]) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient, answer: PollAnswer[Tail]) -> dict[str, Any] | None:
         start = StreamCut.from_text(self.since)
         end = await self._watch.end_if_seen(client, start, answer.value, answer.asked_at)
         return None if end is None else {"status": "moved", "start": start.to_text(), "end": end.to_text()}
@@ -140,7 +140,7 @@ class PravegaStreamCutEventTrigger(BaseEventTrigger):
     def polled_value(self, scope: str | None) -> PolledValue[Any]:
         return TailOf(StreamName.parse(self.stream, scope))
 
-    async def check(self, client: PravegaClient, answer: Answer[Tail]) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient, answer: PollAnswer[Tail]) -> dict[str, Any] | None:
         stream = StreamName.parse(self.stream, client.config.scope)
         if answer.value.cut == self._still:
             return None

@@ -13,7 +13,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 from aiopravega import PravegaClient, StreamName
 from aiopravega.errors import PravegaError
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.polling import Answer, PolledValue, TailOf, subscribe
+from airflow_pravega.polling import PollAnswer, PolledValue, TailOf, subscribe
 from airflow_pravega.polling.outage import Outage
 from airflow_pravega.polling.shared_client import shared_client
 from airflow_pravega.tasks.failures import to_event
@@ -70,7 +70,7 @@ class PravegaWaitingTrigger(BaseTrigger):
         return False
 
     @abstractmethod
-    async def check(self, client: PravegaClient, answer: Answer[Any]) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient, answer: PollAnswer[Any]) -> dict[str, Any] | None:
         """Check whether the trigger fires; returns the event, or None. `answer` has the newest value of the stream."""
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -116,7 +116,7 @@ class PollingTrigger(Protocol):
     def polled_value(self, scope: str | None) -> PolledValue[Any]:
         """The value of the stream that it waits for."""
 
-    async def check(self, client: PravegaClient, answer: Answer[Any]) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient, answer: PollAnswer[Any]) -> dict[str, Any] | None:
         """Check whether the trigger fires; returns the event, or None."""
 
 
@@ -136,7 +136,7 @@ async def events_of(trigger: PollingTrigger) -> AsyncGenerator[dict[str, Any], N
     value = trigger.polled_value(config.scope)
     async with subscribe(config, value, trigger.poll_interval, trigger.log) as subscription:
         outage, failed = Outage(str(value.stream), trigger.log), False
-        answer: Answer[Any] | None = None
+        answer: PollAnswer[Any] | None = None
         while True:
             answer = await subscription.after(answer, unchanged_too=failed or trigger.checks_again)
             event = None
