@@ -1,4 +1,4 @@
-"""What the benchmarks of one question share: a number on the command line, and a server of their own or a given one."""
+"""Shared code of benchmarks of one question: a number on the command line, and a server, started here or given."""
 
 import argparse
 import asyncio

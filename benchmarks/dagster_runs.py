@@ -1,4 +1,4 @@
-"""What N partitions take in Dagster: with a run and a process for each, with one for all, with one JVM or many.
+"""The time of N partitions in Dagster: with a run and a process for each, with one for all, with one JVM or many.
 
     python -m benchmarks.dagster_runs
 

@@ -47,7 +47,7 @@ def copy_deferred(scope: str, sensors: int, streams: int) -> None:
 
 
 def unassigned() -> int:
-    """How many triggers no triggerer has taken."""
+    """The number of triggers that no triggerer has taken."""
     with create_session() as session:
         return session.scalar(select(func.count(Trigger.id)).where(Trigger.triggerer_id.is_(None))) or 0
 

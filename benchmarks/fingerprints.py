@@ -1,4 +1,4 @@
-"""What it costs to recognise the rows of an exactly-once write by their hashes.
+"""The cost of recognising the rows of an exactly-once write by their hashes.
 
     python -m benchmarks.fingerprints
 

@@ -1,4 +1,4 @@
-"""How long it takes to describe a reader group of many readers and segments, with a new client and again.
+"""The time to describe a reader group of many readers and segments, with a new client and again.
 
 python -m benchmarks.groups
 """

@@ -1,4 +1,4 @@
-"""What grows with a stream, and what does not: the time to plan a read, and the memory of Spark's processes.
+"""Growth with a stream: the time to plan a read, and the memory of Spark's processes.
 
     python -m benchmarks.growth
 

@@ -1,4 +1,4 @@
-"""How long it takes to plan a backfill of which very many intervals are recorded.
+"""The time to plan a backfill with very many recorded intervals.
 
     python -m benchmarks.intervals
 

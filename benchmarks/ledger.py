@@ -1,4 +1,4 @@
-"""What the commit ledger adds to a write, and whether it grows with the number of writes.
+"""The time that the commit ledger adds to a write, and its growth with the number of writes.
 
     python -m benchmarks.ledger
 
@@ -38,7 +38,7 @@ class Field:
         self.protocol = CommitProtocol(client.controller, self.ledger, visible_within=_WITHIN, poll=_POLL)
 
     async def write(self, sink: StreamName, partitions: int) -> list[PartitionCommit]:
-        """What the tasks of a write do."""
+        """Do the work of a write's tasks."""
 
         async def one(partition: int) -> PartitionCommit:
             transaction = await self.client.open_transaction(sink, lease=_LEASE)

@@ -1,4 +1,4 @@
-"""What a run gave, and how rounds become a table."""
+"""Results of runs, and tables of rounds."""
 
 import statistics
 import time
@@ -12,7 +12,7 @@ _MEGABYTE = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What is moved: `events` events of `size` bytes each."""
+    """The load of a run: `events` events of `size` bytes each."""
 
     name: str
     events: int

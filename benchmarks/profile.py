@@ -1,4 +1,4 @@
-"""Where the time of a raw read goes: CPU seconds per GB of one task, stage by stage, as a picture and as JSON.
+"""The time of a raw read by stages: CPU seconds per GB of one task, as a picture and as JSON.
 
     python -m benchmarks.profile --out docs/explanation
 

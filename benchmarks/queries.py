@@ -180,7 +180,7 @@ def _contenders(work: str, peers: Mapping[str, Child], jars: Path | None) -> Map
 
 
 def _shown(work: str) -> tuple[str, str]:
-    """What the figure of a work is, and the field of an answer that has it."""
+    """The name of a work's figure, and the field of an answer that has it."""
     if work == _FOLLOW:
         return f"{_EVENTS} events every {_EVERY * 1000:.0f} ms followed: the median trigger, s", "trigger"
     if work == _IDLE:

@@ -35,7 +35,7 @@ def avro_says(reader: Any, writer: Any) -> bool:
 
 
 def jsonsubschema_says(reader: Any, writer: Any) -> bool:
-    """Whether the writer's schema is a subschema; it may change what it is given, and prints."""
+    """True if the writer's schema is a subschema; the library may change its arguments, and prints."""
     copies = json.loads(json.dumps([writer, reader]))
     with contextlib.redirect_stdout(io.StringIO()):
         answer = import_module("jsonsubschema").isSubschema(*copies)
@@ -45,7 +45,7 @@ def jsonsubschema_says(reader: Any, writer: Any) -> bool:
 
 
 def buf_says(rules: str) -> Checker:
-    """What `buf breaking` finds; it knows an older and a newer schema, not a reader and a writer."""
+    """The findings of `buf breaking`, which compares an older and a newer schema, not a reader and a writer."""
 
     def says(newer: str, older: str) -> bool:
         with tempfile.TemporaryDirectory() as folder:

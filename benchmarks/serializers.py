@@ -32,7 +32,7 @@ from aiopravega.blocking import blocks
 from aiopravega.blocking import serializers as blocking
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.schema import RegistryConfig
-from aiopravega.schema.registry.header import HEADER_BYTES
+from aiopravega.schema.registry.codecs import HEADER_BYTES
 from aiopravega.schema.serializers import AvroFormat, EventFormat, JsonFormat, ProtobufFormat
 from benchmarks.events import AVRO, flights
 from pravega_emulator import PravegaEmulator
@@ -56,7 +56,7 @@ Work = Callable[[], object]
 
 @dataclass(frozen=True)
 class Records:
-    """What is serialized: rows of some fields, with their Avro schema."""
+    """Rows that are serialized, with their Avro schema."""
 
     name: str
     avro: str
@@ -119,7 +119,7 @@ def _bare(form: EventFormat, values: Sequence[Any], payloads: Sequence[bytes]) -
 def _contenders(
     registry: SchemaRegistry, group: str, form: EventFormat, records: Records
 ) -> dict[str, tuple[Work, Work]]:
-    """What serializes and what deserializes one piece, by the name of the contender."""
+    """The functions that serialize and deserialize one piece, by the name of the contender."""
     rows = records.rows * (_PIECE // len(records.rows))
     values: list[Any] = [form.message(**row) for row in rows] if isinstance(form, ProtobufFormat) else rows
     serializer = blocking.open_serializer(registry, group, form)

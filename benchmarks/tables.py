@@ -1,4 +1,4 @@
-"""What is measured: each table has a title and a function that runs its rounds."""
+"""The measured tables: each has a title and a function that runs its rounds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

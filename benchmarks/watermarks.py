@@ -1,4 +1,4 @@
-"""How long it takes to find a time among very many watermarks.
+"""The time to find a point in time among very many watermarks.
 
     python -m benchmarks.watermarks
 

@@ -1,4 +1,4 @@
-"""What the hashes of rows cost in a whole exactly-once write: the same write with them, without, and as before.
+"""The cost of row hashes in a whole exactly-once write: the same write with them, without, and as before.
 
     python -m benchmarks.whole_writes
 

@@ -1,4 +1,4 @@
-"""What the examples do with the stream of flights: the same Spark under every scheduler."""
+"""The work of the examples on the stream of flights: the same Spark under every scheduler."""
 
 from datetime import timedelta
 from typing import Final

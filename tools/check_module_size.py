@@ -24,7 +24,7 @@ GENERATED = ("_pb2.py", "_pb2_grpc.py")
 
 
 def is_fine(lines: list[str]) -> bool:
-    """Whether a module is short enough, or says why it is not."""
+    """True if a module is short enough, or states the reason why it is not."""
     return len(lines) <= LONGEST or any(line.partition(REASON)[2].strip() for line in lines[:FIRST_LINES])
 
 

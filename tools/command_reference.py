@@ -37,7 +37,7 @@ def text_of(action: argparse.Action) -> str:
 
 
 def name_of(action: argparse.Action) -> str:
-    """How an argument is written."""
+    """An argument as it is written on the command line."""
     value = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
     if not action.option_strings:
         return f"`{value if isinstance(action.metavar, str) else action.dest}`"

@@ -1,4 +1,4 @@
-"""What comes before a release, as a program: `make release`.
+"""The checks before a release, as a program: `make release`.
 
 It builds the sources and the wheel of each distribution twice, compares the bytes, checks what a package index would
 show, and lists what is left to a person. It uploads nothing.

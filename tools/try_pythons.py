@@ -59,7 +59,7 @@ def made(python: str, requirement: str, wheels: Path, folder: Path) -> Path:
 
 
 def outcome(name: str, python: Path, folder: Path, **environment: str) -> str:
-    """What a distribution's smallest program did; its error goes to standard error."""
+    """The outcome of a distribution's smallest program; its error goes to standard error."""
     try:
         run(python, "-I", SMALLEST / PROGRAMS[name], cwd=folder, AIRFLOW_HOME=str(folder), **environment)
     except SystemExit as error:

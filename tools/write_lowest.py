@@ -31,7 +31,7 @@ def asked_for() -> set[str]:
 
 
 def requirements(folder: str) -> Iterator[str]:
-    """What a distribution asks for, with any extra."""
+    """The requirements of a distribution, with all extras."""
     project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     yield from project["dependencies"]
     for extra in project.get("optional-dependencies", {}).values():
@@ -44,7 +44,7 @@ def entries(lock: str) -> dict[tuple[str, str], str]:
 
 
 def resolved(wanted: Path, ours: set[str]) -> str:
-    """What differs from requirements.lock when the packages of `wanted` and all that they ask for are resolved."""
+    """The differences from requirements.lock after the packages of `wanted` and their requirements are resolved."""
     locked = entries(LOCKED.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as folder:
         tools, found = Path(folder) / "tools.txt", Path(folder) / "found.txt"

@@ -1,4 +1,4 @@
-"""What the benchmark of Dagster's runs backfills: each asset counts the bytes of its ranges, each runs in another way.
+"""Assets for the benchmark of Dagster's runs: each counts the bytes of its ranges, and each runs in another way.
 
 Two code locations have these definitions, `in_process` and `multiprocess`, as an executor is that of a location.
 """

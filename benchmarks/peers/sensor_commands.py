@@ -1,4 +1,4 @@
-"""What the processes of `benchmarks.sensors` answer, with triggers of ours or with readers of the official client.
+"""Commands of the processes of `benchmarks.sensors`, with our triggers or with readers of the official client.
 
 wait SCOPE STREAMS SENSORS LIMIT   start the sensors, and wait until each has checked once, for at most LIMIT seconds
 idle SECONDS                       CPU seconds and seconds of a time in which nothing is written
@@ -25,7 +25,7 @@ def _cpu_seconds() -> float:
 
 
 def megabytes() -> float:
-    """What this process has in memory."""
+    """The memory of this process."""
     return float(psutil.Process().memory_info().rss) / _MEGABYTE
 
 

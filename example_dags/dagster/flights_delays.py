@@ -29,7 +29,7 @@ flights_stream = pravega_stream_spec(FLIGHTS, group_name="flights", description=
 
 
 class Folder(dg.ConfigurableResource["Folder"]):
-    """Where the files go."""
+    """The folder of the files."""
 
     path: str
 

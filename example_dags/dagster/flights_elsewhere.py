@@ -1,8 +1,7 @@
 """Delays of flights by carrier, computed by a Spark job that Dagster starts in a process of its own, by Pipes.
 
 Each run reads what was written since the last one. The job, `example_dags/spark/delays_of_carriers.py`, counts delays
-by carrier and writes them to a stream, exactly once; where its Spark runs is its own business. The process of Dagster
-needs no Spark.
+by carrier and writes them to a stream, exactly once; it starts its own Spark. The process of Dagster needs no Spark.
 
 From the root of the repository, with a Pravega that `PRAVEGA_CONTROLLER_URI` names:
 
@@ -42,7 +41,7 @@ def delays_of_carriers(
     pravega: PravegaResource,
     jobs: dg.PipesSubprocessClient,
 ) -> dg.MaterializeResult[None]:
-    """How late the flights of each carrier were, of those that are new."""
+    """The delays of each carrier's new flights."""
     work = hand_over(context, pravega, flights, writes=CARRIERS)
     return work.done(
         jobs.run(context=context, command=[sys.executable, str(JOB)], extras=work.extras, env=work.secrets)

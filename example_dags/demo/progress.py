@@ -1,4 +1,4 @@
-"""What the demo shows: one line a step with its time, while the noise of Airflow, Spark and Dagster goes to a log."""
+"""The demo's output: one line a step with its time; the output of Airflow, Spark and Dagster goes to a log."""
 
 import os
 import sys

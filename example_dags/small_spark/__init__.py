@@ -19,5 +19,5 @@ def use() -> None:
 
 
 def stored_folder() -> Path:
-    """Where `example_dags.small_spark.store` puts the settings and the classes of this version of PySpark."""
+    """The folder in which `example_dags.small_spark.store` puts settings and classes of this version of PySpark."""
     return FOLDER.parents[1] / "build" / "small-spark" / version("pyspark")

@@ -1,4 +1,4 @@
-"""What happens between two runs of a job: to its streams, its ledger, its checkpoints, or in other jobs."""
+"""Events between two runs of a job: to its streams, its ledger, its checkpoints, or in other jobs."""
 
 import shutil
 import time

@@ -1,4 +1,4 @@
-"""What a case of the fault matrix is, and what comes out of one."""
+"""Cases of the fault matrix, and their results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -56,7 +56,7 @@ class Case:
 
     @property
     def kind(self) -> Kind:
-        """What writes, in Spark's words."""
+        """The kind of the writing job, in Spark's words."""
         return "foreachBatch" if self.foreach else "streaming" if self.streaming else "batch"
 
     @property
@@ -66,7 +66,7 @@ class Case:
 
     @property
     def withholds(self) -> bool:
-        """Whether rows may be missing, because the job stops and says so."""
+        """True if rows may be missing, because the job stops with an error that says so."""
         return self.ending != ONCE and (self.ending != REUSED or self.streaming)
 
     @property
@@ -80,7 +80,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a case, in numbers of events; `disordered` counts keys, `ended` is how the last run ended."""
+    """The result of a case, in numbers of events; `disordered` counts keys, `ended` is how the last run ended."""
 
     events: int
     lost: int
@@ -93,5 +93,5 @@ class Result:
 
     @property
     def is_exact(self) -> bool:
-        """Whether everything is there once, and in order."""
+        """True if all rows are there once, and in order."""
         return not (self.lost or self.doubled or self.strange or self.disordered)

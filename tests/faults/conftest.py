@@ -61,7 +61,7 @@ def outcome(
     durable: Callable[[], DurablePravega],
     short_leases: Callable[[], PravegaConfig],
 ) -> Outcome:
-    """What came of a case of a round, which runs once; a failure is everybody's."""
+    """The result of a case of a round, which runs once; if the round fails, all its cases fail."""
     kept: dict[str, dict[str, Result] | None] = {}
     chosen = set(_names(request.session.items))
 

@@ -74,7 +74,7 @@ def streams_made_again(field: Field) -> Results:
 
 
 def _checked(field: Field, results: Results) -> Results:
-    """What the ledger has must be about the streams that are there now."""
+    """Check that the records of the ledger are about the streams that exist now."""
     recorded, now = field.recorded_incarnations(), field.incarnations()
     written = [name for name, result in results.items() if result.ended == ONCE and name in recorded]
     assert {name: recorded[name] for name in written} == {name: now[name] for name in written}

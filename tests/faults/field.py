@@ -1,4 +1,4 @@
-"""Where a round of cases runs: a server, a scope of its own, jobs, and the reading of what they left."""
+"""The field of a round of cases: a server, a new scope, jobs, and the reading of their results."""
 
 import json
 import os
@@ -69,7 +69,7 @@ class Field:
 
     @property
     def store_port(self) -> int:
-        """Where the segment store listens."""
+        """The port of the segment store."""
         with PravegaClient(self.config) as client:
             name = StreamName(self.scope, self.streams[0])
             segment = next(iter(client.head(name).positions))
@@ -218,7 +218,7 @@ class Field:
 
     @staticmethod
     def left_in(job: Job, stream: str) -> str:
-        """How a write of a job ended, in words."""
+        """The end of a write of a job, in words."""
         ended = job.result(stream)
         if ended is None:
             return "never ended"
@@ -226,7 +226,7 @@ class Field:
         return ("written" if ended["written"] else "failed") + (f" by attempt {tries}" if tries > 1 else "")
 
     def results(self, job: Job, runs: Mapping[str, str]) -> dict[str, Result]:
-        """What the last job, and all before it, have left. `runs` says what happened before."""
+        """The results of the last job and all before it. `runs` has the end of the earlier runs, by case, in words."""
         contents = self._contents()
         results = {}
         for case in self.cases:

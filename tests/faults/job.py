@@ -138,7 +138,7 @@ def _await_first_batch(spark: SparkSession, query: threading.Thread) -> None:
 
 
 def _is_busy(thread: threading.Thread, stream: str) -> bool:
-    """Whether a write needs the machine: it has not ended, and does not wait at its point."""
+    """True if a write needs the machine: it has not ended, and does not wait at its point."""
     plan = os.environ.get("FAULT_PLAN")
     waits = plan is not None and Path(plan).with_name(f"{stream}.reached").exists()
     return thread.is_alive() and not waits

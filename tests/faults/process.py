@@ -92,7 +92,7 @@ class Job(ProcessTree):
         return cls(process, log, folder)
 
     def result(self, stream: str) -> dict[str, Any] | None:
-        """How a write ended, or None if it did not."""
+        """The end of a write; None if it has not ended."""
         path = self.results / f"{stream}.json"
         return json.loads(path.read_text()) if path.exists() else None
 

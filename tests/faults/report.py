@@ -55,7 +55,7 @@ def _stored() -> dict[str, Any]:
 
 
 def host(case: Case) -> str:
-    """Where a case's fault strikes, in words."""
+    """The point at which a case's fault strikes, in words."""
     times = {1: "", 2: " the 2nd time", 3: " the 3rd time"}.get(case.nth, f" the {case.nth}th time")
     return f"{case.side}: {POINTS[case.point].words}{times}"
 

@@ -1,4 +1,4 @@
-"""What a round of the fault matrix is, and the points of a write that rounds choose from."""
+"""Rounds of the fault matrix, and the points of a write that rounds choose from."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

@@ -16,7 +16,7 @@ _STEP = 7919  # a prime, so that paddings take all lengths
 
 @dataclass(frozen=True)
 class Rows:
-    """What a write writes: numbered rows in partitions of the same size; `seed` decides keys and paddings.
+    """The rows of a write: numbered rows in partitions of the same size; `seed` decides keys and paddings.
 
     The numbers begin with `first`, so that two writes to one stream have no row and no key in common. It is a multiple
     of the rows of a partition.
@@ -66,7 +66,7 @@ SOURCE_ROWS = Rows(seed=7, count=1200, partitions=3)
 
 
 class Difference(NamedTuple):
-    """What is wrong with what was read: numbers of events, and of keys whose events are out of order."""
+    """The errors in events that were read: numbers of events, and of keys whose events are out of order."""
 
     lost: int
     doubled: int

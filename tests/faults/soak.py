@@ -144,7 +144,7 @@ def _names(chance: random.Random) -> Iterator[str]:
 
 
 def _is_right(action: _Action, result: Result) -> bool:
-    """Whether all rows are there once; or the write was refused by name, and what is there is there once."""
+    """True if all rows are there once; or if the write was refused by name, and no row is there twice."""
     if result.ended == ONCE:
         return result.is_exact
     return result.ended in action.refusals and not (result.doubled or result.strange or result.disordered)

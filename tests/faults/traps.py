@@ -38,7 +38,7 @@ _one_at_a_time: dict[str, asyncio.Lock] = {}
 
 
 class Plan:
-    """What is to happen in this job."""
+    """The planned faults of this job."""
 
     def __init__(self, path: Path) -> None:
         self.folder = path.parent
@@ -48,7 +48,7 @@ class Plan:
         self.proxies: dict[str, int] = found["proxies"]
 
     def has(self, stream: str, point: str) -> bool:
-        """Whether something is to happen to this stream at this point, on either side of it."""
+        """True if a fault is planned for this stream at this point, before or after it."""
         return stream in self.faults and self.faults[stream]["point"] == point
 
     def comes_to(self, stream: str, point: str, side: str) -> bool:

@@ -30,7 +30,7 @@ _COVERED: Final = re.compile(r"cov: (\d+)")
 
 @dataclass(frozen=True)
 class Result:
-    """How many inputs a target has read, how many branches of the code they reached, and why it failed, if it did."""
+    """The result of a target: inputs that it has read, branches of the code that they reached, and its error."""
 
     runs: int
     covered: int

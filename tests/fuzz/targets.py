@@ -1,4 +1,4 @@
-"""What is fuzzed: everything that reads bytes which somebody else has written. Each reads them or refuses them.
+"""Targets of fuzzing: all functions that read bytes of other programs. Each reads them or refuses them.
 
 A target raises nothing but errors of the package for any bytes. Those that read columns hold, too, that an event that
 is damaged changes nothing in the events beside it.

@@ -8,7 +8,7 @@ import pytest
 
 from aiopravega import UNBOUNDED, PravegaConfig, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient, Transaction
-from aiopravega.blocking.handover import BATCH_EVENTS
+from aiopravega.blocking.event_queue import BATCH_EVENTS
 from aiopravega.control import TransactionState
 from aiopravega.errors import PravegaError, StreamSealedError, TransactionAbortedError
 

@@ -8,7 +8,7 @@ from tests.unit.pravega_jobs.debezium.connect_avro import avro_of, datum_of
 
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat, SchemaInfo
-from aiopravega.schema.registry.header import header
+from aiopravega.schema.registry.codecs import header
 
 EVENTS = [
     json.loads(line)

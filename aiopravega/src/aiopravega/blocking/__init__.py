@@ -5,8 +5,7 @@ process that made it.
 """
 
 from aiopravega.blocking.client import PravegaClient
-from aiopravega.blocking.ledger import CommitLedger, CommitProtocol, CutLedger, LeaseKeeper
-from aiopravega.blocking.tables import KeyValueTable
+from aiopravega.blocking.ledger import CommitLedger, CommitProtocol, CutLedger, KeyValueTable, LeaseKeeper
 from aiopravega.blocking.writes import EventWriter, Transaction, TransactionHandle
 
 __all__ = [

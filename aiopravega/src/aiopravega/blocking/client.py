@@ -2,8 +2,7 @@
 
 from aiopravega import client as aio
 from aiopravega.blocking.bridge import OpenFace, calls, iterates, waits
-from aiopravega.blocking.ledger import CommitLedger, CutLedger
-from aiopravega.blocking.tables import KeyValueTable
+from aiopravega.blocking.ledger import CommitLedger, CutLedger, KeyValueTable
 from aiopravega.blocking.writes import EventWriter, OpeningTransaction, Transaction, TransactionHandle
 from aiopravega.config import PravegaConfig
 from aiopravega.control import Controller

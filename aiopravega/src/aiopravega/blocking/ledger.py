@@ -1,11 +1,27 @@
-"""The blocking forms of both ledgers, and of the commit protocol."""
+"""The blocking forms of key-value tables, of both ledgers, which are in such tables, and of the commit protocol."""
 
 from typing import TypeVar
 
 from aiopravega import ledger as aio
+from aiopravega import tables as aio_tables
 from aiopravega.blocking.bridge import Face, OpenFace, calls, iterates, shows, waits
 
 L_co = TypeVar("L_co", bound=aio.CommitLedger | aio.CutLedger, covariant=True)
+
+
+class KeyValueTable(Face[aio_tables.KeyValueTable]):
+    """Access to one key-value table; made by `PravegaClient.table`."""
+
+    get = waits(aio_tables.KeyValueTable.get)
+    get_all = waits(aio_tables.KeyValueTable.get_all)
+    put = waits(aio_tables.KeyValueTable.put)
+    put_if_absent = waits(aio_tables.KeyValueTable.put_if_absent)
+    replace = waits(aio_tables.KeyValueTable.replace)
+    replace_all = waits(aio_tables.KeyValueTable.replace_all)
+    remove = waits(aio_tables.KeyValueTable.remove)
+    remove_all = waits(aio_tables.KeyValueTable.remove_all)
+    entries = iterates(aio_tables.KeyValueTable.entries)
+    key_pages = iterates(aio_tables.KeyValueTable.key_pages)
 
 
 class LedgerFace(Face[L_co]):

@@ -11,7 +11,7 @@ from typing import Any
 from aiopravega.blocking.bridge import Face, mirrors, waits
 from aiopravega.errors import MalformedEventError
 from aiopravega.schema import serializers as aio
-from aiopravega.schema.registry.header import HEADER_BYTES
+from aiopravega.schema.registry.codecs import HEADER_BYTES
 
 __all__ = ["Deserializer", "open_deserializer", "open_multi_serializer", "open_serializer"]
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from aiopravega import client as aio_client
 from aiopravega.blocking.bridge import Face, OpenFace, Twin, calls, derived, mirrors, shows, waits
-from aiopravega.blocking.handover import Handover
+from aiopravega.blocking.event_queue import EventQueue
 from aiopravega.loop import LoopThread
 from aiopravega.names import StreamName
 from aiopravega.routing import SegmentMap
@@ -31,7 +31,7 @@ class _Writing(Twin[A_co], Protocol[A_co]):
     """A blocking form with a queue of events."""
 
     @property
-    def handover(self) -> Handover:
+    def queue(self) -> EventQueue:
         """Its events that the writer has not accepted yet."""
 
 
@@ -47,7 +47,7 @@ def follows(
     def call(twin: _Writing[A], /, *args: P.args, **kwargs: P.kwargs) -> T:
         coroutine = method(twin.asynchronous, *args, **kwargs)
         end = None if otherwise is None else partial(otherwise, twin.asynchronous)
-        return twin.run(twin.handover.before(coroutine, end))
+        return twin.run(twin.queue.before(coroutine, end))
 
     return cast(Callable[Concatenate[_Writing[A], P], T], derived(call, method))
 
@@ -57,7 +57,7 @@ def drops(method: Callable[[A], Coroutine[Any, Any, None]]) -> Callable[[_Writin
 
     def call(twin: _Writing[A], /) -> None:
         async def dropped() -> None:
-            await twin.handover.drop()
+            await twin.queue.drop()
             await method(twin.asynchronous)
 
         twin.run(dropped())
@@ -78,12 +78,12 @@ class EventWriter(OpenFace[AioWriter]):
         async def write(blocks: list[tuple[int, FramedBlock]], segments: SegmentMap) -> None:
             await writer.write_blocks([block for _, block in blocks], segments)
 
-        self.handover = Handover(loop, lambda: writer.segments, write)
+        self.queue = EventQueue(loop, lambda: writer.segments, write)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.run(self.handover.leave(self.asynchronous.__aexit__, kind, error, trace))
+        self.run(self.queue.leave(self.asynchronous.__aexit__, kind, error, trace))
 
     @property
     def stream(self) -> StreamName:
@@ -102,7 +102,7 @@ class EventWriter(OpenFace[AioWriter]):
         if len(data) > MAX_EVENT:  # never part of a batch, even if the writer takes it
             self._write_now(data, routing_key)
         else:
-            self.handover.add(data, routing_key)
+            self.queue.add(data, routing_key)
 
     _write_now = follows(AioWriter.write)
     write_many = follows(AioWriter.write_many)
@@ -159,7 +159,7 @@ class Transaction(TransactionHandle):
             for lane, block in blocks:
                 await transaction.write_block(lane, block)
 
-        self.handover = Handover(loop, lambda: transaction.segments, write)
+        self.queue = EventQueue(loop, lambda: transaction.segments, write)
 
     def __enter__(self) -> Self:
         return self
@@ -167,7 +167,7 @@ class Transaction(TransactionHandle):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.run(self.handover.leave(self.asynchronous.__aexit__, kind, error, trace))
+        self.run(self.queue.leave(self.asynchronous.__aexit__, kind, error, trace))
 
     @property
     def asynchronous(self) -> aio.Transaction:
@@ -179,7 +179,7 @@ class Transaction(TransactionHandle):
 
     @mirrors(aio.Transaction.write)
     def write(self, data: bytes | bytearray | memoryview, routing_key: str | None = None) -> None:
-        self.handover.add(data, routing_key)
+        self.queue.add(data, routing_key)
 
     write_many = follows(aio.Transaction.write_many)
     write_block = follows(aio.Transaction.write_block)

@@ -110,7 +110,7 @@ class PravegaCatalog:
             tags: of the stream.
             new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, `AllowAny` for
                 custom formats.
-            declared_only: of JSON, for an existing group; see `aiopravega.schema.open.Question`.
+            declared_only: of JSON, for an existing group; see `aiopravega.schema.open.ComparisonOptions`.
 
         Raises:
             AlreadyExistsError: there is such a stream.

@@ -13,7 +13,7 @@ from aiopravega.gates import check_schema
 from aiopravega.gates.candidates import from_file, protobuf_schema, text_schema
 from aiopravega.names import StreamName
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaInfo, SchemaRegistry, SchemaVersion, VersionInfo
-from aiopravega.schema.open import GroupAddress, NewGroup, Question, SchemaReport, check, offer_schema
+from aiopravega.schema.open import ComparisonOptions, GroupAddress, NewGroup, SchemaReport, check, offer_schema
 from aiopravega.schema.policy import CompatibilityReport, parse_policy
 
 _FAILED, _INTERRUPTED = 2, 130
@@ -96,10 +96,10 @@ async def _check(options: argparse.Namespace) -> int:
 
 async def _register(options: argparse.Namespace) -> int:
     address = GroupAddress.of_stream(StreamName.parse(options.stream), options.group, options.namespace)
-    question = Question(declared_only=options.declared_only, as_columns=options.as_columns)
+    comparison = ComparisonOptions(declared_only=options.declared_only, as_columns=options.as_columns)
     async with SchemaRegistry(RegistryConfig(uri=options.registry)) as registry:
         new = _read(options.new, options)
-        report = await offer_schema(registry, address, new, NewGroup(options.new_policy), question)
+        report = await offer_schema(registry, address, new, NewGroup(options.new_policy), comparison)
     return _answer(report, report.passed, options)
 
 

@@ -29,11 +29,10 @@ from aiopravega.schema import (
     codec_named,
     split_header,
 )
-from aiopravega.schema.events.format import EventFormat, Read
+from aiopravega.schema.events import EventFormat, Read
 from aiopravega.schema.open import GroupAddress, need_group
-from aiopravega.schema.registry.codecs import NONE
-from aiopravega.schema.registry.header import HEADER_BYTES
-from aiopravega.schema.serializers.generic import format_of
+from aiopravega.schema.registry.codecs import HEADER_BYTES, NONE
+from aiopravega.schema.serializers.reading import format_of
 
 _MOST_FAILURES: Final = 20
 _LONGEST_REASON: Final = 300  # characters

@@ -10,9 +10,9 @@ from aiopravega.names import StreamName
 from aiopravega.schema import Compatibility, SchemaFormat, SchemaInfo, SchemaRegistry
 from aiopravega.schema.open import (
     POLICY,
+    ComparisonOptions,
     GroupAddress,
     NewGroup,
-    Question,
     SchemaReport,
     compare,
     find_group,
@@ -60,8 +60,8 @@ async def check_schema(
         ConfigurationError: there is no such policy or version, or there is nothing to compare by.
         PravegaError: the registry cannot be asked.
     """
-    question = Question(policy, against, declared_only, as_columns)
-    return await _check(registry, GroupAddress(group, (namespace,)), candidate, question, register, new_policy)
+    options = ComparisonOptions(policy, against, declared_only, as_columns)
+    return await _check(registry, GroupAddress(group, (namespace,)), candidate, options, register, new_policy)
 
 
 async def check_candidate(
@@ -103,18 +103,18 @@ async def check_candidate(
     address = GroupAddress.of_stream(stream, group, namespace)
     known_group = await (find_group if register else need_group)(registry, address)
     candidate = await resolve(registry, source, stream, type_name, schema_format, known_group)
-    question = Question(policy, against, declared_only, as_columns)
-    return await _check(registry, address, candidate, question, register, new_policy)
+    options = ComparisonOptions(policy, against, declared_only, as_columns)
+    return await _check(registry, address, candidate, options, register, new_policy)
 
 
 async def _check(
     registry: SchemaRegistry,
     address: GroupAddress,
     candidate: SchemaInfo,
-    question: Question,
+    options: ComparisonOptions,
     register: bool,
     new_policy: str | None,
 ) -> SchemaReport:
     if register:
-        return await offer_schema(registry, address, candidate, NewGroup(new_policy), question)
-    return (await compare(registry, await need_group(registry, address), candidate, question)).report
+        return await offer_schema(registry, address, candidate, NewGroup(new_policy), options)
+    return (await compare(registry, await need_group(registry, address), candidate, options)).report

@@ -1,6 +1,6 @@
 """Schemas of streams: the Schema Registry's client, the header of its events, codecs.
 
-The registry's client needs the extra `schema` (httpx), the formats of whole blocks (`formats`) the extra `arrow`.
+The registry's client needs the extra `schema` (httpx), whole blocks of events (`open.blocks`) the extra `arrow`.
 """
 
 from typing import TYPE_CHECKING
@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING
 from aiopravega.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from aiopravega.schema.open.client import SchemaRegistry
-    from aiopravega.schema.registry.codecs import Codec, codec_named, register_codec
+    from aiopravega.schema.open.register import SchemaRegistry
+    from aiopravega.schema.registry.codecs import (
+        HEADER_BYTES,
+        PROTOCOL,
+        Codec,
+        codec_named,
+        header,
+        register_codec,
+        split_header,
+    )
     from aiopravega.schema.registry.config import RegistryConfig
     from aiopravega.schema.registry.encodings import EncodingCache, GroupId
-    from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL, header, split_header
     from aiopravega.schema.registry.model import (
         CodecType,
         Compatibility,
@@ -55,11 +62,18 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "open.client": ("SchemaRegistry",),
-        "registry.codecs": ("Codec", "codec_named", "register_codec"),
+        "open.register": ("SchemaRegistry",),
+        "registry.codecs": (
+            "HEADER_BYTES",
+            "PROTOCOL",
+            "Codec",
+            "codec_named",
+            "header",
+            "register_codec",
+            "split_header",
+        ),
         "registry.config": ("RegistryConfig",),
         "registry.encodings": ("EncodingCache", "GroupId"),
-        "registry.header": ("HEADER_BYTES", "PROTOCOL", "header", "split_header"),
         "registry.model": (
             "CodecType",
             "Compatibility",

@@ -119,6 +119,6 @@ def _change_of(data: bytes, table: str | None) -> NewestChange | None:
         # Only here: it needs Arrow, which an installation of the client alone does not have.
         from pravega_jobs.debezium.changes.tables import TableFilter
 
-        if not TableFilter(table).takes(json.dumps(payload).encode()):
+        if not TableFilter(table).accepts(json.dumps(payload).encode()):
             return None
     return NewestChange(payload, schema, columns)

@@ -71,8 +71,8 @@ def _with_type(plan: EncodePlan) -> EncodePlan:
 
 def _registered(options: EncodeOptions, config: PravegaConfig, stream: StreamName, columns: pa.Schema) -> EncodePlan:
     """Make a plan for events with headers; it registers the schema if the registry lacks it."""
-    from aiopravega.schema.open import GroupAddress, NewGroup, Question, find_group
-    from aiopravega.schema.open.registration import RegistrationTerms, settle
+    from aiopravega.schema.open import ComparisonOptions, GroupAddress, NewGroup, find_group
+    from aiopravega.schema.open.registration import RegistrationTerms, ensure_registered
     from pyspark_pravega.connections import registry_of
     from pyspark_pravega.decode.planning import registry_config
 
@@ -81,12 +81,12 @@ def _registered(options: EncodeOptions, config: PravegaConfig, stream: StreamNam
     where = GroupAddress.of_stream(stream, asked.group, asked.namespace)
     plan = _chosen(options, registry, registry.run(find_group(registry.asynchronous, where)), stream, columns)
     plan.encoder()  # before anything is registered
-    question = Question(declared_only=options.declared_only)
+    comparison = ComparisonOptions(declared_only=options.declared_only)
     terms = RegistrationTerms(
-        options.codec, register=options.register, new=NewGroup(options.new_policy), question=question
+        options.codec, register=options.register, new=NewGroup(options.new_policy), options=comparison
     )
-    settled = registry.run(settle(registry.asynchronous, where, _info(plan), terms))
-    return replace(plan, header=settled.head)
+    registration = registry.run(ensure_registered(registry.asynchronous, where, _info(plan), terms))
+    return replace(plan, header=registration.head)
 
 
 def _chosen(

@@ -28,8 +28,8 @@ CLASSES = [
 # The way from the blocking form to the asyncio one, which all have.
 WAY = {"asynchronous", "loop", "run"}
 ONLY_BLOCKING = {
-    "EventWriter.handover": "single events cross to the loop's thread in batches",
-    "Transaction.handover": "single events cross to the loop's thread in batches",
+    "EventWriter.queue": "single events cross to the loop's thread in batches",
+    "Transaction.queue": "single events cross to the loop's thread in batches",
     "PravegaClient.locate": "a reader with sockets of its own blocks; the asyncio client has it in `store`",
 }
 ONLY_ASYNCIO = {

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from aiopravega.errors import ConfigurationError, InvalidSchemaError, MalformedEventError
 from aiopravega.schema import SchemaFormat, codec_named
 from aiopravega.schema.protobuf.descriptors import descriptor_of
-from aiopravega.schema.registry.header import HEADER_BYTES, header
+from aiopravega.schema.registry.codecs import HEADER_BYTES, header
 from aiopravega.schema.serializers import AvroFormat, CustomFormat, JsonFormat, ProtobufFormat
 
 VECTORS = json.loads((Path(__file__).parents[3] / "vectors" / "java-serializers.json").read_text())

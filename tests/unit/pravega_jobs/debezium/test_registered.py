@@ -13,8 +13,7 @@ from tests.unit.pravega_jobs.debezium.events import ID, change
 from aiopravega.errors import ConfigurationError, SchemaNotFoundError
 from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
 from aiopravega.schema.protobuf.descriptors import descriptor_of
-from aiopravega.schema.registry.codecs import NONE
-from aiopravega.schema.registry.header import header
+from aiopravega.schema.registry.codecs import NONE, header
 from aiopravega.schema.registry.model import CodecType, Encoding, SchemaFormat, SchemaInfo, VersionInfo
 from pravega_jobs.debezium.changes.connect import schema_in
 from pravega_jobs.debezium.changes.meanings import columns_of

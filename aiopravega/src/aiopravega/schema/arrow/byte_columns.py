@@ -50,10 +50,10 @@ def numbers_of(array: pa.Array, kind: pa.DataType) -> npt.NDArray[np.generic]:
 def without_nulls(array: pa.Array, value: int) -> npt.NDArray[np.int64]:
     """Numbers, or truth values as numbers, with another value for null. Arrow's own function imports pandas."""
     kind = pa.uint8() if pa.types.is_boolean(array.type) else array.type
-    found = numbers_of(array.cast(kind), kind).astype(np.int64)
+    filled = numbers_of(array.cast(kind), kind).astype(np.int64)
     if array.null_count:
-        found[missing(array)] = value
-    return found
+        filled[missing(array)] = value
+    return filled
 
 
 def fixed(values: npt.NDArray[np.generic], like: pa.Array) -> pa.BinaryArray:

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from aiopravega.errors import MalformedEventError
 from aiopravega.schema.arrow.arrays import Numbers, borders_of, pick, values_of
 from aiopravega.schema.arrow.block import DecodedBlock, PayloadDecoder
-from aiopravega.schema.registry.codecs import NONE, Codec, codec_named
-from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL
+from aiopravega.schema.registry.codecs import HEADER_BYTES, NONE, PROTOCOL, Codec, codec_named
 from aiopravega.sizes import LARGEST_PAYLOAD
 
 # Without an explicit end, PyArrow 26 fails to cut ("Negative buffer resize").

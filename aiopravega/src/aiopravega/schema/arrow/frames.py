@@ -36,12 +36,12 @@ def find_frames(buffer: memoryview, start: int, end: int, largest: int = wire.LA
         MalformedEventError: a header cannot be one.
         EventTooLargeError: an event has more than `largest` bytes.
     """
-    found = [np.empty(0, np.int32)]
+    parts = [np.empty(0, np.int32)]
     at = start
     while at < end:
         run, at = _equal_frames(buffer, at, end, largest)
         if len(run):
-            found.append(run)
+            parts.append(run)
             continue
         limit = min(at + _LOOP_BYTES, end)
         starts, at = wire.scan_frames(buffer, at, limit, largest)
@@ -49,8 +49,8 @@ def find_frames(buffer: memoryview, start: int, end: int, largest: int = wire.LA
             starts, at = wire.scan_frames(buffer, at, end, largest)
         if not starts:
             break
-        found.append(np.array(starts, np.int32))
-    return np.concatenate(found), at
+        parts.append(np.array(starts, np.int32))
+    return np.concatenate(parts), at
 
 
 def _equal_frames(buffer: memoryview, start: int, end: int, largest: int) -> tuple[Positions, int]:

@@ -9,7 +9,7 @@ from aiopravega.schema.avro.hostile import check_of
 from aiopravega.schema.avro.model import Named, kind_of
 from aiopravega.schema.avro.parsing import parse
 from aiopravega.schema.avro.single_events import value_reader
-from aiopravega.schema.events.format import Read, ReadAll, Write, WriteAll, all_by
+from aiopravega.schema.events import Read, ReadAll, Write, WriteAll, all_by
 from aiopravega.schema.registry.model import SchemaFormat, SchemaInfo
 
 

@@ -1,7 +1,7 @@
 """Types of Avro that columns, such as Spark's, cannot hold, although single events can be read.
 
-A limit is not a fault of a schema and harms no other reader. So it becomes a finding on request only, with a rule that
-begins with `column-`.
+A limit is not a fault of a schema and harms no other reader. Names of its rules begin with `column-`;
+`aiopravega.schema.avro.compatibility` reports it on request.
 """
 
 from collections.abc import Iterator
@@ -10,11 +10,9 @@ from typing import Final
 
 from aiopravega.schema.avro import model as avro
 from aiopravega.schema.avro import plan
-from aiopravega.schema.policy.findings import ABSENT, Finding
 
 MOST_DIGITS: Final = 38  # of Arrow's decimals of 128 bits, and of Spark's
 MOST_LEVELS: Final = 60  # of columns inside columns; Arrow sends no more than 64
-_RAW: Final = "read the events raw or one by one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +34,6 @@ def limits_of(schema: avro.AvroType, path: str) -> Iterator[Limit]:
 def written_limits(step: plan.Step, path: str) -> Iterator[Limit]:
     """The types that column readers cannot skip in a writer's data, beside the limits of the reader's schema."""
     yield from _written(step, path, set())
-
-
-def column_findings(reader: avro.AvroType, step: plan.Step) -> list[Finding]:
-    """The limits of a reader's schema, and of a plan that reads with it, as the compatibility check reports them."""
-    path = avro.label_of(reader)
-    findings = [_finding(limit, avro.source_of(limit.type), ABSENT) for limit in limits_of(reader, path)]
-    return findings + [_finding(limit, ABSENT, avro.source_of(limit.type)) for limit in written_limits(step, path)]
-
-
-def _finding(limit: Limit, reader: str, writer: str) -> Finding:
-    remedy = f"{limit.problem}: {limit.remedy}, or {_RAW}"
-    return Finding(limit.path, limit.rule, reader, writer, remedy, remedy)
 
 
 def _limits(

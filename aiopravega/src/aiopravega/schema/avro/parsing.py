@@ -32,8 +32,8 @@ def parse(text: str | bytes, what: str = "the Avro schema", root: str = "") -> a
     """
     try:
         value = json.loads(text, parse_constant=_no_number)
-        parser = _Parser(what)
-        found = parser.type(value, "", root)
+        parser = _SchemaParser(what)
+        schema = parser.type(value, "", root)
         parser.check_defaults()
     except RecursionError:
         raise InvalidSchemaError(f"{what} is nested too deeply") from None
@@ -41,14 +41,14 @@ def parse(text: str | bytes, what: str = "the Avro schema", root: str = "") -> a
         raise
     except ValueError as error:
         raise InvalidSchemaError(f"{what} is not JSON: {error}") from None
-    return found
+    return schema
 
 
 def _no_number(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not a number of JSON; as a default, write it in quotes")
 
 
-class _Parser:
+class _SchemaParser:
     def __init__(self, what: str) -> None:
         self._what = what
         self._names: dict[str, avro.Named] = {}
@@ -94,12 +94,12 @@ class _Parser:
     def _reference(self, name: Any, namespace: str, at: str) -> avro.AvroType:
         if name in avro.PRIMITIVES:
             return avro.Primitive(name, document=name)
-        found = None
+        named = None
         if isinstance(name, str):
-            found = self._names.get(_full(name, namespace)) or self._names.get(name)
-        if found is None:
+            named = self._names.get(_full(name, namespace)) or self._names.get(name)
+        if named is None:
             raise self.complaint(at, f"unknown type {name!r}; a type must be defined before its name is used")
-        return found
+        return named
 
     def _union(self, values: list[Any], namespace: str, at: str) -> avro.Union:
         branches = tuple(self.type(value, namespace, at) for value in values)

@@ -23,18 +23,18 @@ _BINARY: Final = frozenset({avro.DECIMAL, "big-decimal"})  # their bytes are not
 
 
 @dataclass(frozen=True, slots=True)
-class Resolution:
+class SchemaResolution:
     """The plan of reading a writer's data, and the findings; without findings, all of the data can be read."""
 
     step: plan.Step
     findings: tuple[Finding, ...]
 
 
-def resolve(reader: avro.AvroType, writer: avro.AvroType) -> Resolution:
+def resolve(reader: avro.AvroType, writer: avro.AvroType) -> SchemaResolution:
     """The plan of reading data of a writer's schema with a reader's, and the findings."""
     resolver = _Resolver()
     step = resolver.step(reader, writer, avro.label_of(reader))
-    return Resolution(step, tuple(resolver.findings))
+    return SchemaResolution(step, tuple(resolver.findings))
 
 
 class _Resolver:
@@ -87,17 +87,17 @@ class _Resolver:
         first: tuple[plan.Step, list[Finding]] | None = None
         for index in candidates:
             step = self.step(reader.branches[index], writer, path)
-            found = self.findings[before:]
+            findings = self.findings[before:]
             del self.findings[before:]
             made = (
                 plan.Unreadable(writer, reader, problem)
                 if (problem := plan.problem_of(step))
                 else plan.IntoBranch(reader, index, step)
             )
-            if not found:
+            if not findings:
                 return made
             if first is None or plan.problem_of(first[0]):
-                first = made, found
+                first = made, findings
         if first is None:
             return plan.Unreadable(writer, reader, mismatch(reader, writer, path))
         self.findings += first[1]
@@ -155,8 +155,8 @@ class _Resolver:
     def _record(self, reader: avro.Record, writer: avro.Record, path: str) -> plan.ReadRecord:
         pair = id(reader), id(writer)
         if pair in self._records:
-            made, found = self._records[pair]
-            self.findings += [each for each in found if each not in self.findings]
+            made, findings = self._records[pair]
+            self.findings += [each for each in findings if each not in self.findings]
             return made
         made, before = plan.ReadRecord(writer, reader), len(self.findings)
         self._records[pair] = made, []

@@ -43,27 +43,27 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Node:
+class SchemaNode:
     """A schema inside a document: its JSON, and the resolver of its references."""
 
     schema: Any
     resolver: Any
     document: Document
 
-    def at(self, schema: Any) -> "Node":
+    def at(self, schema: Any) -> "SchemaNode":
         """A schema inside this one."""
         if isinstance(schema, dict) and ("$id" in schema or "id" in schema):
             resource = _specification(self.document.validator).create_resource(schema)
-            return Node(schema, self.resolver.in_subresource(resource), self.document)
-        return Node(schema, self.resolver, self.document)
+            return SchemaNode(schema, self.resolver.in_subresource(resource), self.document)
+        return SchemaNode(schema, self.resolver, self.document)
 
-    def target(self, reference: str) -> "Node | None":
+    def target(self, reference: str) -> "SchemaNode | None":
         """The target of a reference; None if it is not in the document."""
         try:
-            found = self.resolver.lookup(reference)
+            resolved = self.resolver.lookup(reference)
         except Unresolvable:
             return None
-        return Node(found.contents, found.resolver, self.document)
+        return SchemaNode(resolved.contents, resolved.resolver, self.document)
 
     def errors(self, value: Any) -> list[Any]:
         """The errors of a value by this schema, as errors of `jsonschema`.
@@ -80,15 +80,15 @@ class Node:
             return {"not": True} if self.schema is False else {}
         if "$ref" in self.schema and self.document.ref_alone:
             return {"$ref": self.schema["$ref"]}
-        found = {key: value for key, value in self.schema.items() if key not in ANNOTATIONS}
-        if "unevaluatedProperties" in found and not found.keys() & _EVALUATING:
+        chosen = {key: value for key, value in self.schema.items() if key not in ANNOTATIONS}
+        if "unevaluatedProperties" in chosen and not chosen.keys() & _EVALUATING:
             # If no other keyword declares properties, it means additionalProperties.
-            value = found.pop("unevaluatedProperties")
-            found.setdefault("additionalProperties", value)
-        return found
+            value = chosen.pop("unevaluatedProperties")
+            chosen.setdefault("additionalProperties", value)
+        return chosen
 
 
-def read(schema: SchemaInfo) -> Node:
+def read(schema: SchemaInfo) -> SchemaNode:
     """The schema that a text describes.
 
     Raises:
@@ -115,7 +115,7 @@ def read(schema: SchemaInfo) -> Node:
     # Draft 3 has other keywords; the meaning of a custom dialect is not known.
     known = kind is not None and kind is not jsonschema.Draft3Validator
     document = Document(validator, known, any(part in dialect for part in _REF_ALONE))
-    return Node(value, registry.resolver_with_root(resource), document)
+    return SchemaNode(value, registry.resolver_with_root(resource), document)
 
 
 def _no_number(name: str) -> NoReturn:
@@ -137,12 +137,12 @@ def _specification(validator: Any) -> Specification[Any]:
     return specification_with(meta.get("$id") or meta.get("id") or "", default=DRAFT202012)
 
 
-def same(one: Node, other: Node) -> bool:
+def same(one: SchemaNode, other: SchemaNode) -> bool:
     """True if two schemas are equal after following references; annotations do not count."""
     return _same(one, other, set())
 
 
-def _same(one: Node, other: Node, seen: set[tuple[int, int]]) -> bool:
+def _same(one: SchemaNode, other: SchemaNode, seen: set[tuple[int, int]]) -> bool:
     if isinstance(one.schema, bool) or isinstance(other.schema, bool):
         return one.schema is other.schema
     if (id(one.schema), id(other.schema)) in seen:
@@ -154,7 +154,9 @@ def _same(one: Node, other: Node, seen: set[tuple[int, int]]) -> bool:
     )
 
 
-def _same_keyword(key: str, one: Node, other: Node, values: tuple[Any, Any], seen: set[tuple[int, int]]) -> bool:
+def _same_keyword(
+    key: str, one: SchemaNode, other: SchemaNode, values: tuple[Any, Any], seen: set[tuple[int, int]]
+) -> bool:
     ours, theirs = values
     if key == "$ref":
         first, second = one.target(ours), other.target(theirs)
@@ -170,7 +172,7 @@ def _same_keyword(key: str, one: Node, other: Node, values: tuple[Any, Any], see
     return _same_part(one, other, ours, theirs, seen)
 
 
-def _same_part(one: Node, other: Node, ours: Any, theirs: Any, seen: set[tuple[int, int]]) -> bool:
+def _same_part(one: SchemaNode, other: SchemaNode, ours: Any, theirs: Any, seen: set[tuple[int, int]]) -> bool:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return _same(one.at(ours), other.at(theirs), seen)
     # As text: to Python, true equals 1.

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from pydantic import BaseModel, ValidationError
 
 from aiopravega.errors import ConfigurationError, MalformedEventError
-from aiopravega.schema.events.format import Read, ReadAll, Write, WriteAll, all_by
+from aiopravega.schema.events import Read, ReadAll, Write, WriteAll, all_by
 from aiopravega.schema.registry.model import SchemaFormat, SchemaInfo
 
 _DECODER: Final = json.JSONDecoder()

@@ -6,7 +6,7 @@ Clients, serializers, gates, the catalog, the command line, Spark, Airflow and D
 """
 
 from aiopravega.schema.open.check import check
-from aiopravega.schema.open.compare import ALL, LATEST, POLICY, Question, compare
+from aiopravega.schema.open.compare import ALL, LATEST, POLICY, ComparisonOptions, compare
 from aiopravega.schema.open.groups import Group, GroupAddress, NewGroup, find_group, make_group, need_group
 from aiopravega.schema.open.register import offer_schema, register_schema
 from aiopravega.schema.open.report import SchemaReport
@@ -15,10 +15,10 @@ __all__ = [
     "ALL",
     "LATEST",
     "POLICY",
+    "ComparisonOptions",
     "Group",
     "GroupAddress",
     "NewGroup",
-    "Question",
     "SchemaReport",
     "check",
     "compare",

@@ -71,8 +71,10 @@ def check(
                 candidate, new, each, ComparisonTerms(side.direction, declared_only, as_columns), engine
             )
     if as_columns and engine and not compared:
-        found = engine.compare(new, new, ComparisonTerms(as_columns=True))
-        violations += [Violation(f.path, f.rule, f.writer, f.reader, f.change_reader, None, "backward") for f in found]
+        findings = engine.compare(new, new, ComparisonTerms(as_columns=True))
+        violations += [
+            Violation(f.path, f.rule, f.writer, f.reader, f.change_reader, None, "backward") for f in findings
+        ]
     versions = tuple(compared[version] for version in sorted(compared))
     return CompatibilityReport(_format_name(candidate), policy, versions, tuple(violations))
 
@@ -109,12 +111,12 @@ def _violations(
     before = engine.parse(old)
     if terms.direction == "backward":
         return [
-            violation(found.path, found.rule, (found.writer, found.reader), found.change_reader)
-            for found in engine.compare(new, before, terms)
+            violation(finding.path, finding.rule, (finding.writer, finding.reader), finding.change_reader)
+            for finding in engine.compare(new, before, terms)
         ]
     return [
-        violation(found.path, found.rule, (found.reader, found.writer), found.change_writer)
-        for found in engine.compare(before, new, terms)
+        violation(finding.path, finding.rule, (finding.reader, finding.writer), finding.change_writer)
+        for finding in engine.compare(before, new, terms)
     ]
 
 

@@ -37,7 +37,7 @@ _BASES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ComparisonOptions:
     """The policy and the versions that a candidate is compared with.
 
     Attributes:
@@ -55,14 +55,14 @@ class Question:
     as_columns: bool = False
 
     @property
-    def is_the_group_s(self) -> bool:
+    def is_group_policy(self) -> bool:
         """True if the candidate is compared by the group's own policy alone."""
         return self.policy is None and self.against == POLICY
 
     def checked(
         self, candidate: SchemaInfo, existing: Sequence[SchemaVersion], policy: Compatibility
     ) -> CompatibilityReport:
-        """Compare a candidate with schemas by a policy, on the terms of this question.
+        """Compare a candidate with schemas by a policy, on the terms of this options.
 
         Raises:
             PravegaError: as `check` does.
@@ -72,7 +72,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A report, all versions that the group had when it was made, and the policy of the question."""
+    """A report, all versions that the group had when it was made, and the policy of the options."""
 
     report: SchemaReport
     versions: tuple[SchemaVersion, ...]
@@ -85,7 +85,7 @@ class Comparison:
 
 
 async def compare(
-    registry: "RegistryClient", group: Group, candidate: SchemaInfo, question: Question | None = None
+    registry: "RegistryClient", group: Group, candidate: SchemaInfo, options: ComparisonOptions | None = None
 ) -> Comparison:
     """Compare a candidate with a group's schemas of its type; nothing is added.
 
@@ -98,24 +98,24 @@ async def compare(
             format is not installed.
         PravegaError: the registry cannot be asked.
     """
-    question = question or Question()
+    options = options or ComparisonOptions()
     _check_format(group, candidate)
     everything = await registry.versions(group.name, group.namespace)
     candidate = typed(candidate, everything, group.name)
     existing = [each for each in everything if each.schema_info.type == candidate.type]
     known = _known(candidate, existing)
-    policy, properties = question.policy, group.properties
+    policy, properties = options.policy, group.properties
     asked = parse_policy(policy, existing) if isinstance(policy, str) else policy or properties.compatibility
-    if known is not None and question.is_the_group_s:
-        found = CompatibilityReport(candidate.format.value, asked, (), ())
-        if question.as_columns:
-            found = check(candidate, (), asked, as_columns=True)
+    if known is not None and options.is_group_policy:
+        compatibility = CompatibilityReport(candidate.format.value, asked, (), ())
+        if options.as_columns:
+            compatibility = check(candidate, (), asked, as_columns=True)
     else:
         others = [each for each in existing if each.version_info != known]
-        found = _compared(candidate, others, asked, question)
+        compatibility = _compared(candidate, others, asked, options)
     refusals = _refusals(candidate, everything, existing, properties)
-    found = replace(found, violations=(*found.violations, *refusals))
-    report = SchemaReport(group.name, group.namespace, candidate, str(question.against), found, known)
+    compatibility = replace(compatibility, violations=(*compatibility.violations, *refusals))
+    report = SchemaReport(group.name, group.namespace, candidate, str(options.against), compatibility, known)
     return Comparison(report, tuple(everything), asked)
 
 
@@ -186,9 +186,9 @@ def _same_json(one: SchemaInfo, other: SchemaInfo) -> bool:
 
 
 def _compared(
-    candidate: SchemaInfo, existing: Sequence[SchemaVersion], policy: Compatibility, question: Question
+    candidate: SchemaInfo, existing: Sequence[SchemaVersion], policy: Compatibility, options: ComparisonOptions
 ) -> CompatibilityReport:
-    against, ask = question.against, question.checked
+    against, ask = options.against, options.checked
     if against == POLICY:
         return ask(candidate, existing, policy)
     directions = frozenset(side.direction for side in sides(policy))
@@ -220,17 +220,19 @@ def _refusals(
     properties: GroupProperties,
 ) -> list[Violation]:
     """The violations that no policy allows."""
-    found = []
+    violations = []
     if not properties.allow_multiple_types and everything and not existing:
         latest = everything[-1]
         remedy = f"keep the type {latest.schema_info.type}, or make a group that takes several types"
-        found.append(_refusal(candidate, "type-not-allowed", latest, latest.schema_info.type, candidate.type, remedy))
+        violations.append(
+            _refusal(candidate, "type-not-allowed", latest, latest.schema_info.type, candidate.type, remedy)
+        )
     other = next((each for each in existing if each.schema_info.format is not candidate.format), None)
     if other is not None:  # the registry 0.6.0 never answers if such a type is added, and stays busy
         old, new = _name_of(other.schema_info), _name_of(candidate)
         remedy = f"keep the format {old}, or use another type"
-        found.append(_refusal(candidate, "format-changed", other, old, new, remedy))
-    return found
+        violations.append(_refusal(candidate, "format-changed", other, old, new, remedy))
+    return violations
 
 
 def _refusal(candidate: SchemaInfo, rule: str, old: SchemaVersion, before: str, now: str, remedy: str) -> Violation:

@@ -170,7 +170,7 @@ async def with_policy(registry: "RegistryClient", group: Group, ours: Compatibil
         return group
     assert wanted is not None
     failure: PravegaError | None = None
-    # A closed group that has a schema was opened before: somebody has closed it again on purpose.
+    # If it has a schema by now, another program has opened it meanwhile, or has closed it again on purpose.
     if not await registry.versions(group.name, group.namespace):
         try:
             await registry.update_compatibility(group.name, wanted, closed, group.namespace)

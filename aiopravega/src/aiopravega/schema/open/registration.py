@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from aiopravega.errors import CodecNotRegisteredError, ConfigurationError, SchemaNotFoundError
-from aiopravega.schema.open.compare import Question, known_version
+from aiopravega.schema.open.compare import ComparisonOptions, known_version
 from aiopravega.schema.open.groups import GroupAddress, NewGroup, need_group
 from aiopravega.schema.open.register import offer_schema
 from aiopravega.schema.registry.codecs import NONE, codec_named
-from aiopravega.schema.registry.header import header as head_of
+from aiopravega.schema.registry.codecs import header as head_of
 from aiopravega.schema.registry.model import CodecType, SchemaFormat, SchemaInfo, VersionInfo
 
 if TYPE_CHECKING:
@@ -39,10 +39,10 @@ class RegistrationTerms:
     header: bool = True
     register: bool = True
     new: NewGroup = field(default_factory=NewGroup)
-    question: Question = field(default_factory=Question)
+    options: ComparisonOptions = field(default_factory=ComparisonOptions)
 
 
-async def settle(
+async def ensure_registered(
     registry: "RegistryClient", address: GroupAddress, schema: SchemaInfo, terms: RegistrationTerms
 ) -> Registration:
     """Make a schema and a codec known to the registry, or find them there.
@@ -77,7 +77,7 @@ async def _registered(
     registry: "RegistryClient", address: GroupAddress, schema: SchemaInfo, terms: RegistrationTerms
 ) -> tuple[str, VersionInfo]:
     """The group's namespace and the schema's version, after the schema and the codec were added."""
-    report = (await offer_schema(registry, address, schema, terms.new, terms.question)).require()
+    report = (await offer_schema(registry, address, schema, terms.new, terms.options)).require()
     assert report.registered is not None
     if terms.codec != NONE:
         await registry.add_codec(report.group, CodecType(name=terms.codec), report.namespace)

@@ -57,18 +57,18 @@ def sides(policy: Compatibility) -> tuple[Side, ...]:
 
 
 def _advanced_sides(value: Mapping[str, Any] | None) -> tuple[Side, ...]:
-    found = []
+    both_sides = []
     for direction in ("backward", "forward"):
         key = f"{direction}Policy"
         # The registry wraps each side twice; a side that is not asked for is absent or null.
         inner = ((value or {}).get(key) or {}).get(key)
         if inner:
-            found.append(_advanced_side(direction, inner))
-    if not found:
+            both_sides.append(_advanced_side(direction, inner))
+    if not both_sides:
         raise ConfigurationError(
             "the policy Advanced needs backwardPolicy, forwardPolicy or both: compatibility.advanced makes it"
         )
-    return tuple(found)
+    return tuple(both_sides)
 
 
 def _advanced_side(direction: Direction, inner: Mapping[str, Any]) -> Side:

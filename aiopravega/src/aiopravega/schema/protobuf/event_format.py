@@ -10,7 +10,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 from google.protobuf.message import DecodeError, EncodeError, Message
 
 from aiopravega.errors import ConfigurationError, MalformedEventError
-from aiopravega.schema.events.format import Read, ReadAll, Write, WriteAll, all_by
+from aiopravega.schema.events import Read, ReadAll, Write, WriteAll, all_by
 from aiopravega.schema.protobuf.descriptors import descriptor_of, only_message
 from aiopravega.schema.protobuf.padding import without_padding
 from aiopravega.schema.registry.model import SchemaFormat, SchemaInfo

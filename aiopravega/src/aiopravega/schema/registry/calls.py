@@ -10,7 +10,7 @@ from aiopravega.errors import GroupNotFoundError, NotFoundError, PravegaError, S
 from aiopravega.schema.registry.config import RegistryConfig
 
 if TYPE_CHECKING:
-    from aiopravega.schema.registry.http import Answer
+    from aiopravega.schema.registry.http import RegistryResponse
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -36,20 +36,22 @@ class Calls:
         namespace: str = "",
         query: Mapping[str, str] | None = None,
         body: Any = None,
-    ) -> "Answer":
+    ) -> "RegistryResponse":
         """Send a request that is not about one group, or whose group need not exist."""
         return await self._http.ask(method, address, what, query=inside(namespace, query), body=body)
 
     async def get(
         self, group: str, namespace: str, rest: str, what: str, query: Mapping[str, str] | None = None
-    ) -> "Answer":
+    ) -> "RegistryResponse":
         """Read a part of a group; "not found" then means the group itself."""
         try:
             return await self.ask("GET", path(group, rest), what, namespace, query)
         except NotFoundError as error:
             raise no_group(group, namespace, error) from None
 
-    async def change(self, method: str, group: str, namespace: str, rest: str, what: str, body: Any) -> "Answer":
+    async def change(
+        self, method: str, group: str, namespace: str, rest: str, what: str, body: Any
+    ) -> "RegistryResponse":
         """Send a request about a group; "not found" then means the group itself."""
         what = f"{what} in group {group}"
         try:
@@ -57,7 +59,9 @@ class Calls:
         except NotFoundError as error:
             raise no_group(group, namespace, error) from None
 
-    async def find(self, method: str, group: str, namespace: str, rest: str, what: str, body: Any = None) -> "Answer":
+    async def find(
+        self, method: str, group: str, namespace: str, rest: str, what: str, body: Any = None
+    ) -> "RegistryResponse":
         """Get a part of a group; the registry does not report whether the part or the whole group is missing."""
         try:
             return await self.ask(method, path(group, rest), what, namespace, body=body)
@@ -84,10 +88,10 @@ def path(group: str, rest: str = "") -> str:
 
 def inside(namespace: str, query: Mapping[str, str] | None = None) -> dict[str, str] | None:
     """The query of a request in a namespace."""
-    found = dict(query or {})
+    merged = dict(query or {})
     if namespace:
-        found["namespace"] = namespace
-    return found or None
+        merged["namespace"] = namespace
+    return merged or None
 
 
 def parsed(model: type[M], values: Any) -> M:
@@ -108,7 +112,7 @@ def each(model: type[M], values: Any, name: str) -> list[M]:
     Raises:
         ServerError: the answer has no such list.
     """
-    found = values.get(name) if isinstance(values, dict) else None
-    if not isinstance(found, list):
+    items = values.get(name) if isinstance(values, dict) else None
+    if not isinstance(items, list):
         raise ServerError(f"the Schema Registry gave an answer without a list of {name}")
-    return [parsed(model, value) for value in found]
+    return [parsed(model, value) for value in items]

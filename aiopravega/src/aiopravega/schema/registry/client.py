@@ -78,13 +78,13 @@ class RegistryClient:
         """All groups that this account may read, with their properties; each request asks for `page` groups."""
         token = None
         while True:
-            found = await self.groups_page(namespace, page, token)
-            for group in found.groups.items():
+            one_page = await self.groups_page(namespace, page, token)
+            for group in one_page.groups.items():
                 yield group
             # A page of groups that this account may not read is also empty, but its token continues.
-            if found.continuation_token == token or (not found.groups and token is None):
+            if one_page.continuation_token == token or (not one_page.groups and token is None):
                 return
-            token = found.continuation_token
+            token = one_page.continuation_token
 
     async def _send_group(self, group: str, properties: GroupProperties, namespace: str) -> bool:
         """Make a group, of a format other than Avro only with policy `AllowAny` or `DenyAll`; False if it exists."""
@@ -194,12 +194,12 @@ class RegistryClient:
             SchemaNotFoundError: there is none.
         """
         what = f"reading {type_name} version {version} of group {group}"
-        found = parsed(
+        schema = parsed(
             SchemaInfo, (await self._calls.find("GET", group, namespace, _of(kind, type_name, version), what)).json()
         )
-        if found.name_of_format != kind:  # a registry that keeps its schemas in Pravega ignores the format
-            raise SchemaNotFoundError(f"{what}: it is in format {found.name_of_format}, not {kind}")
-        return found
+        if schema.name_of_format != kind:  # a registry that keeps its schemas in Pravega ignores the format
+            raise SchemaNotFoundError(f"{what}: it is in format {schema.name_of_format}, not {kind}")
+        return schema
 
     async def find_version(self, group: str, schema: SchemaInfo, namespace: str = "") -> VersionInfo:
         """The version of a schema, which has to be in the group.
@@ -266,7 +266,7 @@ class RegistryClient:
         return parsed(References, answer.json()).groups
 
     async def codecs(self, group: str, namespace: str = "") -> list[CodecType]:
-        """The codecs that a group allows; no codec is always allowed.
+        """The codecs that a group allows; events without a codec are always allowed.
 
         Raises:
             GroupNotFoundError: there is no such group.

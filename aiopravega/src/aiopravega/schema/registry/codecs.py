@@ -1,9 +1,13 @@
-"""Codecs of payloads, by the names that the registry gives them.
+"""The registry's frame of an event: the header with the encoding id, and codecs of payloads by their names.
+
+The header has five bytes: a protocol byte, then the encoding id, which names a schema and a codec of one group; only
+the registry knows which. Events of other programs may have no header.
 
 The Java serializers compress their whole buffer. An unpacked payload may therefore end in zero bytes that are not part
 of the event; formats must accept them. The codecs here compress the payload alone.
 """
 
+import struct
 import zlib
 from dataclasses import dataclass
 from importlib import import_module
@@ -16,6 +20,21 @@ NONE: Final = ""
 GZIP: Final = "application/x-gzip"
 SNAPPY: Final = "application/x-snappy-framed"
 _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS  # with gzip's header
+PROTOCOL: Final = 1  # version of the header, the only one so far
+_LAYOUT: Final = struct.Struct(">Bi")
+HEADER_BYTES: Final = _LAYOUT.size
+
+
+def header(encoding_id: int) -> bytes:
+    """The header of an encoding id."""
+    return _LAYOUT.pack(PROTOCOL, encoding_id)
+
+
+def split_header(event: bytes) -> tuple[int | None, bytes]:
+    """The encoding id of an event and its payload; None and the whole event if it has no header."""
+    if len(event) < HEADER_BYTES or event[0] != PROTOCOL:
+        return None, event
+    return _LAYOUT.unpack_from(event)[1], event[HEADER_BYTES:]
 
 
 class Codec(Protocol):
@@ -96,10 +115,10 @@ def codec_named(name: str) -> Codec:
 def _snappy() -> Codec:
     """Arrow's codec, loaded when it is first needed: the client alone does without Arrow."""
     try:
-        found: Codec = import_module("aiopravega.schema.arrow.snappy").SnappyCodec()
+        codec: Codec = import_module("aiopravega.schema.arrow.snappy").SnappyCodec()
     except ModuleNotFoundError as error:
         raise CodecNotRegisteredError(
             f"the codec {SNAPPY!r} needs the package {error.name}: pip install 'aiopravega[arrow]', or register "
             "another one under this name with aiopravega.schema.register_codec"
         ) from None
-    return found
+    return codec

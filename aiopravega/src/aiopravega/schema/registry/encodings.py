@@ -54,11 +54,11 @@ class EncodingCache:
             GroupNotFoundError: there is no such group.
             PravegaError: the registry cannot be asked.
         """
-        found = GroupId.of(group, namespace, await self._registry.history(group, namespace))
+        current = GroupId.of(group, namespace, await self._registry.history(group, namespace))
         for key in [key for key in self._known if (key[0].group, key[0].namespace) == (group, namespace)]:
-            if key[0] != found:
+            if key[0] != current:
                 del self._known[key]
-        return found
+        return current
 
     async def get(self, group: GroupId, encoding_id: int) -> Encoding:
         """The schema and the codec of an id. Callers that ask at the same time wait for the same answer.

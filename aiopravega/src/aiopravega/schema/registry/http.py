@@ -50,7 +50,7 @@ _SHOWN: Final = 300  # characters of an answer in a message
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RegistryResponse:
     """The status and the text of a response."""
 
     status: int
@@ -88,7 +88,7 @@ class RegistryHttp:
 
     async def ask(
         self, method: str, path: str, what: str, *, query: Mapping[str, str] | None = None, body: Any = None
-    ) -> Answer:
+    ) -> RegistryResponse:
         """Send a request; `what` is its purpose in messages, as in "reading group orders".
 
         Only requests that read, or that certainly had no effect, are sent again.
@@ -101,12 +101,14 @@ class RegistryHttp:
             PravegaError: another status.
         """
 
-        async def attempt() -> Answer:
+        async def attempt() -> RegistryResponse:
             return await self._once(method, path, what, query, body)
 
         return await retrying(attempt, RetryPolicy(total=self._config.retry_timeout), what)
 
-    async def _once(self, method: str, path: str, what: str, query: Mapping[str, str] | None, body: Any) -> Answer:
+    async def _once(
+        self, method: str, path: str, what: str, query: Mapping[str, str] | None, body: Any
+    ) -> RegistryResponse:
         target = f"{what} at {self._config.uri}"
         try:
             response = await self._client.request(method, path, params=query, json=body)
@@ -127,7 +129,7 @@ class RegistryHttp:
             lost = PravegaConnectionError(f"{target}: the connection was lost: {error!r}")
             raise (lost if method == "GET" else _final(lost)) from None
         if response.is_success:
-            return Answer(response.status_code, response.text)
+            return RegistryResponse(response.status_code, response.text)
         raise _error(response.status_code, response.text, target, method)
 
 

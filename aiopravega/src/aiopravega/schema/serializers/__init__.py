@@ -6,8 +6,7 @@ Whole blocks of events are in `aiopravega.schema.open.blocks`.
 """
 
 from aiopravega.schema.avro.event_format import AvroFormat
-from aiopravega.schema.events.custom import CustomFormat
-from aiopravega.schema.events.format import EventFormat
+from aiopravega.schema.events import CustomFormat, EventFormat
 from aiopravega.schema.json.event_format import JsonFormat
 from aiopravega.schema.protobuf.event_format import ProtobufFormat
 from aiopravega.schema.serializers.reading import Deserializer, open_deserializer

@@ -7,14 +7,12 @@ from contextlib import suppress
 from operator import itemgetter
 from typing import Any, Final
 
-from aiopravega.errors import MalformedEventError, SchemaNotFoundError
-from aiopravega.schema.events.format import EventFormat, Read, ReadAll, all_by
-from aiopravega.schema.open.client import SchemaRegistry
-from aiopravega.schema.registry.codecs import NONE, codec_named
+from aiopravega.errors import ConfigurationError, MalformedEventError, SchemaNotFoundError
+from aiopravega.schema.events import EventFormat, Read, ReadAll, all_by
+from aiopravega.schema.open.register import SchemaRegistry
+from aiopravega.schema.registry.codecs import HEADER_BYTES, NONE, PROTOCOL, codec_named, split_header
 from aiopravega.schema.registry.encodings import GroupId
-from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL, split_header
-from aiopravega.schema.registry.model import Encoding
-from aiopravega.schema.serializers.generic import format_of
+from aiopravega.schema.registry.model import Encoding, SchemaFormat, SchemaInfo
 from aiopravega.sizes import LARGEST_PAYLOAD
 
 _HEAD_OF: Final = itemgetter(slice(HEADER_BYTES))
@@ -93,10 +91,10 @@ class Readers:
         """The same, even if the registry was asked a short time ago."""
         async with self._lock:
             self._read_at = time.monotonic()
-            found = await self._registry.encodings.identify(self._group.group, self._group.namespace)
-            if found == self._group:
+            current = await self._registry.encodings.identify(self._group.group, self._group.namespace)
+            if current == self._group:
                 return False
-            self._group = found
+            self._group = current
             self.known.clear()
             self._lists.clear()
             self._unknown.clear()
@@ -204,6 +202,36 @@ async def open_deserializer(
     """
     known = await registry.encodings.identify(group, namespace)
     return Deserializer(Readers(registry, known, forms, limit))
+
+
+def format_of(info: SchemaInfo, *, validate: bool = False) -> EventFormat:
+    """The format of a schema: Avro as dictionaries, Protobuf as messages of a class that is made here.
+
+    The libraries of a format are imported with its first schema.
+
+    Args:
+        info: the schema.
+        validate: check JSON values against their schema; Avro and Protobuf are always read by theirs.
+
+    Raises:
+        ConfigurationError: the format is a custom one, the schema cannot be parsed, or a library is not installed.
+    """
+    match info.format:
+        case SchemaFormat.AVRO:
+            from aiopravega.schema.avro.event_format import AvroFormat
+
+            return AvroFormat(info.text)
+        case SchemaFormat.JSON:
+            from aiopravega.schema.json.event_format import JsonFormat
+
+            return JsonFormat(info.text, info.type, validate=validate)
+        case SchemaFormat.PROTOBUF:
+            from aiopravega.schema.protobuf.event_format import ProtobufFormat
+
+            return ProtobufFormat.of_descriptors(info.schema_data, info.type)
+    raise ConfigurationError(
+        f"events of type {info.type} are in format {info.name_of_format}: give a CustomFormat that reads them"
+    )
 
 
 def _no_header(event: bytes) -> str:

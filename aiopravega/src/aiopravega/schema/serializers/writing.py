@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.events.format import EventFormat, Write, WriteAll, all_by
-from aiopravega.schema.open.client import SchemaRegistry
-from aiopravega.schema.open.compare import Question
+from aiopravega.schema.events import EventFormat, Write, WriteAll, all_by
+from aiopravega.schema.open.compare import ComparisonOptions
 from aiopravega.schema.open.groups import GroupAddress, NewGroup
-from aiopravega.schema.open.registration import Registration, RegistrationTerms, settle
+from aiopravega.schema.open.register import SchemaRegistry
+from aiopravega.schema.open.registration import Registration, RegistrationTerms, ensure_registered
 from aiopravega.schema.registry.codecs import NONE, codec_named
 from aiopravega.schema.registry.model import SchemaFormat
 
@@ -96,7 +96,9 @@ async def open_serializer(
         CodecNotRegisteredError: the codec is not known here, or the group lacks it, and `register` is false.
         PravegaError: the registry cannot be asked. After a refusal nothing is registered.
     """
-    terms = RegistrationTerms(codec, header, register, NewGroup(new_policy), Question(declared_only=declared_only))
+    terms = RegistrationTerms(
+        codec, header, register, NewGroup(new_policy), ComparisonOptions(declared_only=declared_only)
+    )
     return await _opened(registry, group, form, terms, namespace)
 
 
@@ -117,19 +119,19 @@ async def open_multi_serializer(
     """
     formats = {form.info.name_of_format for form in forms}
     new = NewGroup(new_policy, multiple_types=True, format=SchemaFormat.ANY if len(formats) > 1 else None)
-    terms = RegistrationTerms(codec, register=register, new=new, question=Question(declared_only=declared_only))
+    terms = RegistrationTerms(codec, register=register, new=new, options=ComparisonOptions(declared_only=declared_only))
     return MultiSerializer({form.info.type: await _opened(registry, group, form, terms, namespace) for form in forms})
 
 
 async def _opened(
     registry: SchemaRegistry, group: str, form: EventFormat, terms: RegistrationTerms, namespace: str
 ) -> Serializer:
-    settled = await settle(registry, GroupAddress(group, (namespace,)), form.info, terms)
+    registration = await ensure_registered(registry, GroupAddress(group, (namespace,)), form.info, terms)
     if terms.codec == NONE:
-        return Serializer(form.writer(settled.head), form.list_writer(settled.head), settled)
-    head, write, compress = settled.head, form.writer(), codec_named(terms.codec).compress
+        return Serializer(form.writer(registration.head), form.list_writer(registration.head), registration)
+    head, write, compress = registration.head, form.writer(), codec_named(terms.codec).compress
 
     def serialize(value: Any) -> bytes:
         return head + compress(write(value))
 
-    return Serializer(serialize, all_by(serialize), settled)
+    return Serializer(serialize, all_by(serialize), registration)

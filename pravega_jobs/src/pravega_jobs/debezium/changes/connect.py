@@ -82,12 +82,12 @@ def schema_in(text: bytes | str) -> dict[str, Meaning]:
             raise ConfigurationError("it is an event without its schema: write one with schemas.enable=true")
         document = document[_SCHEMA]
     parts = _parts_of(document)
-    found = row_of(document) or (None if _is_other(parts) else parts)
-    if not found:
+    columns = row_of(document) or (None if _is_other(parts) else parts)
+    if not columns:
         raise ConfigurationError(
             "it is neither one event with its schema nor a schema of Kafka Connect with the columns of a table"
         )
-    return found
+    return columns
 
 
 def _parts_of(schema: Any) -> dict[str, Meaning]:

@@ -63,14 +63,14 @@ def convert(
 def texts(array: pa.Array, meaning: Meaning) -> pa.Array:
     """Decimals as digits, if no decimal is wide enough or scales differ: one by one."""
     if pa.types.is_struct(array.type):
-        found = [None if value is None else _exact(value["value"], value["scale"]) for value in array.to_pylist()]
+        digits = [None if value is None else _exact(value["value"], value["scale"]) for value in array.to_pylist()]
     elif meaning.base == "bytes":
-        found = [None if value is None else _exact(value, meaning.scale) for value in array.to_pylist()]
+        digits = [None if value is None else _exact(value, meaning.scale) for value in array.to_pylist()]
     elif pa.types.is_string(array.type):
         return array
     else:
         raise BlockError(f"it is {array.type} in JSON, not a text")
-    made = strings([text or "" for text in found])
+    made = strings([text or "" for text in digits])
     return pc.if_else(array.is_valid(), made, pa.nulls(len(made), pa.string()))
 
 
@@ -94,14 +94,14 @@ def _way(array: pa.Array, meaning: Meaning, options: ChangeOptions, seen: dict[s
     both = pc.match_substring_regex(array, _ONLY_DIGITS)
     clearly_digits = pc.any(pc.and_not(digits, both)).as_py()
     clearly_base64 = pc.any(pc.invert(digits)).as_py()
-    found = {Decimals.DIGITS} if clearly_digits else set()
+    forms = {Decimals.DIGITS} if clearly_digits else set()
     if clearly_base64:
-        found.add(Decimals.BASE64)
+        forms.add(Decimals.BASE64)
     if column in seen:
-        found.add(Decimals(seen[column]))
-    if len(found) != 1:
+        forms.add(Decimals(seen[column]))
+    if len(forms) != 1:
         raise ConfigurationError(_AMBIGUOUS.format(column))
-    way = found.pop()
+    way = forms.pop()
     seen[column] = way
     return way
 
@@ -130,12 +130,12 @@ def _variable(array: pa.Array, kind: pa.DataType) -> pa.Array:
     scales, values = array.flatten()
     if scales.null_count != array.null_count or values.null_count != array.null_count:
         raise BlockError(f"it has no scale or no value, as {VARIABLE} has")
-    found = without_nulls(scales, 0)
+    by_row = without_nulls(scales, 0)
     there = mask_of(array.is_valid())
     made = pa.nulls(0, kind)
     rows = []
-    for scale in np.unique(found[there]).tolist():
-        same = np.flatnonzero(there & (found == scale))
+    for scale in np.unique(by_row[there]).tolist():
+        same = np.flatnonzero(there & (by_row == scale))
         one = decimals_of(bytes_of(pick(values, same)), max(scale, 0))
         if scale < 0:
             raise BlockError("its scale is negative: read the column as string")

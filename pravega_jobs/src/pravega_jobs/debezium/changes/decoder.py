@@ -14,14 +14,14 @@ from aiopravega.schema.arrow.block import decode_or_search
 from aiopravega.schema.arrow.byte_columns import without_nulls
 from pravega_jobs.debezium.changes.connect import Meaning
 from pravega_jobs.debezium.changes.conversions import Converter
-from pravega_jobs.debezium.changes.envelope import Envelopes, Group, Opener
+from pravega_jobs.debezium.changes.envelope import Envelopes, EventGroup, Opener
 from pravega_jobs.debezium.changes.kinds import kinds_of, refusal
 from pravega_jobs.debezium.changes.metadata import envelope_fields, source_fields
 from pravega_jobs.debezium.changes.new_columns import check_new, unknown_of
 from pravega_jobs.debezium.changes.options import NewColumns
 from pravega_jobs.debezium.changes.plan import ChangePlan
-from pravega_jobs.debezium.changes.reading import EventReader, Piece
-from pravega_jobs.debezium.changes.table_rows import Context, RowMaker
+from pravega_jobs.debezium.changes.reading import EventPiece, EventReader
+from pravega_jobs.debezium.changes.table_rows import ChangeRowMaker, Context
 from pravega_jobs.debezium.changes.tables import TableFilter, tables_in
 
 
@@ -92,7 +92,7 @@ class ChangeDecoder:
         return ChangeBlock(columns, taken, left_out, bad)
 
     def _piece(
-        self, group: Group, piece: Piece, offsets: Numbers, epoch: int, left_out: dict[str, int]
+        self, group: EventGroup, piece: EventPiece, offsets: Numbers, epoch: int, left_out: dict[str, int]
     ) -> tuple[list[pa.Array], Numbers, dict[int, str]]:
         """The columns of a piece, the group's event of each row, and the reasons for the group's bad events."""
         source_names = [one.name for one in self._reader.source]
@@ -120,17 +120,17 @@ class ChangeDecoder:
             meanings=self._meanings(group),
             rest=rest,
         )
-        maker = RowMaker(self._plan, self._converter, context)
+        maker = ChangeRowMaker(self._plan, self._converter, context)
         positions = numbers(kinds.rows, pa.int64())
         block = decode_or_search(positions, maker.rows)
         bad |= {int(piece.rows[kinds.rows[row]]): why for row, why in block.bad.items()}
         taken = without_nulls(block.columns[0], 0)
         return block.columns[1:], piece.rows[taken], bad
 
-    def _meanings(self, group: Group) -> dict[str, Meaning] | None:
+    def _meanings(self, group: EventGroup) -> dict[str, Meaning] | None:
         return group.columns if group.has_schema and group.columns is not None else self._plan.meanings
 
-    def _of_table(self, group: Group, left_out: dict[str, int]) -> Group:
+    def _of_table(self, group: EventGroup, left_out: dict[str, int]) -> EventGroup:
         if self._filter is None:
             return group
         rows = self._filter.rows(group.payloads)
@@ -140,7 +140,7 @@ class ChangeDecoder:
         left_out["other table"] = left_out.get("other table", 0) + others
         return replace(group, rows=group.rows[rows], payloads=pick(group.payloads, rows))
 
-    def _note_new(self, group: Group) -> None:
+    def _note_new(self, group: EventGroup) -> None:
         if group.columns is not None:
             self.new_columns |= group.columns.keys() - set(self._plan.table.names)
             check_new(self.new_columns, self._plan)

@@ -34,7 +34,7 @@ class Prefix:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class EventGroup:
     """Events without their envelopes, all of one schema; `rows` has their positions in the block."""
 
     rows: Numbers
@@ -46,7 +46,7 @@ class Group:
 class Opener(Protocol):
     """Takes the envelopes off change events."""
 
-    def open(self, events: pa.BinaryArray) -> tuple[list[Group], dict[int, str]]:
+    def open(self, events: pa.BinaryArray) -> tuple[list[EventGroup], dict[int, str]]:
         """The events in groups of one schema each, and the reason for each event that cannot be opened."""
 
 
@@ -56,13 +56,13 @@ class Envelopes:
     def __init__(self) -> None:
         self._known: list[Prefix] = []
 
-    def open(self, events: pa.BinaryArray) -> tuple[list[Group], dict[int, str]]:
+    def open(self, events: pa.BinaryArray) -> tuple[list[EventGroup], dict[int, str]]:
         """The events in groups of one schema each, and the reason for each event whose envelope is malformed."""
         enclosed = mask_of(_starts(events, _BEGIN))
         groups, bad = [], {}
         if not enclosed.all():
             rows = np.flatnonzero(~enclosed)
-            groups.append(Group(rows, events if len(rows) == len(events) else pick(events, rows)))
+            groups.append(EventGroup(rows, events if len(rows) == len(events) else pick(events, rows)))
         waiting = np.flatnonzero(enclosed)
         tried = 0
         while len(waiting):
@@ -86,7 +86,7 @@ class Envelopes:
             if not closed.all():
                 rows, chosen = rows[closed], pick(chosen, np.flatnonzero(closed))
             payloads = pc.binary_slice(chosen, len(prefix.text), _TO_THE_LAST)
-            groups.append(Group(rows, payloads, prefix.columns, has_schema=True))
+            groups.append(EventGroup(rows, payloads, prefix.columns, has_schema=True))
             waiting = waiting[~same]
         del self._known[:-_MOST_KEPT]
         return groups, bad

@@ -99,16 +99,16 @@ def kinds_of(event: dict[str, pa.Array], payloads: pa.BinaryArray, options: Chan
 def refusal(event: bytes, why: str) -> str:
     """The reason to refuse an event that could not be read; another format is a better reason than `why`."""
     try:
-        found = json.loads(event)
+        document = json.loads(event)
     except (ValueError, RecursionError):
         return why
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         return why
-    if "specversion" in found:
+    if "specversion" in document:
         return _CLOUD
-    if "__op" in found or "__deleted" in found:
+    if "__op" in document or "__deleted" in document:
         return _FLAT
-    return why if "op" in found else _NO_OP
+    return why if "op" in document else _NO_OP
 
 
 def _is(op: pa.Array, value: str) -> Mask:
@@ -116,7 +116,7 @@ def _is(op: pa.Array, value: str) -> Mask:
 
 
 def _matches(payloads: pa.BinaryArray, some: Mask, pattern: str) -> Mask:
-    found = np.zeros(len(payloads), np.bool_)
+    matches = np.zeros(len(payloads), np.bool_)
     rows = np.flatnonzero(some)
-    found[rows] = mask_of(pc.match_substring_regex(pick(payloads, rows), pattern))
-    return found
+    matches[rows] = mask_of(pc.match_substring_regex(pick(payloads, rows), pattern))
+    return matches

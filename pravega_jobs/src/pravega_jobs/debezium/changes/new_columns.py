@@ -41,7 +41,7 @@ def unknown_of(payloads: pa.BinaryArray, rows: Numbers, plan: ChangePlan) -> Res
     texts = chosen.to_pylist()
     if not texts or not _may_have_others(texts, known):
         return {}
-    found: Rest = {}
+    by_event: Rest = {}
     for row, text in zip(rows.tolist(), texts, strict=True):
         try:
             event = json.loads(text)
@@ -52,8 +52,8 @@ def unknown_of(payloads: pa.BinaryArray, rows: Numbers, plan: ChangePlan) -> Res
             others = {column: value for column, value in image.items() if column not in known}
             check_new(set(others), plan)
             if others:
-                found.setdefault(row, {})[name] = _written(others)
-    return found
+                by_event.setdefault(row, {})[name] = _written(others)
+    return by_event
 
 
 def _may_have_others(texts: list[bytes], known: set[str]) -> bool:

@@ -30,14 +30,14 @@ def unavailable(array: pa.Array) -> Mask | None:
         texts = array.flatten()
     if not pa.types.is_string(texts.type) or not len(texts):
         return None
-    found = mask_of(pc.is_in(texts, value_set=strings(list(_FORMS))))
-    if not found.any():
+    mask = mask_of(pc.is_in(texts, value_set=strings(list(_FORMS))))
+    if not mask.any():
         return None
     if texts is array:
-        return found
+        return mask
     rows = np.repeat(np.arange(len(array)), counts_of(array))
     inside = np.zeros(len(array), np.bool_)
-    inside[rows[found]] = True
+    inside[rows[mask]] = True
     return inside
 
 
@@ -49,9 +49,9 @@ def without(array: pa.Array, which: Mask) -> pa.Array:
 def named_in(lists: pa.ListArray, name: str) -> Mask:
     """The mask of rows whose list of columns that were not sent has this one."""
     rows = np.repeat(np.arange(len(lists)), counts_of(lists))
-    found = np.zeros(len(lists), np.bool_)
-    found[rows[mask_of(pc.is_in(lists.flatten(), value_set=strings([name])))]] = True
-    return found
+    mask = np.zeros(len(lists), np.bool_)
+    mask[rows[mask_of(pc.is_in(lists.flatten(), value_set=strings([name])))]] = True
+    return mask
 
 
 def put_into(written: pa.Array, which: Mask, *, in_base64: bool) -> pa.Array | None:

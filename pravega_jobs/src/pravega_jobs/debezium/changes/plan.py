@@ -103,14 +103,14 @@ def inside(own: list[pa.Field]) -> list[pa.Field]:
         ConfigurationError: there are other columns, or the structs are not of the same columns.
     """
     names = [one.name for one in own]
-    found = {one.name: one.type for one in own}
-    if not set(names) <= set(_ENVELOPE) or AFTER not in found or found.get(OP, pa.string()) != pa.string():
+    types = {one.name: one.type for one in own}
+    if not set(names) <= set(_ENVELOPE) or AFTER not in types or types.get(OP, pa.string()) != pa.string():
         raise ConfigurationError(
             f"changes=envelope has the columns before, after (structs of the table's columns) and op (string), and "
             f"columns about changes, not {', '.join(names)}"
         )
-    if not pa.types.is_struct(found[AFTER]) or found.get(BEFORE, found[AFTER]) != found[AFTER]:
+    if not pa.types.is_struct(types[AFTER]) or types.get(BEFORE, types[AFTER]) != types[AFTER]:
         raise ConfigurationError(
             "changes=envelope: before and after must be structs with the same columns of the table"
         )
-    return list(found[AFTER])
+    return list(types[AFTER])

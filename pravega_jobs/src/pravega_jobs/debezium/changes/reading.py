@@ -27,7 +27,7 @@ _TELLING: Final = [pa.field(name, _TEXT) for name in ("status", "ddl", "specvers
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class EventPiece:
     """Some events, with their positions in the block; `columns` has the names of the envelope's fields."""
 
     rows: Numbers
@@ -54,7 +54,7 @@ class EventReader:
     _readers: dict[pa.Schema, JsonDecoder] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
 
-    def read(self, payloads: pa.BinaryArray) -> tuple[list[Piece], dict[int, str]]:
+    def read(self, payloads: pa.BinaryArray) -> tuple[list[EventPiece], dict[int, str]]:
         """The events in pieces, each read in one form, and the reason for each event that cannot be read."""
         if not len(payloads):
             return [], {}
@@ -78,7 +78,9 @@ class EventReader:
                 bad |= still
         return pieces, bad
 
-    def _read(self, payloads: pa.BinaryArray, rows: Numbers, schema: pa.Schema) -> tuple[list[Piece], dict[int, str]]:
+    def _read(
+        self, payloads: pa.BinaryArray, rows: Numbers, schema: pa.Schema
+    ) -> tuple[list[EventPiece], dict[int, str]]:
         if schema not in self._readers:
             self._readers[schema] = JsonDecoder(schema)
         block = self._readers[schema].decode(payloads)
@@ -89,12 +91,14 @@ class EventReader:
         columns = dict(zip(schema.names, block.columns, strict=True))
         without = missing(columns[OP])
         if _TELLING[0] in schema or not without.any():
-            return [Piece(rows[good], columns)], bad
+            return [EventPiece(rows[good], columns)], bad
         chosen = good[without]
         pieces, wrong = self._read(pick(payloads, chosen), rows[chosen], pa.schema([*schema, *_TELLING]))
         changes = np.flatnonzero(~without)
         if len(changes):
-            pieces.insert(0, Piece(rows[good[changes]], {name: pick(one, changes) for name, one in columns.items()}))
+            pieces.insert(
+                0, EventPiece(rows[good[changes]], {name: pick(one, changes) for name, one in columns.items()})
+            )
         return pieces, bad | wrong
 
     def _look_into(self, payloads: pa.BinaryArray) -> None:
@@ -134,10 +138,10 @@ class EventReader:
 
 def _loaded(event: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(event)
+        document = json.loads(event)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return document if isinstance(document, dict) else None
 
 
 def form_of(kind: pa.DataType, value: Any) -> pa.DataType:
@@ -147,8 +151,8 @@ def form_of(kind: pa.DataType, value: Any) -> pa.DataType:
         some = next((item for item in items if item is not None), None)
         return list_of(form_of(kind.value_type, some))
     if pa.types.is_struct(kind):
-        found = value if isinstance(value, dict) else {}
-        return pa.struct([(part.name, form_of(part.type, found.get(part.name))) for part in kind])
+        parts = value if isinstance(value, dict) else {}
+        return pa.struct([(part.name, form_of(part.type, parts.get(part.name))) for part in kind])
     if pa.types.is_boolean(kind):
         return kind
     if pa.types.is_integer(kind):

@@ -34,7 +34,7 @@ class Context:
     meanings: dict[str, Meaning] | None
     rest: "Rest | None"
 
-    def take(self, positions: Numbers) -> "Context":
+    def subset(self, positions: Numbers) -> "Context":
         """The same for some of the events."""
         if len(positions) == len(self.offsets):
             return self
@@ -50,7 +50,7 @@ class Context:
         )
 
 
-class RowMaker:
+class ChangeRowMaker:
     """Makes the rows of events that are changes of rows."""
 
     def __init__(self, plan: ChangePlan, converter: Converter, context: Context) -> None:
@@ -74,7 +74,7 @@ class RowMaker:
             raise BlockError(f"its envelope cannot be read: {error}") from None
 
     def _rows(self, chosen: Numbers) -> list[pa.Array]:
-        context = self._context.take(chosen)
+        context = self._context.subset(chosen)
         images = images_of(context.event, context.source, self._plan.options)
         if self._plan.options.changes is Changes.ENVELOPE:
             made, masks = self._envelope(context, images)
@@ -157,12 +157,12 @@ class RowMaker:
         return metadata.with_preimages(taken, images.preimage) if name == metadata.CHANGE_TYPE else taken
 
     def _rest_of(self, context: Context, images: Images, row: int) -> str | None:
-        found = (context.rest or {}).get(int(images.events[row]), {})
+        texts = (context.rest or {}).get(int(images.events[row]), {})
         if self._plan.options.changes is Changes.ENVELOPE:
-            return found.get(AFTER, found.get(BEFORE))
+            return texts.get(AFTER, texts.get(BEFORE))
         if images.key_only[row] or images.nothing[row]:
             return None
-        return found.get(BEFORE if images.before[row] else AFTER)
+        return texts.get(BEFORE if images.before[row] else AFTER)
 
 
 def _texts(values: list[str | None]) -> pa.Array:

@@ -44,7 +44,7 @@ class TableFilter:
         kept[good_rows(len(payloads), block.bad)[others]] = False
         return np.flatnonzero(kept)
 
-    def takes(self, payload: bytes) -> bool:
+    def accepts(self, payload: bytes) -> bool:
         """True if one event is not of another table."""
         return bool(len(self.rows(pa.array([payload], pa.binary()))))
 

@@ -102,22 +102,22 @@ def _unit(values: "np.typing.NDArray[np.int64]", options: ChangeOptions, seen: d
     if options.time_precision is not TimePrecision.ADAPTIVE:
         return _UNITS[options.time_precision]
     sizes = np.abs(values)
-    found = set()
+    units = set()
     if ((sizes >= _LEAST_MS) & (sizes < _LEAST_US)).any():
-        found.add("ms")
+        units.add("ms")
     no_end = (values >= _NO_END[0]) & (values <= _NO_END[1])
     if ((sizes >= _LEAST_US) & (sizes < _MOST_US) & ~no_end).any():
-        found.add("us")
+        units.add("us")
     if column in seen:
-        found.add(seen[column])
+        units.add(seen[column])
     unclear = bool(((sizes > 0) & (sizes < _LEAST_MS)).any() or (sizes >= _MOST_US).any() or no_end.any())
-    if len(found) > 1 or (unclear and not found):
+    if len(units) > 1 or (unclear and not units):
         raise ConfigurationError(
             f"the numbers of column {column!r} may be milliseconds or microseconds: name the unit with option "
             "time_precision (ms or us), or give a schema with schema_file"
         )
-    unit = found.pop() if found else "us"
-    if found or sizes.any():
+    unit = units.pop() if units else "us"
+    if units or sizes.any():
         seen[column] = unit
     return _MS if unit == "ms" else _US
 

@@ -88,12 +88,12 @@ class ChangeEncoder:
         given = dict(zip(self._rows.names, columns, strict=True))
         op = self._ops(given)
         there = self._images(given, op)
-        found = {name: self._key_of(given, name) for name in ((AFTER, BEFORE) if self._rows.envelope else (AFTER,))}
-        keys = found[AFTER]
+        by_image = {name: self._key_of(given, name) for name in ((AFTER, BEFORE) if self._rows.envelope else (AFTER,))}
+        keys = by_image[AFTER]
         if self._rows.envelope:
-            keys = pc.if_else(booleans(there[AFTER]), keys, found[BEFORE])
+            keys = pc.if_else(booleans(there[AFTER]), keys, by_image[BEFORE])
             both = there[BEFORE] & there[AFTER]
-            if (both & ~mask_of(pc.equal(found[AFTER], found[BEFORE]).fill_null(False))).any():
+            if (both & ~mask_of(pc.equal(by_image[AFTER], by_image[BEFORE]).fill_null(False))).any():
                 raise ConfigurationError(
                     f"an update changes the key ({', '.join(self._key)}): write a delete of the old key and an insert "
                     "of the new one, as Debezium does"
@@ -116,17 +116,17 @@ class ChangeEncoder:
         if letters is None:
             assert types is not None
             words = {word: letter for letter, word in metadata.WORDS.items() if letter != "r"}
-            found = strings(list(words.values())).take(pc.index_in(types, value_set=strings(list(words))))
+            ops = strings(list(words.values())).take(pc.index_in(types, value_set=strings(list(words))))
         else:
             types = letters
-            found = strings(list(_OPS)).take(pc.index_in(letters, value_set=strings(list(_OPS))))
-        wrong = missing(found)
+            ops = strings(list(_OPS)).take(pc.index_in(letters, value_set=strings(list(_OPS))))
+        wrong = missing(ops)
         if wrong.any():
             raise ConfigurationError(
                 f"a row is the change {types[int(np.flatnonzero(wrong)[0])].as_py()!r}, which is not known: there are "
                 f"{', '.join(metadata.WORDS.values())} in _change_type, and {', '.join(_OPS)} in _op"
             )
-        return found
+        return ops
 
     def _images(self, given: Mapping[str, pa.Array], op: pa.Array) -> dict[str, Mask]:
         """For each image the mask of rows in which it is written."""

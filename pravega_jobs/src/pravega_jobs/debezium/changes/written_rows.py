@@ -78,15 +78,15 @@ def _check_about(columns: pa.Schema, about: frozenset[str]) -> None:
                 "from _lsn, or from _file, _pos and _row; without them it is the order of the rows of a key"
             )
     for name in sorted(about):
-        wanted, found = metadata.TYPES[name], columns.field(name).type
-        if not _alike(wanted, found):
-            raise ConfigurationError(f"column {name!r} is {found}, but it must be {wanted}: cast it")
+        wanted, actual = metadata.TYPES[name], columns.field(name).type
+        if not _alike(wanted, actual):
+            raise ConfigurationError(f"column {name!r} is {actual}, but it must be {wanted}: cast it")
 
 
-def _alike(wanted: pa.DataType, found: pa.DataType) -> bool:
-    if pa.types.is_list(wanted) and pa.types.is_list(found):
-        return bool(wanted.value_type == found.value_type)
-    return bool(wanted == found)
+def _alike(wanted: pa.DataType, actual: pa.DataType) -> bool:
+    if pa.types.is_list(wanted) and pa.types.is_list(actual):
+        return bool(wanted.value_type == actual.value_type)
+    return bool(wanted == actual)
 
 
 def _meaning(column: pa.Field, options: WrittenChanges, known: dict[str, Meaning] | None) -> Meaning:

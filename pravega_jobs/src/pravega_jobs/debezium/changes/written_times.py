@@ -42,8 +42,8 @@ def times_of_day(array: pa.Array, unit: int) -> pa.Array:
     Raises:
         ValueError: a text is not a time, or is finer than the unit.
     """
-    found = np.array([_micros_of_day(text) for text in array.to_pylist()], np.int64)
-    return _counted(numbers(found, pa.int64(), ~missing(array) if array.null_count else None), unit)
+    micros = np.array([_micros_of_day(text) for text in array.to_pylist()], np.int64)
+    return _counted(numbers(micros, pa.int64(), ~missing(array) if array.null_count else None), unit)
 
 
 def _micros(array: pa.Array) -> pa.Array:

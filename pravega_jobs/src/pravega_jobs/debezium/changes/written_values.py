@@ -128,9 +128,9 @@ def _decimals(kind: pa.DataType, meaning: Meaning) -> Values | None:
 def _variable(array: pa.Array) -> pa.Array:
     """Numbers, each with a scale of its own, one by one."""
     texts = array.cast(pa.string()).to_pylist()
-    found = [None if text is None else max(0, -int(_number(text).as_tuple().exponent)) for text in texts]
-    scales = numbers(np.array([scale or 0 for scale in found], np.int32), pa.int32())
-    values = _texts([_base64(text, scale or 0) for text, scale in zip(texts, found, strict=True)], array)
+    row_scales = [None if text is None else max(0, -int(_number(text).as_tuple().exponent)) for text in texts]
+    scales = numbers(np.array([scale or 0 for scale in row_scales], np.int32), pa.int32())
+    values = _texts([_base64(text, scale or 0) for text, scale in zip(texts, row_scales, strict=True)], array)
     return pa.StructArray.from_arrays([scales, values], fields=list(_VARIABLE), mask=array.is_null())
 
 

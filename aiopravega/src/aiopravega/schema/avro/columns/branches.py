@@ -29,7 +29,7 @@ EncoderOf = Callable[[AvroType, pa.DataType, str], Encoder]
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class BranchEncoder:
     """Encodes values of one branch; null becomes the branch null, if the union has that."""
 
     inner: Encoder
@@ -42,10 +42,10 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Members:
+class MembersEncoder:
     """Encodes a value out of one of several columns."""
 
-    branches: tuple[Branch, ...]
+    branches: tuple[BranchEncoder, ...]
     absent: bytes | None
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
@@ -83,18 +83,18 @@ def union_encoder(union: Union, kind: pa.DataType, where: str, encoder_of: Encod
     complaints = []
     for branch in branches:
         try:
-            return Branch(encoder_of(branch, kind, where), number_of(union, branch), absent)
+            return BranchEncoder(encoder_of(branch, kind, where), number_of(union, branch), absent)
         except ConfigurationError as error:
             complaints.append(error)
     if len(branches) == 1:
         raise complaints[0]
     names = [f"member{number}" for number in range(len(branches))]
     if pa.types.is_struct(kind) and [field.name for field in kind] == names:
-        found = [
-            Branch(encoder_of(branch, field.type, f"{where}.{field.name}"), number_of(union, branch), None)
+        encoders = [
+            BranchEncoder(encoder_of(branch, field.type, f"{where}.{field.name}"), number_of(union, branch), None)
             for branch, field in zip(branches, kind, strict=True)
         ]
-        return Members(tuple(found), absent)
+        return MembersEncoder(tuple(encoders), absent)
     raise ConfigurationError(
         f"column {where} is {kind}, which the Avro schema has as a union of several types: cast it to one of them, or "
         f"to a struct of {', '.join(names)}, one of which has a value"

@@ -8,11 +8,11 @@ import pyarrow as pa
 from aiopravega.schema.arrow.arrays import numbers, spread
 from aiopravega.schema.avro.columns import walks
 from aiopravega.schema.avro.columns.cursors import Events, where
-from aiopravega.schema.avro.columns.nodes import Node, Null
+from aiopravega.schema.avro.columns.nodes import Node, NullNode
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class UnionNode:
     """Reads a union: the number of a branch, then its value."""
 
     type: pa.DataType
@@ -21,16 +21,16 @@ class Choice:
     def read(self, events: Events) -> pa.Array:
         branch = events.longs()
         events.fail((branch < 0) | (branch >= len(self.branches)), "a union has no such branch")
-        found, order = [], []
+        values, order = [], []
         for number, node in enumerate(self.branches):
             rows = np.flatnonzero(branch == number)
-            if len(rows) and not isinstance(node, Null):
-                found.append(where(events, rows, node.read))
+            if len(rows) and not isinstance(node, NullNode):
+                values.append(where(events, rows, node.read))
                 order.append(rows)
-        if not found:
+        if not values:
             return pa.nulls(len(events), self.type)
         rows = np.concatenate(order)
-        return spread(pa.concat_arrays(found), rows, len(events))
+        return spread(pa.concat_arrays(values), rows, len(events))
 
     def walk(self, view: memoryview, at: int) -> int:
         branch, at = walks.number(view, at)
@@ -40,7 +40,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class MemberNode:
     """Reads a value into one of the columns of a union; the others are null."""
 
     type: pa.DataType
@@ -60,7 +60,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class RecordNode:
     """Reads a record: the writer's fields in order, each with its index among the reader's (-1: read and dropped).
 
     `defaults` are the values, as arrays of one, of the reader's fields that the writer does not have.

@@ -7,7 +7,7 @@ import pyarrow as pa
 from aiopravega.errors import ConfigurationError
 from aiopravega.schema.arrow.arrays import pick
 from aiopravega.schema.arrow.block import DecodedBlock, good_rows
-from aiopravega.schema.avro.columns.compound import Fields
+from aiopravega.schema.avro.columns.compound import RecordNode
 from aiopravega.schema.avro.columns.cursors import Events
 from aiopravega.schema.avro.columns.nodes import Node
 from aiopravega.schema.avro.columns.reading import node_of
@@ -70,7 +70,7 @@ class AvroDecoder:
         return columns, bad
 
     def _columns(self, events: Events) -> list[pa.Array]:
-        if self._is_record and isinstance(self._node, Fields):
+        if self._is_record and isinstance(self._node, RecordNode):
             return self._node.columns(events)
         value = self._node.read(events)
         return value.flatten() if self._is_record else [value]

@@ -58,9 +58,9 @@ def _record(fields: list[pa.Field], name: str) -> dict[str, Any]:
 
 def _type(kind: pa.DataType, name: str) -> Any:
     """The Avro type of a column; `name` is for a record, since each record needs a different name."""
-    for simple, found in _SIMPLE:
+    for simple, avro_type in _SIMPLE:
         if kind == simple:
-            return found
+            return avro_type
     if pa.types.is_timestamp(kind):
         return {"type": "long", "logicalType": "timestamp-micros" if kind.tz else "local-timestamp-micros"}
     if pa.types.is_decimal(kind):

@@ -23,12 +23,12 @@ from aiopravega.schema.arrow.byte_columns import (
 from aiopravega.schema.avro import model as avro
 from aiopravega.schema.avro.columns.branches import Encoder, number_of, union_encoder
 from aiopravega.schema.avro.columns.values import (
-    Bytes,
-    DecimalBytes,
-    DecimalFixed,
-    FixedBytes,
-    Symbols,
-    Truth,
+    BooleanEncoder,
+    BytesEncoder,
+    DecimalBytesEncoder,
+    DecimalFixedEncoder,
+    EnumEncoder,
+    FixedEncoder,
     simple_of,
 )
 from aiopravega.schema.avro.limits import MOST_DIGITS
@@ -38,7 +38,7 @@ _END: Final = b"\0"  # of the blocks of an array or a map
 
 
 @dataclass(frozen=True, slots=True)
-class Always:
+class ConstantEncoder:
     """Encodes the same value in each row: the default of a field without a column."""
 
     data: bytes
@@ -48,7 +48,7 @@ class Always:
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class ArrayEncoder:
     """Encodes arrays."""
 
     inner: Encoder
@@ -59,7 +59,7 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
+class MapEncoder:
     """Encodes maps."""
 
     inner: Encoder
@@ -67,11 +67,11 @@ class Entries:
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
         keys, values = entries_of(array)
         inside = _whole(self.inner.encode(values, f"{where}{{}}"), f"{where}{{}}")
-        return _blocks(joined(Bytes().encode(keys, where), inside), array)
+        return _blocks(joined(BytesEncoder().encode(keys, where), inside), array)
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class RecordEncoder:
     """Encodes records: the encoder of each field and the index of its column, None for a field without a column."""
 
     names: tuple[str, ...]
@@ -92,7 +92,7 @@ class Fields:
             if around is not None and around.null_count:
                 part = pc.if_else(pc.is_null(around), constant(b""), part)
             parts.append(_whole(part, path + name))
-        return concatenated(parts) if parts else Always(b"").encode(pa.nulls(rows), path)
+        return concatenated(parts) if parts else ConstantEncoder(b"").encode(pa.nulls(rows), path)
 
 
 def encoder_of(schema: AvroType, kind: pa.DataType, where: str) -> Encoder:
@@ -111,21 +111,21 @@ def encoder_of(schema: AvroType, kind: pa.DataType, where: str) -> Encoder:
         case avro.Sequence(items):
             if not pa.types.is_list(kind) or pa.types.is_map(kind):
                 raise _misfit(where, kind, "an array")
-            return Items(encoder_of(items, kind.value_type, f"{where}[]"))
+            return ArrayEncoder(encoder_of(items, kind.value_type, f"{where}[]"))
         case avro.Mapping(values):
             if not pa.types.is_map(kind) or not pa.types.is_string(kind.key_type):
                 raise _misfit(where, kind, "a map with strings as keys")
-            return Entries(encoder_of(values, kind.item_type, f"{where}{{}}"))
+            return MapEncoder(encoder_of(values, kind.item_type, f"{where}{{}}"))
         case avro.Primitive("bytes", "decimal", precision, scale) if pa.types.is_decimal(kind):
-            return DecimalBytes(_fitting(where, kind, precision, scale))
+            return DecimalBytesEncoder(_fitting(where, kind, precision, scale))
         case avro.Fixed(_, size, "decimal", precision, scale) if pa.types.is_decimal(kind):
-            return DecimalFixed(_fitting(where, kind, precision, scale), size)
+            return DecimalFixedEncoder(_fitting(where, kind, precision, scale), size)
         case avro.Fixed(_, size) if pa.types.is_binary(kind):
-            return FixedBytes(size)
+            return FixedEncoder(size)
         case avro.Enumeration(name, symbols) if pa.types.is_string(kind):
-            return Symbols(name, symbols)
+            return EnumEncoder(name, symbols)
         case avro.Primitive("boolean") if pa.types.is_boolean(kind):
-            return Truth()
+            return BooleanEncoder()
         case avro.Primitive(wanted, logical):
             found_simple = simple_of(wanted, logical, kind)
             if found_simple is not None:
@@ -134,7 +134,7 @@ def encoder_of(schema: AvroType, kind: pa.DataType, where: str) -> Encoder:
     raise _misfit(where, kind, kind_of(schema))
 
 
-def fields_of(record: avro.Record, columns: Sequence[pa.Field], path: str = "") -> Fields:
+def fields_of(record: avro.Record, columns: Sequence[pa.Field], path: str = "") -> RecordEncoder:
     """The encoder of a record from columns, which are found by their names.
 
     Raises:
@@ -154,15 +154,15 @@ def fields_of(record: avro.Record, columns: Sequence[pa.Field], path: str = "") 
         else:
             encoders.append(_absent(field, at))
     names = tuple(field.name for field in record.fields)
-    return Fields(names, tuple(encoders), tuple(indexes.get(name) for name in names))
+    return RecordEncoder(names, tuple(encoders), tuple(indexes.get(name) for name in names))
 
 
 def _absent(field: avro.RecordField, where: str) -> Encoder:
     """The encoder of a field without a column: null, if it may be null. Defaults are for readers."""
     if field.type == NULL:
-        return Always(b"")
+        return ConstantEncoder(b"")
     if isinstance(field.type, avro.Union) and NULL in field.type.branches and field.default in (None, NO_DEFAULT):
-        return Always(number_of(field.type, NULL))
+        return ConstantEncoder(number_of(field.type, NULL))
     raise ConfigurationError(
         f"there is no column for the field {where} of the Avro schema, which may not be null: add the column, with the "
         "field's default if that is wanted"

@@ -25,21 +25,23 @@ _Found = list[tuple[Numbers, Sequence[pa.Array]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class ItemsNode:
     """Reads an array, or a map, whose items are a key and a value."""
 
     type: pa.DataType
     parts: tuple[Node, ...]
 
     def read(self, events: Events) -> pa.Array:
-        counts, found = self._blocks(events)
+        counts, chunks = self._blocks(events)
         borders = np.zeros(len(events) + 1, np.int32)
         np.cumsum(counts, out=borders[1:])
-        rows = np.concatenate([rows for rows, _ in found]) if found else np.zeros(0, np.int64)
+        rows = np.concatenate([rows for rows, _ in chunks]) if chunks else np.zeros(0, np.int64)
         # Items were read round by round; a stable sort brings the items of one event together.
         order = np.argsort(rows, kind="stable")
         columns = [
-            pick(pa.concat_arrays([values[number] for _, values in found]), order) if found else pa.nulls(0, node.type)
+            pick(pa.concat_arrays([values[number] for _, values in chunks]), order)
+            if chunks
+            else pa.nulls(0, node.type)
             for number, node in enumerate(self.parts)
         ]
         offsets = numbers(borders, pa.int32())
@@ -53,7 +55,7 @@ class Items:
     def _blocks(self, events: Events) -> tuple[Numbers, _Found]:
         """The number of items of each event, and the items: in each round one of every event that has more."""
         counts = np.zeros(len(events), np.int64)
-        found: _Found = []
+        chunks: _Found = []
         open_rows = np.arange(len(events))
         left = np.zeros(len(events), np.int64)
         while len(open_rows):
@@ -66,17 +68,17 @@ class Items:
                 if not len(open_rows):
                     break
             if len(open_rows) <= _FEW:
-                self._read_walked(events, open_rows, left, counts, found)
+                self._read_walked(events, open_rows, left, counts, chunks)
                 break
             part = events.some(open_rows)
-            found.append((open_rows, [node.read(part) for node in self.parts]))
+            chunks.append((open_rows, [node.read(part) for node in self.parts]))
             events.read_on(open_rows, part)
             counts[open_rows] += 1
             left[open_rows] -= 1
             open_rows = open_rows[events.alive(open_rows)]
-        return counts, found
+        return counts, chunks
 
-    def _read_walked(self, events: Events, rows: Numbers, left: Numbers, counts: Numbers, found: _Found) -> None:
+    def _read_walked(self, events: Events, rows: Numbers, left: Numbers, counts: Numbers, chunks: _Found) -> None:
         """Read the rest of the items of a few events, whose borders are found first."""
         starts: list[int] = []
         ends: list[int] = []
@@ -94,7 +96,7 @@ class Items:
         owners = np.repeat(rows, each)
         # The end of an item, not of its event: a cursor that fails goes to its end, which the next item must follow.
         part = events.items(owners, np.array(starts, np.int64), np.array(ends, np.int64))
-        found.append((owners, [node.read(part) for node in self.parts]))
+        chunks.append((owners, [node.read(part) for node in self.parts]))
         counts[rows] += each
         events.fail(broken, _BROKEN)
 

@@ -31,7 +31,7 @@ class Node(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Null:
+class NullNode:
     """Reads null, as any type."""
 
     type: pa.DataType
@@ -44,7 +44,7 @@ class Null:
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class BooleanNode:
     """Reads a boolean."""
 
     type: pa.DataType
@@ -59,7 +59,7 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class IntegerNode:
     """Reads an int or a long; `factor` and `divisor` make microseconds of timestamps."""
 
     type: pa.DataType
@@ -82,7 +82,7 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class Real:
+class FloatNode:
     """Reads a float or a double."""
 
     type: pa.DataType
@@ -96,7 +96,7 @@ class Real:
 
 
 @dataclass(frozen=True, slots=True)
-class Bytes:
+class BytesNode:
     """Reads bytes, or a string as bytes."""
 
     type: pa.DataType
@@ -109,7 +109,7 @@ class Bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class StringNode:
     """Reads a string, or bytes as a string."""
 
     type: pa.DataType
@@ -129,7 +129,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class FixedBytes:
+class FixedNode:
     """Reads a fixed number of bytes."""
 
     type: pa.DataType
@@ -147,7 +147,7 @@ class FixedBytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Decimal:
+class DecimalNode:
     """Reads a decimal: an integer in two's complement, highest byte first; `size` is 0 if lengths differ."""
 
     type: pa.DataType
@@ -180,7 +180,7 @@ class Decimal:
 
 
 @dataclass(frozen=True, slots=True)
-class Symbols:
+class EnumNode:
     """Reads an enumeration. A symbol that the reader does not know is None."""
 
     type: pa.DataType
@@ -202,7 +202,7 @@ class Symbols:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class UnreadableNode:
     """Fails events with a value that the reader's schema does not have."""
 
     type: pa.DataType

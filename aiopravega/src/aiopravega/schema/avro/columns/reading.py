@@ -8,7 +8,7 @@ from aiopravega.schema.arrow.arrays import values_of
 from aiopravega.schema.avro import plan
 from aiopravega.schema.avro.columns import compound, nodes
 from aiopravega.schema.avro.columns.cursors import Events
-from aiopravega.schema.avro.columns.items import Items
+from aiopravega.schema.avro.columns.items import ItemsNode
 from aiopravega.schema.avro.columns.skipping import skipping
 from aiopravega.schema.avro.columns.types import arrow_type, members, merged
 from aiopravega.schema.avro.defaults import datum
@@ -27,49 +27,49 @@ def node_of(step: plan.Step) -> nodes.Node:
         case plan.ReadFixed(_, reader):
             kind = arrow_type(reader)
             decimal = reader.logical == "decimal"
-            return nodes.Decimal(kind, reader.size) if decimal else nodes.FixedBytes(kind, reader.size)
+            return nodes.DecimalNode(kind, reader.size) if decimal else nodes.FixedNode(kind, reader.size)
         case plan.ReadSymbol(_, symbols):
-            return nodes.Symbols(pa.string(), symbols)
+            return nodes.EnumNode(pa.string(), symbols)
         case plan.ReadItems(reader, items):
-            return Items(arrow_type(reader), (node_of(items),))
+            return ItemsNode(arrow_type(reader), (node_of(items),))
         case plan.ReadEntries(reader, values):
-            return Items(arrow_type(reader), (nodes.Text(pa.string()), node_of(values)))
+            return ItemsNode(arrow_type(reader), (nodes.StringNode(pa.string()), node_of(values)))
         case plan.ReadBranches(reader, branches):
-            return compound.Choice(arrow_type(reader), tuple(map(node_of, branches)))
+            return compound.UnionNode(arrow_type(reader), tuple(map(node_of, branches)))
         case plan.IntoBranch(reader, index, inner):
             return _into_branch(reader, index, inner)
         case plan.ReadRecord():
             return _record(step)
         case plan.Unreadable(_, reader, problem):
-            return nodes.Unreadable(arrow_type(reader), problem)
+            return nodes.UnreadableNode(arrow_type(reader), problem)
 
 
 def _into_branch(reader: Union, index: int, step: plan.Step) -> nodes.Node:
     kind = arrow_type(reader)
     if reader.branches[index] == NULL:
-        return nodes.Null(kind)
+        return nodes.NullNode(kind)
     one = merged(reader)
     if one is not None and isinstance(step, plan.ReadPrimitive):
         return _primitive(step.writer, one)
     branches = members(reader)
     node = node_of(step)
-    return node if len(branches) == 1 else compound.Member(kind, branches.index(index), node)
+    return node if len(branches) == 1 else compound.MemberNode(kind, branches.index(index), node)
 
 
 def _primitive(writer: Primitive, reader: Primitive) -> nodes.Node:
     kind = arrow_type(reader)
     match writer.kind:
         case "null":
-            return nodes.Null(kind)
+            return nodes.NullNode(kind)
         case "boolean":
-            return nodes.Truth(kind)
+            return nodes.BooleanNode(kind)
         case "int" | "long":
-            return nodes.Whole(kind, writer.kind == "int", *_unit(writer, reader))
+            return nodes.IntegerNode(kind, writer.kind == "int", *_unit(writer, reader))
         case "float" | "double":
-            return nodes.Real(kind, "<f4" if writer.kind == "float" else "<f8")
+            return nodes.FloatNode(kind, "<f4" if writer.kind == "float" else "<f8")
     if reader.logical == "decimal":
-        return nodes.Decimal(kind, 0)
-    return nodes.Text(kind) if reader.kind == "string" else nodes.Bytes(kind)
+        return nodes.DecimalNode(kind, 0)
+    return nodes.StringNode(kind) if reader.kind == "string" else nodes.BytesNode(kind)
 
 
 def _unit(writer: Primitive, reader: Primitive) -> tuple[int, int]:
@@ -83,12 +83,12 @@ def _unit(writer: Primitive, reader: Primitive) -> tuple[int, int]:
 def _record(step: plan.ReadRecord) -> nodes.Node:
     kind = arrow_type(step.reader)
     if step.problem:
-        return nodes.Unreadable(kind, step.problem)
+        return nodes.UnreadableNode(kind, step.problem)
     written = tuple(
         (node_of(field.step), field.index) if isinstance(field, plan.ReadField) else (skipping(field.type), -1)
         for field in step.written
     )
-    return compound.Fields(
+    return compound.RecordNode(
         kind, written, tuple((index, _default(step.reader.fields[index])) for index in step.defaults)
     )
 

@@ -5,9 +5,9 @@ from typing import Final
 
 import pyarrow as pa
 
-from aiopravega.schema.avro.columns.compound import Choice
+from aiopravega.schema.avro.columns.compound import UnionNode
 from aiopravega.schema.avro.columns.cursors import Events
-from aiopravega.schema.avro.columns.items import Items
+from aiopravega.schema.avro.columns.items import ItemsNode
 from aiopravega.schema.avro.columns.nodes import Node
 from aiopravega.schema.avro.columns.walks import after_number, after_span
 from aiopravega.schema.avro.model import AvroType, Enumeration, Fixed, Mapping, Primitive, Record, Sequence, Union
@@ -90,10 +90,10 @@ def skipping(schema: AvroType) -> Node:
         case Fixed(_, size):
             return SkipWidth(size)
         case Sequence(items):
-            return SkipParts((Items(_LISTS, (skipping(items),)),))
+            return SkipParts((ItemsNode(_LISTS, (skipping(items),)),))
         case Mapping(values):
-            return SkipParts((Items(_LISTS, (SkipParts((SkipSpan(), skipping(values))),)),))
+            return SkipParts((ItemsNode(_LISTS, (SkipParts((SkipSpan(), skipping(values))),)),))
         case Union(branches):
-            return Choice(pa.null(), tuple(map(skipping, branches)))
+            return UnionNode(pa.null(), tuple(map(skipping, branches)))
         case Record(_, fields):
             return SkipParts(tuple(skipping(field.type) for field in fields))

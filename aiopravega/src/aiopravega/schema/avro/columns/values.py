@@ -25,7 +25,7 @@ _TIMES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class BooleanEncoder:
     """Encodes booleans."""
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
@@ -33,7 +33,7 @@ class Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class IntegerEncoder:
     """Encodes ints or longs; columns are cast to `type`, and their numbers have the type `number`."""
 
     type: pa.DataType
@@ -46,7 +46,7 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class Real:
+class FloatEncoder:
     """Encodes floats or doubles."""
 
     type: pa.DataType
@@ -56,7 +56,7 @@ class Real:
 
 
 @dataclass(frozen=True, slots=True)
-class Bytes:
+class BytesEncoder:
     """Encodes bytes or strings: the length, then the bytes."""
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
@@ -65,7 +65,7 @@ class Bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class FixedBytes:
+class FixedEncoder:
     """Encodes a fixed number of bytes."""
 
     size: int
@@ -79,7 +79,7 @@ class FixedBytes:
 
 
 @dataclass(frozen=True, slots=True)
-class DecimalFixed:
+class DecimalFixedEncoder:
     """Encodes decimals as integers in two's complement of `size` bytes, highest byte first."""
 
     type: pa.DataType
@@ -98,17 +98,17 @@ class DecimalFixed:
 
 
 @dataclass(frozen=True, slots=True)
-class DecimalBytes:
+class DecimalBytesEncoder:
     """Encodes decimals as bytes, always in the width of Arrow's decimals; readers accept them like shorter ones."""
 
     type: pa.DataType
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        return Bytes().encode(DecimalFixed(self.type, _DECIMAL_BYTES).encode(array, where), where)
+        return BytesEncoder().encode(DecimalFixedEncoder(self.type, _DECIMAL_BYTES).encode(array, where), where)
 
 
 @dataclass(frozen=True, slots=True)
-class Symbols:
+class EnumEncoder:
     """Encodes enumerations."""
 
     name: str
@@ -128,28 +128,37 @@ class Symbols:
         return pick(values_of(codes, pa.binary()), without_nulls(coded.indices, -1))
 
 
-Value = Truth | Whole | Real | Bytes | FixedBytes | DecimalFixed | DecimalBytes | Symbols
+ValueEncoder = (
+    BooleanEncoder
+    | IntegerEncoder
+    | FloatEncoder
+    | BytesEncoder
+    | FixedEncoder
+    | DecimalFixedEncoder
+    | DecimalBytesEncoder
+    | EnumEncoder
+)
 
 
-def simple_of(wanted: str, logical: str | None, kind: pa.DataType) -> Value | None:
+def simple_of(wanted: str, logical: str | None, kind: pa.DataType) -> ValueEncoder | None:
     """The encoder of a column for a primitive type; None if the column does not fit."""
     if wanted == "long" and logical in _TIMES:
         if not pa.types.is_timestamp(kind):
             return None
-        return Whole(pa.timestamp(_TIMES[logical], kind.tz), pa.int64())
+        return IntegerEncoder(pa.timestamp(_TIMES[logical], kind.tz), pa.int64())
     if wanted == "int" and logical == "date":
-        return Whole(pa.date32(), pa.int32()) if pa.types.is_date(kind) else None
+        return IntegerEncoder(pa.date32(), pa.int32()) if pa.types.is_date(kind) else None
     bits = {"int": 32, "long": _LONG_BITS}
     if wanted in bits and pa.types.is_integer(kind) and kind.bit_width <= bits[wanted]:
-        return Whole(pa.int64(), pa.int64())
+        return IntegerEncoder(pa.int64(), pa.int64())
     if wanted == "float" and kind == pa.float32():
-        return Real(pa.float32())
+        return FloatEncoder(pa.float32())
     if wanted == "double" and (
         pa.types.is_floating(kind) or (pa.types.is_integer(kind) and kind.bit_width < _LONG_BITS)
     ):
-        return Real(pa.float64())
+        return FloatEncoder(pa.float64())
     if wanted == "string" and pa.types.is_string(kind):
-        return Bytes()
+        return BytesEncoder()
     if wanted == "bytes" and (pa.types.is_binary(kind) or pa.types.is_string(kind)):
-        return Bytes()
+        return BytesEncoder()
     return None

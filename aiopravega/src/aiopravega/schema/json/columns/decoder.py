@@ -140,6 +140,6 @@ def _reason(error: pa.ArrowException) -> str:
     if "UTF8" in said:
         return "it is not UTF-8"
     if wrong := _OTHER_TYPE.search(said):
-        field, wanted, found = wrong.groups()
-        return f"{field.lstrip('/') or 'it'} is of type {found}, but read as {wanted}"
+        field, wanted, actual = wrong.groups()
+        return f"{field.lstrip('/') or 'it'} is of type {actual}, but read as {wanted}"
     return said

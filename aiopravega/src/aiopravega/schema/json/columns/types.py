@@ -88,12 +88,12 @@ class _Reader:
             raise self.complain(path, f"{reference} is outside of the schema")
         if reference in self.open:
             raise self.complain(path, f"{reference} contains itself")
-        found: Any = self.document
+        part: Any = self.document
         for step in reference[1:].split("/")[1:]:
-            found = found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
-        if found is None:
+            part = part.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(part, dict) else None
+        if part is None:
             raise self.complain(path, f"{reference} is not in the schema")
         self.open.append(reference)
-        kind = self.type_of(found, path)
+        kind = self.type_of(part, path)
         self.open.pop()
         return kind

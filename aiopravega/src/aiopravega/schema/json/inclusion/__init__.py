@@ -5,15 +5,15 @@ skipped. The docs page `schema-compatibility` lists the libraries that were trie
 """
 
 from aiopravega.errors import InvalidSchemaError
-from aiopravega.schema.json.document import Node, read
+from aiopravega.schema.json.document import SchemaNode, read
 from aiopravega.schema.json.inclusion.inclusion import compare
 from aiopravega.schema.json.inclusion.loops import endless
 from aiopravega.schema.registry.model import SchemaInfo
 
-__all__ = ["Node", "compare", "parse"]
+__all__ = ["SchemaNode", "compare", "parse"]
 
 
-def parse(schema: SchemaInfo) -> Node:
+def parse(schema: SchemaInfo) -> SchemaNode:
     """The schema that a text describes.
 
     Raises:

@@ -4,16 +4,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from aiopravega.schema.json.document import Node
+from aiopravega.schema.json.document import SchemaNode
 from aiopravega.schema.json.inclusion.cases import Case, cases_of
 from aiopravega.schema.json.inclusion.scalars import sizes
 from aiopravega.schema.json.inclusion.wording import narrowed, nothing_admitted
 from aiopravega.schema.policy.findings import Finding
 
-Covers = Callable[[Node, tuple[Node, ...], str], list[Finding]]
+Covers = Callable[[SchemaNode, tuple[SchemaNode, ...], str], list[Finding]]
 
 
-def arrays(reader: Node, case: Case, path: str, covers: Covers) -> list[Finding]:
+def arrays(reader: SchemaNode, case: Case, path: str, covers: Covers) -> list[Finding]:
     """The findings of a reader's keywords for arrays: values of a case that they refuse."""
     if "array" not in case.types:
         return []
@@ -27,7 +27,7 @@ def arrays(reader: Node, case: Case, path: str, covers: Covers) -> list[Finding]
     return findings
 
 
-def _split(node: Node) -> tuple[Sequence[Any], Any]:
+def _split(node: SchemaNode) -> tuple[Sequence[Any], Any]:
     """The schemas of the first items, and the schema of the rest; None if there is none."""
     keywords = node.keywords
     items = keywords.get("items")
@@ -36,7 +36,7 @@ def _split(node: Node) -> tuple[Sequence[Any], Any]:
     return keywords.get("prefixItems", ()), items
 
 
-def _item(case: Case, at: int) -> tuple[Node, ...]:
+def _item(case: Case, at: int) -> tuple[SchemaNode, ...]:
     """The schemas of the item at an index."""
     nodes = []
     for node in case.nodes:
@@ -53,7 +53,7 @@ def _longest(case: Case) -> float:
     return min([case.most("maxItems"), *closed])
 
 
-def _positions(reader: Node, case: Case, path: str, longest: float, covers: Covers) -> list[Finding]:
+def _positions(reader: SchemaNode, case: Case, path: str, longest: float, covers: Covers) -> list[Finding]:
     first, rest = _split(reader)
     known = max([len(first), *(len(_split(node)[0]) for node in case.nodes)])
     keyword = "items" if reader.keywords.get("items") is False else "additionalItems"
@@ -71,7 +71,7 @@ def _positions(reader: Node, case: Case, path: str, longest: float, covers: Cove
     return findings
 
 
-def _contains(reader: Node, case: Case, path: str, covers: Covers) -> list[Finding]:
+def _contains(reader: SchemaNode, case: Case, path: str, covers: Covers) -> list[Finding]:
     keywords = reader.keywords
     wanted, least = reader.at(keywords["contains"]), keywords.get("minContains", 1)
     most = keywords.get("maxContains", math.inf)

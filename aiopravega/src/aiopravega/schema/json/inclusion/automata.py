@@ -56,13 +56,13 @@ class Automaton:
 
     def reach(self, states: Sequence[int]) -> frozenset[int]:
         """These states, and all states that are reached from them without a letter."""
-        found, waiting = set(states), list(states)
+        reached, waiting = set(states), list(states)
         while waiting:
             for state in self.free[waiting.pop()]:
-                if state not in found:
-                    found.add(state)
+                if state not in reached:
+                    reached.add(state)
                     waiting.append(state)
-        return frozenset(found)
+        return frozenset(reached)
 
     def after(self, states: frozenset[int], letter: int) -> frozenset[int]:
         """The states that one letter leads to."""
@@ -79,12 +79,12 @@ class Automaton:
 def automaton_of(pattern: str) -> Automaton | None:
     """The automaton of all texts in which a pattern matches somewhere; None if the pattern has no automaton."""
     try:
-        return _Parser(pattern).whole()
+        return _PatternParser(pattern).whole()
     except _NotRegularError:
         return None
 
 
-class _Parser:
+class _PatternParser:
     """Reads a pattern from left to right; parts of it become a first and a last state."""
 
     def __init__(self, pattern: str) -> None:
@@ -94,9 +94,9 @@ class _Parser:
 
     def whole(self) -> Automaton:
         made = self._made
-        starts = self._take("^")
+        starts = self._accept("^")
         first, last = self._choice()
-        ends = self._take("$")
+        ends = self._accept("$")
         # With choices at the top an anchor would belong to one of them only.
         if self._at < len(self._text) or ((starts or ends) and self._choices_at_top):
             raise _NotRegularError
@@ -112,7 +112,7 @@ class _Parser:
             start, end = self._sequence(depth)
             self._made.free[first].append(start)
             self._made.free[end].append(last)
-            if not self._take("|"):
+            if not self._accept("|"):
                 return first, last
             self._choices_at_top |= not depth
 
@@ -156,30 +156,30 @@ class _Parser:
         return made
 
     def _counts(self) -> tuple[int, int | None] | None:
-        found = _COUNT.match(self._text, self._at)
+        match = _COUNT.match(self._text, self._at)
         signs: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-        if found:
-            self._at = found.end()
-            least = int(found[1])
-            counts = (least, int(found[3]) if found[3] else None if found[2] else least)
+        if match:
+            self._at = match.end()
+            least = int(match[1])
+            counts = (least, int(match[3]) if match[3] else None if match[2] else least)
         elif self._at < len(self._text) and self._text[self._at] in signs:
             counts = signs[self._text[self._at]]
             self._at += 1
         else:
             return None
-        self._take("?")  # a lazy repetition matches the same texts
+        self._accept("?")  # a lazy repetition matches the same texts
         return counts
 
     def _atom(self, depth: int) -> tuple[int, int]:
         letter = self._next()
         if letter == "(":
-            if self._take("?") and not self._take(":"):
+            if self._accept("?") and not self._accept(":"):
                 raise _NotRegularError
-            found = self._choice(depth + 1)
-            if not self._take(")"):
+            states = self._choice(depth + 1)
+            if not self._accept(")"):
                 raise _NotRegularError
             # A repeated group may loop: its last state may be entered only through the group.
-            return found[0], self._onward(found[1])
+            return states[0], self._onward(states[1])
         if letter == "[":
             return self._letters(self._set())
         if letter == ".":
@@ -203,8 +203,8 @@ class _Parser:
             return ((code, code),)
         letter = self._next()
         if letter.lower() in _CLASSES:
-            found = _CLASSES[letter.lower()]
-            return found if letter.islower() else _without(found)
+            ranges = _CLASSES[letter.lower()]
+            return ranges if letter.islower() else _without(ranges)
         if letter in _CONTROLS:
             return ((_CONTROLS[letter], _CONTROLS[letter]),)
         if letter.isalnum():
@@ -212,24 +212,24 @@ class _Parser:
         return ((ord(letter), ord(letter)),)
 
     def _set(self) -> Ranges:
-        negated = self._take("^")
-        found: list[tuple[int, int]] = []
-        while not self._take("]"):
+        negated = self._accept("^")
+        ranges: list[tuple[int, int]] = []
+        while not self._accept("]"):
             low = self._member()
             if self._text[self._at : self._at + 1] == "-" and self._text[self._at + 1 : self._at + 2] not in ("]", ""):
                 self._at += 1
                 high = self._member()
                 if len(low) > 1 or len(high) > 1 or low[0][0] > high[0][1]:
                     raise _NotRegularError
-                found.append((low[0][0], high[0][1]))
+                ranges.append((low[0][0], high[0][1]))
             else:
-                found += low
-        return _without(tuple(found)) if negated else tuple(found)
+                ranges += low
+        return _without(tuple(ranges)) if negated else tuple(ranges)
 
     def _member(self) -> Ranges:
         letter = self._next()
         if letter == "\\":
-            if self._take("b"):
+            if self._accept("b"):
                 return ((0x08, 0x08),)
             return self._escape()
         return ((ord(letter), ord(letter)),)
@@ -240,17 +240,17 @@ class _Parser:
         self._at += 1
         return self._text[self._at - 1]
 
-    def _take(self, letter: str) -> bool:
-        found = self._text.startswith(letter, self._at)
-        self._at += found
-        return found
+    def _accept(self, letter: str) -> bool:
+        accepted = self._text.startswith(letter, self._at)
+        self._at += accepted
+        return accepted
 
 
 def _without(ranges: Ranges) -> Ranges:
     """All other code points."""
-    found, at = [], 0
+    others, at = [], 0
     for low, high in sorted(ranges):
         if low > at:
-            found.append((at, low - 1))
+            others.append((at, low - 1))
         at = max(at, high + 1)
-    return (*found, (at, _LAST)) if at <= _LAST else tuple(found)
+    return (*others, (at, _LAST)) if at <= _LAST else tuple(others)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, Final
 
-from aiopravega.schema.json.document import Node
+from aiopravega.schema.json.document import SchemaNode
 
 # A number is whole or a fraction: so "integer" is a part of "number", as each type is a part of several types.
 _TYPES: Final = {"number": ("integer", "fraction")}
@@ -36,8 +36,8 @@ class Bound:
 class Case:
     """Schemas that a value fits (`nodes`), and schemas that it does not fit (`negatives`)."""
 
-    nodes: tuple[Node, ...]
-    negatives: tuple[Node, ...] = ()
+    nodes: tuple[SchemaNode, ...]
+    negatives: tuple[SchemaNode, ...] = ()
 
     def values(self, keyword: str) -> list[Any]:
         """The values of a keyword in the schemas."""
@@ -46,10 +46,10 @@ class Case:
     @property
     def types(self) -> frozenset[str]:
         """The types that a value can have."""
-        found = ALL_TYPES
+        kinds = ALL_TYPES
         for value in self.values("type"):
-            found &= type_set(value)
-        return found
+            kinds &= type_set(value)
+        return kinds
 
     def lowest(self) -> Bound | None:
         """The lower end of the numbers."""
@@ -104,7 +104,7 @@ def type_set(value: Any) -> frozenset[str]:
     return frozenset(kind for name in names for kind in _TYPES.get(name, (name,)))
 
 
-def bounds_of(node: Node, keyword: str, exclusive: str) -> Iterator[Bound]:
+def bounds_of(node: SchemaNode, keyword: str, exclusive: str) -> Iterator[Bound]:
     """An end of the range that one schema gives; draft 4 says with true that the end is excluded."""
     keywords = node.keywords
     excluded = keywords.get(exclusive)
@@ -119,19 +119,19 @@ def exact(number: Any) -> Fraction:
     return Fraction(str(number))
 
 
-def cases_of(nodes: Sequence[Node]) -> list[Case]:
+def cases_of(nodes: Sequence[SchemaNode]) -> list[Case]:
     """The cases of schemas that hold together; cases without values are left out.
 
     Raises:
         TooManyCasesError: there are more than are compared.
     """
-    found = [case for case in _product([_of_node(node, frozenset()) for node in nodes]) if not case.is_empty()]
-    if len(found) > _MOST_CASES:
+    cases = [case for case in _product([_of_node(node, frozenset()) for node in nodes]) if not case.is_empty()]
+    if len(cases) > _MOST_CASES:
         raise TooManyCasesError
-    return found
+    return cases
 
 
-def _of_node(node: Node, followed: frozenset[int]) -> list[Case]:
+def _of_node(node: SchemaNode, followed: frozenset[int]) -> list[Case]:
     keywords = node.keywords
     parts = [[Case((node,), _negatives(node))]]
     reference = keywords.get("$ref")
@@ -147,7 +147,7 @@ def _of_node(node: Node, followed: frozenset[int]) -> list[Case]:
     return _product(parts)
 
 
-def _one_of(node: Node, followed: frozenset[int]) -> list[Case]:
+def _one_of(node: SchemaNode, followed: frozenset[int]) -> list[Case]:
     branches = [node.at(part) for part in node.keywords["oneOf"]]
     return [
         Case(case.nodes, case.negatives + tuple(other for other in branches if other is not branch))
@@ -156,7 +156,7 @@ def _one_of(node: Node, followed: frozenset[int]) -> list[Case]:
     ]
 
 
-def _negatives(node: Node) -> tuple[Node, ...]:
+def _negatives(node: SchemaNode) -> tuple[SchemaNode, ...]:
     return (node.at(node.keywords["not"]),) if "not" in node.keywords else ()
 
 

@@ -4,18 +4,18 @@ from collections.abc import Callable, Sequence
 
 from referencing.exceptions import Unresolvable
 
-from aiopravega.schema.json.document import Node, same
+from aiopravega.schema.json.document import SchemaNode, same
 from aiopravega.schema.json.inclusion.cases import Case, cases_of
 from aiopravega.schema.json.inclusion.objects import Objects
 from aiopravega.schema.json.inclusion.wording import case_says, narrowed, said
 from aiopravega.schema.policy.findings import Finding, undecided
 
-CoversCase = Callable[[Node, Case, str], list[Finding]]
+CoversCase = Callable[[SchemaNode, Case, str], list[Finding]]
 _DEEPEST = 3  # properties inside properties that are compared to prove two objects exclusive
 _SPLIT = ("null", "boolean", "number", "string", "array", "object")
 
 
-def says_the_same(reader: Node, case: Case, *keywords: str) -> bool:
+def says_the_same(reader: SchemaNode, case: Case, *keywords: str) -> bool:
     """True if a schema of a case has these keywords with the reader's values."""
     wanted = reader.at({key: reader.keywords[key] for key in keywords if key in reader.keywords})
     return any(
@@ -24,7 +24,7 @@ def says_the_same(reader: Node, case: Case, *keywords: str) -> bool:
     )
 
 
-def any_of(reader: Node, case: Case, path: str, covers: CoversCase) -> list[Finding]:
+def any_of(reader: SchemaNode, case: Case, path: str, covers: CoversCase) -> list[Finding]:
     """One of the reader's branches must admit the case; a case of several types may need one branch for each type."""
     value = reader.keywords["anyOf"]
     branches = [reader.at(branch) for branch in value]
@@ -32,16 +32,16 @@ def any_of(reader: Node, case: Case, path: str, covers: CoversCase) -> list[Find
 
 
 def _one_admits(
-    branches: Sequence[Node], case: Case, path: str, covers: CoversCase, finding_of: Callable[[Case], Finding]
+    branches: Sequence[SchemaNode], case: Case, path: str, covers: CoversCase, finding_of: Callable[[Case], Finding]
 ) -> list[Finding]:
-    found = [covers(branch, case, path) for branch in branches]
-    if not all(found):
+    refusals = [covers(branch, case, path) for branch in branches]
+    if not all(refusals):
         return []
     parts = _by_type(case)
     if len(parts) > 1:
         return [finding for part in parts for finding in _one_admits(branches, part, path, covers, finding_of)]
     # If only one branch is possible, its findings are more precise than the finding that all refuse.
-    meant = [findings for branch, findings in zip(branches, found, strict=True) if not excludes(branch, case)]
+    meant = [findings for branch, findings in zip(branches, refusals, strict=True) if not excludes(branch, case)]
     return meant[0] if len(meant) == 1 else [finding_of(case)]
 
 
@@ -50,15 +50,15 @@ def _by_type(case: Case) -> list[Case]:
     return [part for part in parts if part.types]
 
 
-def one_of(reader: Node, case: Case, path: str, covers: CoversCase) -> list[Finding]:
+def one_of(reader: SchemaNode, case: Case, path: str, covers: CoversCase) -> list[Finding]:
     """One of the reader's branches must admit the case, and all others exclude it."""
     if says_the_same(reader, case, "oneOf"):
         return []
     value = reader.keywords["oneOf"]
     branches = [reader.at(branch) for branch in value]
-    found = _one_admits(branches, case, path, covers, lambda part: narrowed(path, "oneOf", value, part))
-    if found:
-        return found
+    findings = _one_admits(branches, case, path, covers, lambda part: narrowed(path, "oneOf", value, part))
+    if findings:
+        return findings
     # In a case of several types each type may have another branch.
     for part in _by_type(case):
         doubtful = [branch for branch in branches if not excludes(branch, part)]
@@ -68,14 +68,14 @@ def one_of(reader: Node, case: Case, path: str, covers: CoversCase) -> list[Find
     return []
 
 
-def negation(reader: Node, case: Case, path: str) -> list[Finding]:
+def negation(reader: SchemaNode, case: Case, path: str) -> list[Finding]:
     """The keyword `not`."""
     if excludes(reader.at(reader.keywords["not"]), case):
         return []
     return [narrowed(path, "not", reader.keywords["not"], case)]
 
 
-def condition(reader: Node, case: Case, path: str, covers: CoversCase) -> list[Finding]:
+def condition(reader: SchemaNode, case: Case, path: str, covers: CoversCase) -> list[Finding]:
     """The keywords `if`, `then` and `else`."""
     if says_the_same(reader, case, "if", "then", "else"):
         return []
@@ -95,7 +95,7 @@ def condition(reader: Node, case: Case, path: str, covers: CoversCase) -> list[F
     ]
 
 
-def dependent_schemas(reader: Node, case: Case, path: str, covers: CoversCase) -> list[Finding]:
+def dependent_schemas(reader: SchemaNode, case: Case, path: str, covers: CoversCase) -> list[Finding]:
     """Schemas that hold if a property is there."""
     findings = []
     for keyword in ("dependentSchemas", "dependencies"):
@@ -114,7 +114,7 @@ def dependent_schemas(reader: Node, case: Case, path: str, covers: CoversCase) -
     return findings
 
 
-def excludes(node: Node, case: Case, depth: int = 0) -> bool:
+def excludes(node: SchemaNode, case: Case, depth: int = 0) -> bool:
     """True if certainly no value of a case fits a schema."""
     if any(same(node, negative) for negative in case.negatives):
         return True

@@ -6,7 +6,7 @@ from typing import Final
 
 from referencing.exceptions import Unresolvable
 
-from aiopravega.schema.json.document import Node, same
+from aiopravega.schema.json.document import SchemaNode, same
 from aiopravega.schema.json.inclusion import choices, scalars
 from aiopravega.schema.json.inclusion.arrays import arrays
 from aiopravega.schema.json.inclusion.cases import Case, TooManyCasesError, cases_of
@@ -25,7 +25,7 @@ _MOST_STEPS: Final = 50_000  # comparisons of one schema with one case; a proof 
 _BEYOND: Final = ("$dynamicRef", "$recursiveRef", "unevaluatedItems", "unevaluatedProperties")
 
 
-def compare(reader: Node, writer: Node, terms: ComparisonTerms) -> list[Finding]:
+def compare(reader: SchemaNode, writer: SchemaNode, terms: ComparisonTerms) -> list[Finding]:
     """The findings of a comparison: values of the writer's schema that the reader's refuses; empty if none."""
     if not (reader.document.known and writer.document.known):
         if shown(reader.schema) == shown(writer.schema):
@@ -50,7 +50,7 @@ class _Known:
 
     def at(self, path: str) -> list[Finding]:
         """The first finding at another path, for differences that are reported already."""
-        return [replace(found, path=path + found.path.removeprefix(self.path)) for found in self.findings[:1]]
+        return [replace(finding, path=path + finding.path.removeprefix(self.path)) for finding in self.findings[:1]]
 
 
 class _Proof:
@@ -61,12 +61,12 @@ class _Proof:
         self._known: dict[tuple[int, ...], _Known] = {}
         self._steps = 0
 
-    def covers(self, reader: Node, writer: tuple[Node, ...], path: str) -> list[Finding]:
+    def covers(self, reader: SchemaNode, writer: tuple[SchemaNode, ...], path: str) -> list[Finding]:
         """The findings for values that fit all of the writer's schemas."""
         cases = cases_of(writer or (reader.at(True),))  # without a schema, any value is admitted
         return [finding for case in cases for finding in self.case(reader, case, path)]
 
-    def case(self, reader: Node, case: Case, path: str) -> list[Finding]:
+    def case(self, reader: SchemaNode, case: Case, path: str) -> list[Finding]:
         """The findings for one case."""
         self._steps += 1
         if self._steps > _MOST_STEPS:
@@ -95,23 +95,23 @@ class _Proof:
         self._known[key] = _Known(path, findings, tuple(node.schema for node in nodes))
         return findings
 
-    def _keywords(self, reader: Node, case: Case, path: str) -> list[Finding]:
+    def _keywords(self, reader: SchemaNode, case: Case, path: str) -> list[Finding]:
         keywords = reader.keywords
         if reader.schema is False:
             return [nothing_admitted(path, "schema", case)]
-        found: list[Finding] = []
+        findings: list[Finding] = []
         if "type" in keywords:
-            found += scalars.types(reader, case, path)
-        found += scalars.numbers(reader, case, path)
-        found += scalars.texts(reader, case, path)
-        found += arrays(reader, case, path, self.covers)
-        found += objects(reader, case, path, self.covers, declared_only=self._declared_only)
+            findings += scalars.types(reader, case, path)
+        findings += scalars.numbers(reader, case, path)
+        findings += scalars.texts(reader, case, path)
+        findings += arrays(reader, case, path, self.covers)
+        findings += objects(reader, case, path, self.covers, declared_only=self._declared_only)
         for keyword in ("enum", "const"):
             if keyword in keywords:
-                found.append(narrowed(path, keyword, keywords[keyword], case, "type"))
-        return found + self._choices(reader, case, path) + _beyond(reader, path)
+                findings.append(narrowed(path, keyword, keywords[keyword], case, "type"))
+        return findings + self._choices(reader, case, path) + _beyond(reader, path)
 
-    def _choices(self, reader: Node, case: Case, path: str) -> list[Finding]:
+    def _choices(self, reader: SchemaNode, case: Case, path: str) -> list[Finding]:
         keywords = reader.keywords
         findings = [finding for part in keywords.get("allOf", ()) for finding in self.case(reader.at(part), case, path)]
         rules: Mapping[str, Callable[[], list[Finding]]] = {
@@ -126,14 +126,14 @@ class _Proof:
                 findings += rule()
         return findings + choices.dependent_schemas(reader, case, path, self.case)
 
-    def _reference(self, reader: Node, case: Case, path: str) -> list[Finding]:
+    def _reference(self, reader: SchemaNode, case: Case, path: str) -> list[Finding]:
         target = reader.target(reader.keywords["$ref"])
         if target is None:
             return [_unresolvable(reader, case, path, reader.keywords["$ref"])]
         return self.case(target, case, path)
 
 
-def _beyond(reader: Node, path: str) -> list[Finding]:
+def _beyond(reader: SchemaNode, path: str) -> list[Finding]:
     keywords = reader.keywords
     return [
         undecided(
@@ -144,7 +144,7 @@ def _beyond(reader: Node, path: str) -> list[Finding]:
     ]
 
 
-def _listed(reader: Node, case: Case, path: str, values: list[object]) -> list[Finding]:
+def _listed(reader: SchemaNode, case: Case, path: str, values: list[object]) -> list[Finding]:
     """The findings for a list of values: the reader's schema validates each of them."""
     refused: dict[tuple[str, str, str], list[str]] = {}
     for value in values:
@@ -161,6 +161,6 @@ def _listed(reader: Node, case: Case, path: str, values: list[object]) -> list[F
     return findings
 
 
-def _unresolvable(reader: Node, case: Case, path: str, reference: str) -> Finding:
+def _unresolvable(reader: SchemaNode, case: Case, path: str, reference: str) -> Finding:
     texts = shown(reader.schema), ", ".join(shown(node.schema) for node in case.nodes)
     return undecided(path, *texts, f"a reference leads out of the schema ({reference})")

@@ -6,19 +6,19 @@ is allowed: with every step the value gets smaller.
 
 from collections.abc import Iterator
 
-from aiopravega.schema.json.document import Node
+from aiopravega.schema.json.document import SchemaNode
 
 _SEVERAL = ("allOf", "anyOf", "oneOf")
 _ONE = ("not", "if", "then", "else")
 _NAMED = ("dependentSchemas", "dependencies")
 
 
-def endless(root: Node) -> str | None:
+def endless(root: SchemaNode) -> str | None:
     """A reference of such a loop; None if the schema has no loop."""
     done: set[int] = set()
     for reference, start in _references(root):
         # Each entry: the schemas that are still to be followed after a schema, and the schema.
-        path: list[tuple[Iterator[Node], int]] = [(_same_value(start), id(start.schema))]
+        path: list[tuple[Iterator[SchemaNode], int]] = [(_same_value(start), id(start.schema))]
         within = {id(start.schema)}
         while path:
             node = next(path[-1][0], None)
@@ -34,7 +34,7 @@ def endless(root: Node) -> str | None:
     return None
 
 
-def _same_value(node: Node) -> Iterator[Node]:
+def _same_value(node: SchemaNode) -> Iterator[SchemaNode]:
     """The schemas that a schema applies to the same value."""
     keywords = node.keywords
     if isinstance(keywords.get("$ref"), str):
@@ -47,7 +47,7 @@ def _same_value(node: Node) -> Iterator[Node]:
     yield from (node.at(part) for part in parts if isinstance(part, dict))
 
 
-def _references(root: Node) -> Iterator[tuple[str, Node]]:
+def _references(root: SchemaNode) -> Iterator[tuple[str, SchemaNode]]:
     """All schemas of the document that refer to others."""
     waiting = [root]
     while waiting:

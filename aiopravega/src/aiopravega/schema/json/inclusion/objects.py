@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from aiopravega.schema.json.document import Node
+from aiopravega.schema.json.document import SchemaNode
 from aiopravega.schema.json.inclusion.cases import Case, TooManyCasesError
 from aiopravega.schema.json.inclusion.scalars import sizes
 from aiopravega.schema.json.inclusion.wording import (
@@ -20,7 +20,7 @@ from aiopravega.schema.json.inclusion.wording import (
 )
 from aiopravega.schema.policy.findings import ABSENT, Finding
 
-Covers = Callable[[Node, tuple[Node, ...], str], list[Finding]]
+Covers = Callable[[SchemaNode, tuple[SchemaNode, ...], str], list[Finding]]
 _MOST_OPTIONS = 64
 
 
@@ -59,21 +59,21 @@ class Objects:
             for node in self.case.nodes
         )
 
-    def schemas(self, name: str) -> tuple[Node, ...]:
+    def schemas(self, name: str) -> tuple[SchemaNode, ...]:
         """The schemas of a property; one of them is false if there is no such property."""
-        found = []
+        nodes = []
         declared = False
         for node in self.case.nodes:
             here = [*_named(node, name), *_matching(node, name)]
             declared = declared or bool(here)
             if not here and "additionalProperties" in node.keywords:
                 here = [node.at(node.keywords["additionalProperties"])]
-            found += here
+            nodes += here
         if not declared and self._is_taken_as_closed():
-            found.append(self.case.nodes[0].at(False))
-        return tuple(found)
+            nodes.append(self.case.nodes[0].at(False))
+        return tuple(nodes)
 
-    def others(self, pattern: str | None = None) -> list[tuple[Node, ...]]:
+    def others(self, pattern: str | None = None) -> list[tuple[SchemaNode, ...]]:
         """The schemas that a property without a declared name may have, each a possibility.
 
         With `pattern`, for properties that match it; without, for properties that match any pattern or none.
@@ -91,19 +91,19 @@ class Objects:
         )
 
 
-def _named(node: Node, name: str) -> Iterator[Node]:
+def _named(node: SchemaNode, name: str) -> Iterator[SchemaNode]:
     properties = node.keywords.get("properties", {})
     if name in properties:
         yield node.at(properties[name])
 
 
-def _matching(node: Node, name: str) -> Iterator[Node]:
+def _matching(node: SchemaNode, name: str) -> Iterator[SchemaNode]:
     for pattern, schema in node.keywords.get("patternProperties", {}).items():
         if matches(pattern, name):
             yield node.at(schema)
 
 
-def _others(node: Node, pattern: str | None) -> Iterator[Node | None]:
+def _others(node: SchemaNode, pattern: str | None) -> Iterator[SchemaNode | None]:
     patterns = node.keywords.get("patternProperties", {})
     if pattern in patterns:
         yield node.at(patterns[pattern])
@@ -126,7 +126,7 @@ def matches(pattern: str, name: str) -> bool:
         raise TooManyCasesError from None
 
 
-def objects(reader: Node, case: Case, path: str, covers: Covers, *, declared_only: bool) -> list[Finding]:
+def objects(reader: SchemaNode, case: Case, path: str, covers: Covers, *, declared_only: bool) -> list[Finding]:
     """The findings of a reader's keywords for objects: values of a case that they refuse."""
     if "object" not in case.types:
         return []
@@ -142,8 +142,8 @@ def objects(reader: Node, case: Case, path: str, covers: Covers, *, declared_onl
     ]
 
 
-def _declared(reader: Node, written: Objects, path: str, covers: Covers) -> list[Finding]:
-    found = []
+def _declared(reader: SchemaNode, written: Objects, path: str, covers: Covers) -> list[Finding]:
+    all_findings = []
     for name, schema in reader.keywords.get("properties", {}).items():
         given, at = written.schemas(name), f"{path}.{name}"
         findings = covers(reader.at(schema), given, at)
@@ -153,11 +153,11 @@ def _declared(reader: Node, written: Objects, path: str, covers: Covers) -> list
             change_reader += "properties only, say so (declared_only)"
             change_writer = f"keep {name} as it was: readers with the old schema refuse other values"
             findings = [Finding(at, rule_of("properties"), ours, ANYTHING, change_reader, change_writer)]
-        found += findings
-    return found
+        all_findings += findings
+    return all_findings
 
 
-def _by_pattern(reader: Node, written: Objects, path: str, covers: Covers) -> list[Finding]:
+def _by_pattern(reader: SchemaNode, written: Objects, path: str, covers: Covers) -> list[Finding]:
     findings = []
     for pattern, schema in reader.keywords.get("patternProperties", {}).items():
         for name in filter(lambda name: matches(pattern, name), written.names):
@@ -167,14 +167,14 @@ def _by_pattern(reader: Node, written: Objects, path: str, covers: Covers) -> li
     return findings
 
 
-def _additional(reader: Node, written: Objects, path: str, covers: Covers) -> list[Finding]:
+def _additional(reader: SchemaNode, written: Objects, path: str, covers: Covers) -> list[Finding]:
     keyword = "additionalProperties"
     if keyword not in reader.keywords:
         return []
     value = reader.keywords[keyword]
     patterns = reader.keywords.get("patternProperties", {})
     declared = reader.keywords.get("properties", {})
-    found = []
+    all_findings = []
     for name in written.names:
         if name in declared or any(matches(pattern, name) for pattern in patterns):
             continue
@@ -183,7 +183,7 @@ def _additional(reader: Node, written: Objects, path: str, covers: Covers) -> li
             theirs = ", ".join(shown(node.schema) for node in written.schemas(name))
             ours, no_more = said(keyword, value), f"do not write {name}: the old schema refuses it"
             findings = [Finding(f"{path}.{name}", rule_of(keyword), ours, theirs, f"declare {name} as it was", no_more)]
-        found += findings
+        all_findings += findings
     # This keyword does not apply to names that match a pattern of both.
     options = [
         option
@@ -194,15 +194,15 @@ def _additional(reader: Node, written: Objects, path: str, covers: Covers) -> li
         findings = covers(reader.at(value), option, f"{path}.*")
         if findings and value is False:
             findings = [narrowed(path, keyword, value, written.case, "patternProperties")]
-        found += findings
-    return found
+        all_findings += findings
+    return all_findings
 
 
 def _shared(case: Case, patterns: dict[str, object]) -> list[object]:
     return [schema for group in case.values("patternProperties") for name, schema in group.items() if name in patterns]
 
 
-def _required(reader: Node, written: Objects, path: str) -> list[Finding]:
+def _required(reader: SchemaNode, written: Objects, path: str) -> list[Finding]:
     always = written.required
     return [
         Finding(
@@ -218,13 +218,13 @@ def _required(reader: Node, written: Objects, path: str) -> list[Finding]:
     ]
 
 
-def _counts(reader: Node, written: Objects, path: str) -> list[Finding]:
+def _counts(reader: SchemaNode, written: Objects, path: str) -> list[Finding]:
     least = max(written.case.least("minProperties"), len(written.required))
     most = min(written.case.most("maxProperties"), len(written.names) if written.is_closed else math.inf)
     return sizes(reader, written.case, path, ("minProperties", "maxProperties"), (least, most))
 
 
-def _names(reader: Node, written: Objects, path: str, covers: Covers) -> list[Finding]:
+def _names(reader: SchemaNode, written: Objects, path: str, covers: Covers) -> list[Finding]:
     if "propertyNames" not in reader.keywords:
         return []
     asked = reader.at(reader.keywords["propertyNames"])
@@ -239,7 +239,7 @@ def _names(reader: Node, written: Objects, path: str, covers: Covers) -> list[Fi
     return [narrowed(path, "propertyNames", reader.keywords["propertyNames"], written.case)]
 
 
-def _dependent(reader: Node, written: Objects, path: str) -> list[Finding]:
+def _dependent(reader: SchemaNode, written: Objects, path: str) -> list[Finding]:
     findings = []
     for keyword in ("dependentRequired", "dependencies"):
         for name, needed in reader.keywords.get(keyword, {}).items():

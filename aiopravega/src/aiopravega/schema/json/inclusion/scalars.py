@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 from typing import Any, Final
 
-from aiopravega.schema.json.document import Node
+from aiopravega.schema.json.document import SchemaNode
 from aiopravega.schema.json.inclusion.cases import Bound, Case, bounds_of, exact, type_set
 from aiopravega.schema.json.inclusion.patterns import includes
 from aiopravega.schema.json.inclusion.wording import narrowed
@@ -13,13 +13,13 @@ from aiopravega.schema.policy.findings import Finding, undecided
 _NUMBERS: Final = frozenset({"integer", "fraction"})
 
 
-def types(reader: Node, case: Case, path: str) -> list[Finding]:
+def types(reader: SchemaNode, case: Case, path: str) -> list[Finding]:
     """The keyword `type`."""
     value = reader.keywords["type"]
     return [] if case.types <= type_set(value) else [narrowed(path, "type", value, case)]
 
 
-def numbers(reader: Node, case: Case, path: str) -> list[Finding]:
+def numbers(reader: SchemaNode, case: Case, path: str) -> list[Finding]:
     """The ends of the range, and multipleOf."""
     kinds = case.types & _NUMBERS
     if not kinds:
@@ -59,7 +59,7 @@ def _is_multiple(step: Fraction, case: Case, whole: bool) -> bool:
     return any((each / step).denominator == 1 for each in steps + ([Fraction(1)] if whole else []))
 
 
-def texts(reader: Node, case: Case, path: str) -> list[Finding]:
+def texts(reader: SchemaNode, case: Case, path: str) -> list[Finding]:
     """Lengths, patterns and formats."""
     if "string" not in case.types:
         return []
@@ -85,7 +85,9 @@ def _pattern(asked: str, case: Case, path: str) -> list[Finding]:
     return [finding]
 
 
-def sizes(reader: Node, case: Case, path: str, keywords: tuple[str, str], given: tuple[float, float]) -> list[Finding]:
+def sizes(
+    reader: SchemaNode, case: Case, path: str, keywords: tuple[str, str], given: tuple[float, float]
+) -> list[Finding]:
     """A least and a greatest number of letters, items or properties."""
     findings = []
     least: Any = reader.keywords.get(keywords[0])

@@ -13,9 +13,9 @@ from aiopravega.schema.arrow.envelope import NO_HEADER, encoding_ids
 from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
 from aiopravega.schema.open.blocks.serializer import BlockSerializer, row_encoder
 from aiopravega.schema.open.blocks.targets import Target, target_of
-from aiopravega.schema.open.compare import Question
+from aiopravega.schema.open.compare import ComparisonOptions
 from aiopravega.schema.open.groups import GroupAddress, NewGroup
-from aiopravega.schema.open.registration import RegistrationTerms, settle
+from aiopravega.schema.open.registration import RegistrationTerms, ensure_registered
 from aiopravega.schema.registry.codecs import NONE
 from aiopravega.schema.registry.model import Encoding, SchemaInfo
 from aiopravega.sizes import LARGEST_PAYLOAD
@@ -57,9 +57,11 @@ async def open_block_serializer(
         PravegaError: as by `aiopravega.schema.serializers.open_serializer`.
     """
     rows = row_encoder(schema.format, schema.schema_data, schema.type, columns)  # before anything is registered
-    terms = RegistrationTerms(codec, header, register, NewGroup(new_policy), Question(declared_only=declared_only))
-    settled = await settle(registry, GroupAddress(group, (namespace,)), schema, terms)
-    return BlockSerializer(rows, settled.head, settled.codec)
+    terms = RegistrationTerms(
+        codec, header, register, NewGroup(new_policy), ComparisonOptions(declared_only=declared_only)
+    )
+    registration = await ensure_registered(registry, GroupAddress(group, (namespace,)), schema, terms)
+    return BlockSerializer(rows, registration.head, registration.codec)
 
 
 class BlockReader:
@@ -123,10 +125,10 @@ class BlockReader:
                 self._found[encoding_id] = error
 
     def _encoding(self, encoding_id: int) -> Encoding:
-        found = self._found[encoding_id]
-        if isinstance(found, SchemaNotFoundError):
-            raise found
-        return found
+        known = self._found[encoding_id]
+        if isinstance(known, SchemaNotFoundError):
+            raise known
+        return known
 
 
 async def open_block_reader(
@@ -153,12 +155,12 @@ async def open_block_reader(
         SchemaNotFoundError: it has no schema, or several types.
         ConfigurationError: the schema cannot become columns.
     """
-    found = await wanted(registry, group, namespace, type_name, target)
-    return BlockReader(registry, found.group, found.target, found.type_name, limit)
+    known = await read_target(registry, group, namespace, type_name, target)
+    return BlockReader(registry, known.group, known.target, known.type_name, limit)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReadTarget:
     """A group, and the columns and the type to read."""
 
     group: "GroupId"
@@ -166,15 +168,15 @@ class Wanted:
     type_name: str | None
 
 
-async def wanted(
+async def read_target(
     registry: "RegistryClient", group: str, namespace: str, type_name: str | None, target: Target | None
-) -> Wanted:
+) -> ReadTarget:
     """The columns and the type to read of a group; see `open_block_reader`."""
     known = await registry.encodings.identify(group, namespace)
     if target is not None:
-        return Wanted(known, target, type_name)
+        return ReadTarget(known, target, type_name)
     newest = await registry.latest(group, namespace, type_name)
     if len(newest) != 1:
         names = ", ".join(one.schema_info.type for one in newest) or "none"
         raise SchemaNotFoundError(f"group {group} has the types {names}: name the one to read with type_name")
-    return Wanted(known, target_of(newest[0].schema_info), newest[0].schema_info.type)
+    return ReadTarget(known, target_of(newest[0].schema_info), newest[0].schema_info.type)

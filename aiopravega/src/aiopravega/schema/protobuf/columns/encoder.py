@@ -57,7 +57,7 @@ _NUMBERS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class MessageEncoder:
     """The encoder of a message: its fields, and the index of the column of each."""
 
     names: tuple[str, ...]
@@ -77,7 +77,7 @@ class Message:
         return self.columns(array.flatten(), len(array), f"{where}.")
 
 
-def message_of(descriptor: Descriptor, columns: Sequence[pa.Field], path: str = "") -> Message:
+def message_of(descriptor: Descriptor, columns: Sequence[pa.Field], path: str = "") -> MessageEncoder:
     """The encoder of a message type from columns, which are found by their names.
 
     Raises:
@@ -97,7 +97,7 @@ def message_of(descriptor: Descriptor, columns: Sequence[pa.Field], path: str = 
     missing = [name for name, label in labels.items() if label == _Proto.LABEL_REQUIRED and name not in given]
     if missing:
         raise ConfigurationError(f"there is no column for {path}{missing[0]}, which {descriptor.name} requires")
-    return Message(given, tuple(fields), tuple(range(len(columns))))
+    return MessageEncoder(given, tuple(fields), tuple(range(len(columns))))
 
 
 def _labels(descriptor: Descriptor) -> dict[str, int]:

@@ -7,9 +7,16 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 from aiopravega.errors import ConfigurationError, InvalidSchemaError
 from aiopravega.schema.policy.findings import ABSENT, ComparisonTerms, Finding, undecided
 from aiopravega.schema.protobuf.compatibility.reserved import kept, numbers
-from aiopravega.schema.protobuf.compatibility.wire import declaration, keeps_values, oneof_of, same_wire_type, type_name
+from aiopravega.schema.protobuf.compatibility.wire import (
+    declaration,
+    is_repeated,
+    is_required,
+    keeps_values,
+    oneof_of,
+    same_wire_type,
+    type_name,
+)
 from aiopravega.schema.protobuf.descriptors import descriptor_of
-from aiopravega.schema.protobuf.labels import is_repeated, is_required
 from aiopravega.schema.registry.model import SchemaInfo
 
 _OWN: Final = "google.protobuf."

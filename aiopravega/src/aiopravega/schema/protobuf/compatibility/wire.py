@@ -1,12 +1,13 @@
-"""Types of Protobuf fields on the wire, and the types that each can be read as without a change of values."""
+"""Protobuf fields on the wire: their types, the types that each can be read as without a change of values, labels.
+
+In older versions of protobuf a field has its label only; newer ones warn about its use.
+"""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor as Field
 from google.protobuf.descriptor import OneofDescriptor
-
-from aiopravega.schema.protobuf.labels import is_repeated, is_required
 
 _VARINT: Final = (
     Field.TYPE_INT32,
@@ -48,6 +49,24 @@ def keeps_values(reader: int, writer: int) -> bool:
 def same_wire_type(reader: int, writer: int) -> bool:
     """True if a reader reads the bytes as a value; otherwise it skips them as an unknown field."""
     return _WIRE[reader] == _WIRE[writer]
+
+
+def is_required(field: Field) -> bool:
+    """True if each message must have the field."""
+    known = getattr(field, "is_required", None)
+    return _label(field) == Field.LABEL_REQUIRED if known is None else bool(known)
+
+
+def is_repeated(field: Field) -> bool:
+    """True if the field is a list or a map."""
+    known = getattr(field, "is_repeated", None)
+    return _label(field) == Field.LABEL_REPEATED if known is None else bool(known)
+
+
+def _label(field: Any) -> int:
+    # The types of newer versions do not have it.
+    label: int = field.label
+    return label
 
 
 def type_name(field: Field) -> str:

@@ -95,11 +95,11 @@ def _meaning(schema: avro.AvroType, path: str, around: tuple[str, ...]) -> Meani
 def _primitive(base: str, logical: str, precision: int, scale: int, document: Any) -> Meaning:
     connect = document if isinstance(document, dict) else {}
     parameters = connect.get("connect.parameters")
-    found = meaning_of(
+    meaning = meaning_of(
         {"type": connect.get("connect.type", base), "name": _name(connect), "parameters": parameters or {}}
     )
-    if found.name or not logical:
-        return found
+    if meaning.name or not logical:
+        return meaning
     if logical == avro.DECIMAL:
         return Meaning(base, DECIMAL, scale, precision)
     return Meaning(base, _LOGICAL.get(logical, logical))

@@ -11,7 +11,7 @@ from aiopravega.schema.arrow.block import DecodedBlock, good_rows
 from aiopravega.schema.arrow.envelope import NO_HEADER, encoding_ids
 from aiopravega.schema.registry.model import Encoding, SchemaFormat
 from pravega_jobs.debezium.changes.connect import Meaning
-from pravega_jobs.debezium.changes.envelope import Envelopes, Group
+from pravega_jobs.debezium.changes.envelope import Envelopes, EventGroup
 from pravega_jobs.debezium.changes.registered.avro_meanings import avro_row
 
 
@@ -36,7 +36,7 @@ class RegisteredEnvelopes:
         self._inside = Envelopes()
         self._known: dict[int, dict[str, Meaning] | str | None] = {}
 
-    def open(self, events: pa.BinaryArray) -> tuple[list[Group], dict[int, str]]:
+    def open(self, events: pa.BinaryArray) -> tuple[list[EventGroup], dict[int, str]]:
         """The events in groups of one schema each, and the reason for each event that cannot be opened.
 
         Raises:
@@ -49,16 +49,16 @@ class RegisteredEnvelopes:
         if self._form is not SchemaFormat.AVRO:
             groups, unopened = self._inside.open(texts) if len(rows) else ([], {})
             bad |= {int(rows[row]): why for row, why in unopened.items()}
-            return [Group(rows[one.rows], one.payloads, one.columns, one.has_schema) for one in groups], bad
-        found = []
+            return [EventGroup(rows[one.rows], one.payloads, one.columns, one.has_schema) for one in groups], bad
+        opened = []
         for encoding_id in np.unique(ids[rows]).tolist():
             chosen = np.flatnonzero(ids[rows] == encoding_id)
             columns = self._row(encoding_id)
             if isinstance(columns, str):
                 bad |= dict.fromkeys(rows[chosen].tolist(), columns)
             else:
-                found.append(Group(rows[chosen], pick(texts, chosen), columns, has_schema=True))
-        return found, bad
+                opened.append(EventGroup(rows[chosen], pick(texts, chosen), columns, has_schema=True))
+        return opened, bad
 
     def _row(self, encoding_id: int) -> dict[str, Meaning] | str | None:
         """The columns of the table by a writer's schema, or the reason for which they are not known."""

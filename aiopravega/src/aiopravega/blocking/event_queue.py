@@ -41,7 +41,7 @@ class _Batch:
         self.dropped = False
 
 
-class Handover:
+class EventQueue:
     """The events that one writer has not accepted yet, in batches.
 
     Args:

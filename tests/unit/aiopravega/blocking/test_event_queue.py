@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from aiopravega import wire
-from aiopravega.blocking.handover import BATCH_EVENTS, MOST_BATCHES, Handover
+from aiopravega.blocking.event_queue import BATCH_EVENTS, MOST_BATCHES, EventQueue
 from aiopravega.control import KeyRange
 from aiopravega.errors import EventTooLargeError, PravegaError, StreamSealedError
 from aiopravega.loop import LoopThread
@@ -35,7 +35,7 @@ class Sink:
         self.gate = asyncio.Event()
         self.gate.set()
         self.error: Exception | None = None
-        self.handover = Handover(self.loop, self._current, self._accept)
+        self.queue = EventQueue(self.loop, self._current, self._accept)
 
     def _current(self) -> SegmentMap:
         if self.segments is not SEGMENTS:
@@ -46,7 +46,7 @@ class Sink:
         await self.gate.wait()
         if self.error is not None:
             raise self.error
-        self.at_once = max(self.at_once, len(self.handover._batches))
+        self.at_once = max(self.at_once, len(self.queue._batches))
         self.batches.append(sum(block.events for _, block in blocks))
         for lane, block in blocks:
             starts, end = wire.scan_frames(block.payload, 0, block.size)
@@ -62,10 +62,10 @@ class Sink:
         self.loop.call_soon(self.gate.set)
 
     def add(self, data: bytes, key: str | None = "key") -> None:
-        self.handover.add(data, key)
+        self.queue.add(data, key)
 
     def finish(self) -> None:
-        self.loop.run(self.handover.written())
+        self.loop.run(self.queue.written())
 
     @property
     def events(self) -> list[bytes]:
@@ -76,7 +76,7 @@ class Sink:
 def sink() -> Iterator[Sink]:
     made = Sink()
     yield made
-    made.loop.run(made.handover.drop())
+    made.loop.run(made.queue.drop())
 
 
 def numbered(count: int, name: str = "") -> list[bytes]:
@@ -139,9 +139,9 @@ def test_what_waits_is_bounded(sink):
 
 def test_an_event_keeps_its_bytes_from_the_time_of_its_write(sink):
     buffer = bytearray(b"before")
-    sink.handover.add(buffer, None)
+    sink.queue.add(buffer, None)
     buffer[:] = b"after!"
-    sink.handover.add(memoryview(buffer)[:5], None)
+    sink.queue.add(memoryview(buffer)[:5], None)
     sink.finish()
     assert sorted(sink.events) == [b"after", b"before"]
 
@@ -153,7 +153,7 @@ def test_an_event_that_cannot_be_one_is_refused_at_once(sink):
     with pytest.raises(TypeError):
         sink.add("text")
     with pytest.raises(AttributeError):
-        sink.handover.add(b"bad key", 1)
+        sink.queue.add(b"bad key", 1)
     sink.finish()
     assert sink.events == [b"good"]
 
@@ -210,8 +210,8 @@ def test_waiting_ends_when_the_earlier_events_are_written(sink):
 def test_callers_that_wait_for_dropped_events_get_an_error(sink):
     sink.close_gate()
     sink.add(b"dropped")
-    waits = asyncio.run_coroutine_threadsafe(sink.handover.written(), sink.loop._loop)
-    sink.loop.run(sink.handover.drop())
+    waits = asyncio.run_coroutine_threadsafe(sink.queue.written(), sink.loop._loop)
+    sink.loop.run(sink.queue.drop())
     with pytest.raises(PravegaError, match="another thread has closed their writer"):
         waits.result(SECONDS)
     sink.open_gate()
@@ -223,7 +223,7 @@ def test_callers_that_wait_for_dropped_events_get_an_error(sink):
 def test_who_gives_up_waiting_takes_no_events_back(sink):
     sink.close_gate()
     sink.add(b"event")
-    waits = asyncio.run_coroutine_threadsafe(sink.handover.written(), sink.loop._loop)
+    waits = asyncio.run_coroutine_threadsafe(sink.queue.written(), sink.loop._loop)
     waits.cancel()
     sink.open_gate()
     sink.finish()

@@ -1,1 +1,0 @@
-"""Formats of single events: the interface, and custom formats."""
