@@ -2,7 +2,7 @@
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import UNBOUNDED, StreamCutRange
-from aiopravega.read.positions import find_range
+from aiopravega.read.calls import find_range
 from pyspark_pravega.read.interval import TimeInterval
 from pyspark_pravega.read.sources import Source
 

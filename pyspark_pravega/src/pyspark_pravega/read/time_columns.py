@@ -1,7 +1,7 @@
 """The columns `event_time_lower` and `event_time_upper`: what the watermarks of a stream say about a batch.
 
 Pravega leaves the unit of times to the writers; here it is an option. What the bounds promise is said where they are
-found, in `aiopravega.event_time.bounds`.
+found, in `aiopravega.event_time.answers`.
 """
 
 from collections.abc import Sequence
