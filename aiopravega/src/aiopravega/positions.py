@@ -1,7 +1,7 @@
 """Positions in a stream as people write them: the text of a StreamCut, or a name for one that is looked up later.
 
 Spark's options, both schedulers and the command line read positions here. No server is asked; what a name stands for
-is looked up by `aiopravega.read.positions`.
+is looked up by `aiopravega.read.calls`.
 """
 
 from enum import Enum

@@ -6,7 +6,7 @@ from aiopravega.client import PravegaClient
 from aiopravega.cuts import UNBOUNDED, SegmentRange, StreamCutRange
 from aiopravega.names import StreamName
 from aiopravega.positions import Position
-from aiopravega.read.positions import find_range
+from aiopravega.read.calls import find_range
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from aiopravega import PravegaClient, PravegaConfig, SegmentId, StreamCut, Strea
 from aiopravega.blocking import PravegaClient as BlockingClient
 from aiopravega.errors import ConfigurationError, LedgerError, TableConflictError, TableNotFoundError
 from aiopravega.ledger import CUT_TABLE, Interval, IntervalState
-from aiopravega.ledger.authors import myself
+from aiopravega.ledger.stored_json import myself
 
 
 @pytest.fixture

@@ -28,8 +28,8 @@ from aiopravega.errors import (
     TableNotFoundError,
 )
 from aiopravega.ledger import DEFAULT_TABLE
+from aiopravega.ledger.commits.record import IDENTITY_KEY
 from aiopravega.ledger.commits.stream_mark import tag_of
-from aiopravega.ledger.commits.table_keys import IDENTITY_KEY
 from aiopravega.names import StreamName
 from aiopravega.read import Order
 

@@ -9,13 +9,15 @@ import asyncio
 import contextlib
 import threading
 import time
+from collections.abc import Awaitable, Callable
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import grpc
 
 from aiopravega.config import PravegaConfig
 from aiopravega.control.channel import metadata, open_channel, speaks_tls
+from aiopravega.control.proto import controller_pb2 as pb
 from aiopravega.control.status import CallSite, rpc_error, wrong_scheme
 from aiopravega.errors import NotFoundError, PravegaError, StreamNotFoundError
 from aiopravega.retry import RetryPolicy, retrying
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 _SERVICE: Final = "/io.pravega.controller.stream.api.grpc.v1.ControllerService/"
 R = TypeVar("R", bound="Message")
+P = TypeVar("P", bound="Page")
 
 
 class Rpc:
@@ -130,3 +133,24 @@ def _wake(finished: "asyncio.Future[None]") -> None:
 
 def _closed(site: CallSite) -> PravegaError:
     return PravegaError(f"cannot {site.what}: this client is closed. Make a new one.")
+
+
+class Page(Protocol):
+    """An answer that says where the next one continues."""
+
+    @property
+    def continuationToken(self) -> pb.ContinuationToken:  # noqa: N802 - the name in controller.proto
+        """The beginning of the next page."""
+        ...
+
+
+async def all_pages(fetch: Callable[[pb.ContinuationToken], Awaitable[P]], size: Callable[[P], int]) -> list[P]:
+    """Fetch pages until an empty one comes, which ends the list."""
+    pages: list[P] = []
+    token = pb.ContinuationToken()
+    while True:
+        page = await fetch(token)
+        pages.append(page)
+        if size(page) == 0 or page.continuationToken.token in ("", token.token):
+            return pages
+        token = page.continuationToken

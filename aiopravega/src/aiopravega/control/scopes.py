@@ -2,9 +2,8 @@
 
 import contextlib
 
-from aiopravega.control.paging import all_pages
 from aiopravega.control.proto import controller_pb2 as pb
-from aiopravega.control.rpc import Rpc
+from aiopravega.control.rpc import Rpc, all_pages
 from aiopravega.control.status import refusal, status_name
 from aiopravega.errors import PermissionDeniedError, ScopeNotFoundError
 from aiopravega.names import INTERNAL_PREFIX, StreamName, group_of

@@ -2,9 +2,8 @@
 
 from aiopravega.control.convert import key_ranges
 from aiopravega.control.model import KeyRange, TableConfiguration
-from aiopravega.control.paging import all_pages
 from aiopravega.control.proto import controller_pb2 as pb
-from aiopravega.control.rpc import Rpc
+from aiopravega.control.rpc import Rpc, all_pages
 from aiopravega.control.status import refusal, status_name
 from aiopravega.errors import ConfigurationError, ScopeNotFoundError, TableNotFoundError
 from aiopravega.names import INTERNAL_PREFIX, table_stream

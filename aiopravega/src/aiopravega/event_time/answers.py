@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from aiopravega.cuts import StreamCut
+from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import BeforeHistoryError, EventTimeError, NotYetError
 from aiopravega.event_time.marks import Watermark
 
@@ -112,3 +112,29 @@ async def passed_mark(marks: MarkSearch, time: int, ahead: int) -> Watermark | N
         return None
     passed, _ = await marks.search(lambda mark: mark.upper <= beside.lower)
     return passed
+
+
+@dataclass(frozen=True, slots=True)
+class TimeBounds:
+    """The bounds of the times in a range: see `time_bounds`. None: the stream does not have such a mark."""
+
+    lower: int | None
+    upper: int | None
+
+
+async def time_bounds(marks: MarkSearch | None, wanted: StreamCutRange) -> TimeBounds:
+    """The bounds that watermarks give for the times of the events of a range, in the writers' unit.
+
+    No event of the range is older than `lower`, if writers are honest: `lower` comes from the last mark whose positions
+    lie at or before the start. `upper` comes from the first mark whose positions lie at or after the end: the greatest
+    time that any active writer had noted by then. A writer's event may be newer than what it had noted, so `upper` says
+    how far the writers were, and does not bound the events.
+
+    Raises:
+        PravegaError: the marks cannot be read.
+    """
+    if marks is None:
+        return TimeBounds(None, None)
+    before, _ = await marks.search(lambda mark: mark.is_before(wanted.start))
+    _, behind = await marks.search(lambda mark: not mark.is_behind(wanted.end))
+    return TimeBounds(before.lower if before else None, behind.upper if behind else None)

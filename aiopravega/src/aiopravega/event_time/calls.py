@@ -8,11 +8,9 @@ from typing import Final
 from aiopravega.control import Controller
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, NoWatermarksError, StreamNotFoundError, StreamTruncatedError
-from aiopravega.event_time.answers import CutAt, Reach, answer, passed_mark
-from aiopravega.event_time.bounds import TimeBounds, time_bounds
+from aiopravega.event_time.answers import CutAt, Reach, TimeBounds, answer, passed_mark, time_bounds
 from aiopravega.event_time.log import MarkLog
 from aiopravega.event_time.marks import Watermark
-from aiopravega.event_time.notes import TimeNotes
 from aiopravega.names import StreamName
 from aiopravega.read.arithmetic import Arithmetic
 from aiopravega.read.given_cuts import GivenCuts
@@ -47,14 +45,24 @@ class TimeCalls:
     ) -> None:
         """Note that a writer writes nothing older than `time` after `cut`; None: after the tail as it is now.
 
-        Pravega makes the stream's watermarks from such notes.
+        Pravega makes the stream's watermarks from such notes. A note is honest if the writer writes nothing older than
+        its time any more, and has written nothing after its cut. Pravega takes any note. It answers SUCCESS to a note
+        with a segment that the stream does not have, and then makes no watermark for the stream any more. From a note
+        that leaves out segments it makes watermarks that promise too much. So each note is checked against the stream
+        first.
 
         Raises:
             InvalidStreamCutError: the cut does not fit the stream, or lies before one that this writer has noted.
-            ConfigurationError: the time has no zone, or lies before one that this writer has noted.
+            StreamTruncatedError: the cut lies before the head.
+            ConfigurationError: the time has no zone, or lies before one that this writer has noted, or the writer does
+                not have a name.
+            StreamNotFoundError: the stream does not exist.
         """
-        notes = TimeNotes(self.controller, self._planner, self._given_cuts)
-        await notes.note(StreamName.of(stream), writer_id, unit.number(time), cut)
+        name, number = StreamName.of(stream), unit.number(time)
+        if not writer_id:
+            raise ConfigurationError(f"cannot note time {number} of stream {name}: the writer needs a name")
+        located = await (self._planner.tail(name) if cut is None else self._given_cuts.located(name, cut))
+        await self.controller.note_time(name, writer_id, number, located.positions)
 
     @takes_stream
     async def watermarks(
@@ -152,8 +160,10 @@ class TimeCalls:
         return left
 
     async def time_bounds(self, wanted: StreamCutRange) -> TimeBounds:
-        """The bounds of the event times in a range, by the stream's watermarks; see `aiopravega.event_time.bounds`."""
-        return await time_bounds(self.controller, self.store, await self._planner.resolve(wanted))
+        """The bounds of the event times in a range, by the stream's watermarks; see `aiopravega.event_time.answers`."""
+        resolved = await self._planner.resolve(wanted)
+        stream = resolved.start.stream
+        return await time_bounds(await MarkLog.open(self.controller, self.store, stream) if stream else None, resolved)
 
     async def _is_same(self, one: StreamCut, other: StreamCut) -> bool:
         return await self.arithmetic.compare(one, other) is Order.SAME

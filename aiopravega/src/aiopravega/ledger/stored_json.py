@@ -1,9 +1,12 @@
-"""JSON in the tables of ledgers, read strictly: a value that is not understood is refused, not guessed. No I/O.
+"""JSON in the tables of ledgers, and the default author of a record. No I/O.
 
-A value ends with a checksum of all before it, so that a damaged value is refused.
+JSON is read strictly: a value that is not understood is refused, not guessed. A value ends with a checksum of all
+before it, so that a damaged value is refused.
 """
 
+import getpass
 import json
+import socket
 import zlib
 from datetime import datetime
 from typing import Annotated, Any, Final, TypeVar
@@ -82,6 +85,15 @@ def has_version(found: dict[str, Any], *versions: int) -> bool:
     """True if an object has one of these versions; `true` and `1.0` are not versions."""
     version = found.get("version")
     return type(version) is int and version in versions
+
+
+def myself() -> str:
+    """The default author of a record: `user@host` of this process."""
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # containers run as users without a name
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

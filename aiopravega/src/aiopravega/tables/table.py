@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 
 from aiopravega import wire
 from aiopravega.control import Access, Controller, TableConfiguration
-from aiopravega.errors import ConfigurationError
+from aiopravega.errors import ConfigurationError, TableNotFoundError
 from aiopravega.names import SegmentId
 from aiopravega.routing import SegmentMap, table_key_position
 from aiopravega.store import SegmentStore
@@ -51,6 +51,20 @@ class KeyValueTable:
         self._table = table
         self._map: SegmentMap | None = None
         self._configuration: TableConfiguration | None = None
+
+    async def create_if_missing(self, key_length: int) -> bool:
+        """Make the table with one partition and without secondary keys; returns False if it exists already.
+
+        It is read first: a controller needs 0.1 s to say that a table exists.
+
+        Raises:
+            ScopeNotFoundError: the scope does not exist.
+        """
+        try:
+            await self.get(bytes(key_length))
+        except TableNotFoundError:
+            return await self._controller.create_table(self._scope, self._table, 1, key_length)
+        return False
 
     async def get(self, key: bytes) -> TableEntry | None:
         """The entry of a key, or None."""

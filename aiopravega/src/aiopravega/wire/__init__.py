@@ -12,6 +12,7 @@ from aiopravega.wire.attribute_commands import (
 )
 from aiopravega.wire.command import Command, Reply, Request
 from aiopravega.wire.commands import (
+    HELLO,
     AppendBlock,
     AppendBlockEnd,
     AppendSetup,
@@ -30,6 +31,7 @@ from aiopravega.wire.commands import (
     SegmentsMerged,
     SetupAppend,
     StreamSegmentInfo,
+    check_hello,
 )
 from aiopravega.wire.event import event_header, frame_events, frame_size, scan_frames
 from aiopravega.wire.failures import (
@@ -52,13 +54,12 @@ from aiopravega.wire.framing import (
     FRAME_HEADER,
     MAX_FRAME,
     FrameDecoder,
+    SegmentReadHead,
     append_block_header,
     decode,
     encode,
     parse_header,
 )
-from aiopravega.wire.greeting import HELLO, check_hello
-from aiopravega.wire.segment_read import SegmentReadHead
 from aiopravega.wire.table_commands import (
     ReadTable,
     ReadTableKeys,

@@ -9,6 +9,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from aiopravega import wire
 from aiopravega.control import Access
@@ -24,7 +25,33 @@ from aiopravega.net import Connection
 from aiopravega.retry import Retries
 from aiopravega.store import SegmentStore
 from aiopravega.write.batch import BLOCK_BYTES, FramedBlock
-from aiopravega.write.window import SendWindow
+
+# Seconds. A healthy server answers a block of 1 MiB within some ten milliseconds.
+SLOW: Final = 0.1
+# After so many windows of quick answers it has grown to the largest.
+_STEPS: Final = 16
+
+
+class SendWindow:
+    """The bytes that one segment's appender may have in flight: between `least` and `largest`, at first `least`.
+
+    An overloaded server (its cache is full of data for the second tier, or its log is slow) answers appends more and
+    more slowly, and fails in the end: the bytes in flight must still fit into its cache. So the window starts small,
+    grows while answers are quick, and is halved when one takes long, as TCP does after losses.
+    """
+
+    def __init__(self, least: int, largest: int) -> None:
+        self.size = least
+        self._least, self._largest = least, largest
+        self._halved_at = 0.0
+
+    def answered(self, sent_at: float, now: float, size: int) -> None:
+        """A block of `size` bytes, sent at `sent_at`, is durable at `now` (seconds of one clock)."""
+        if now - sent_at <= SLOW:
+            self.size = min(self._largest, self.size + max(1, self._largest // _STEPS * size // self.size))
+        elif sent_at >= self._halved_at:  # blocks sent before the window was halved do not halve it again
+            self.size = max(self._least, self.size // 2)
+            self._halved_at = now
 
 
 @dataclass(slots=True)

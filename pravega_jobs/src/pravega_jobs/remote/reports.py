@@ -15,7 +15,6 @@ from typing import Any, Final, Self
 from aiopravega.client import PravegaClient
 from aiopravega.config import ENVIRONMENT_PREFIX
 from aiopravega.errors import ConfigurationError, LedgerError, TableConflictError, TableNotFoundError
-from aiopravega.ledger.ledger_table import make_missing
 from aiopravega.ledger.stored_json import object_in, with_checksum, without_checksum
 from aiopravega.tables import TableEntry
 from pravega_jobs.remote.orders import WorkOrder
@@ -91,7 +90,7 @@ class JobReports:
         Raises:
             ScopeNotFoundError: the scope does not exist.
         """
-        await make_missing(self._client.controller, self._table, self._address.scope, TABLE, _KEY_LENGTH)
+        await self._table.create_if_missing(_KEY_LENGTH)
         await self._table.put(self._address.key, self._value(None))
 
     async def report(self, report: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import UNBOUNDED, SegmentRange, StreamCutRange
-from aiopravega.read.positions import find_range
+from aiopravega.read.calls import find_range
 from pyspark_pravega.read.filters import Pushed
 from pyspark_pravega.read.interval import TimeInterval
 from pyspark_pravega.read.parallelism import tasks_at_a_time

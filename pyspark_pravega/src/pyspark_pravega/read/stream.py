@@ -17,7 +17,7 @@ from aiopravega.cuts import UNBOUNDED, StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, InvalidRangeError, PravegaError, StreamTruncatedError
 from aiopravega.names import StreamName
 from aiopravega.positions import NamedCut, Position
-from aiopravega.read.positions import find_cut
+from aiopravega.read.calls import find_cut
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.read.columns import Columns
 from pyspark_pravega.read.idle_pace import IdlePace

@@ -1,6 +1,6 @@
 """The columns `event_time_lower` and `event_time_upper`: bounds of the event times of a batch, by watermarks.
 
-Pravega leaves the unit of times to the writers; here it is an option. `aiopravega.event_time.bounds` documents the
+Pravega leaves the unit of times to the writers; here it is an option. `aiopravega.event_time.answers` documents the
 promise of the bounds.
 """
 

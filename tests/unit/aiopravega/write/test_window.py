@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiopravega.write.window import SLOW, SendWindow
+from aiopravega.write.appender import SLOW, SendWindow
 
 LEAST, LARGEST = 1_000, 16_000
 QUICK = SLOW / 2

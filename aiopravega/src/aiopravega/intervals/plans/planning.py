@@ -22,8 +22,8 @@ from aiopravega.intervals.plans.backfill import BackfillPlan, PlannedInterval
 from aiopravega.ledger import CutLedger, CutRecord, Interval
 from aiopravega.names import StreamName
 from aiopravega.positions import NamedCut, Position
+from aiopravega.read.calls import find_cut
 from aiopravega.read.events import read_bytes
-from aiopravega.read.positions import find_cut
 from aiopravega.times import TimeUnit
 
 # Ranges of event times that are searched at the same time.

@@ -6,11 +6,9 @@ from aiopravega.control import Controller
 from aiopravega.errors import ConfigurationError, LedgerError, TableConflictError
 from aiopravega.ledger.commits.leases import Keepers, LeaseKeeper
 from aiopravega.ledger.commits.protocol import DEFAULT_POLL, DEFAULT_RETAIN, DEFAULT_VISIBLE_WITHIN, CommitProtocol
-from aiopravega.ledger.commits.record import KEY_LENGTH
+from aiopravega.ledger.commits.record import IDENTITY_KEY, KEY_LENGTH
 from aiopravega.ledger.commits.stream_mark import mark
 from aiopravega.ledger.commits.table import CommitTable, Tail
-from aiopravega.ledger.commits.table_keys import IDENTITY_KEY
-from aiopravega.ledger.ledger_table import make_missing
 from aiopravega.names import StreamName, check_name
 from aiopravega.store import SegmentStore
 
@@ -57,7 +55,7 @@ class CommitLedger(CommitTable):
         Raises:
             ScopeNotFoundError: the scope does not exist.
         """
-        return await make_missing(self._controller, self._table, self.scope, self.table, KEY_LENGTH)
+        return await self._table.create_if_missing(KEY_LENGTH)
 
     async def mark(self, stream: StreamName, *, adopt: bool = False) -> str | None:
         """Mark a stream as one whose writes this ledger remembers, or check the mark; `adopt` replaces another one.

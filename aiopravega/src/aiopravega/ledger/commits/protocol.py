@@ -19,7 +19,6 @@ from aiopravega.errors import (
     TransactionAbortedError,
     TransactionError,
 )
-from aiopravega.ledger.authors import myself
 from aiopravega.ledger.commits.cleanup import abort_leftovers, sweep
 from aiopravega.ledger.commits.record import CommitRecord, CommitState, PartitionCommit, StoredCommit
 from aiopravega.ledger.commits.recovery import FINISH_WITHIN, PendingFinisher
@@ -28,6 +27,7 @@ from aiopravega.ledger.commits.table import CommitTable
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.commits.verdict import Verdict, describe_forgotten, judge, listed, lost, opened
 from aiopravega.ledger.commits.write_job import WriteJob, check_first, check_next, earlier_of, not_done
+from aiopravega.ledger.stored_json import myself
 from aiopravega.names import StreamName
 
 logger = logging.getLogger(__name__)

@@ -3,6 +3,9 @@
 A record has a version. A reader that meets a version that it does not know stops: a guess at the meaning of a newer
 release could write a job twice. Version 1 has no hashes of rows, so that its rows cannot be compared by them. Version 2
 has neither cuts nor earlier generations, and no checksum of the record.
+
+The table has entries besides the records. The keys of records are hashes; keys of other entries have the same length
+and prefixes: one hash in 2**64 has such a prefix, or comes after these keys, so no record lies among them.
 """
 
 import hashlib
@@ -37,6 +40,15 @@ LARGEST_RECORD = 1024 * 1024 - 8192
 LONGEST_CUT: Final = 32 * 1024
 # A record grows by so many bytes when it is done: its end, and the time.
 _GROWTH: Final = LONGEST_CUT + 1024
+# Notes of open transactions (`aiopravega.ledger.commits.leases`), and of pending writes (`….pending`).
+NOTE_PREFIX: Final = b"\xffleases\xff"
+PENDING_PREFIX: Final = b"\xffpending\xff"
+# The entry with the id of a ledger.
+IDENTITY_KEY: Final = b"\xffidentity\xff".ljust(KEY_LENGTH, b"\0")
+NOTES_FROM: Final = NOTE_PREFIX.ljust(KEY_LENGTH, b"\0")
+PENDING_FROM: Final = PENDING_PREFIX.ljust(KEY_LENGTH, b"\0")
+# A transaction lives for a day at most (`controller.transaction.execution.timeBound.days`); clocks may differ.
+_LONGEST_LIFE: Final = 2 * 24 * 3600.0
 
 
 class CommitState(StrEnum):
@@ -258,3 +270,13 @@ def described(sink: StreamName, write_id: str, generation: int) -> str:
 def record_key(sink: StreamName, write_id: str) -> bytes:
     """The key of a write: of fixed length, whatever the names."""
     return hashlib.sha256(f"{sink}\0{write_id}".encode()).digest()
+
+
+def is_record(key: bytes) -> bool:
+    """True if a key of the ledger's table belongs to the record of a write."""
+    return key != IDENTITY_KEY and not key.startswith((NOTE_PREFIX, PENDING_PREFIX))
+
+
+def is_dead(noted_at: float, now: datetime) -> bool:
+    """True if an entry that is not a record is so old that the transactions it names have ended."""
+    return now.timestamp() - noted_at > _LONGEST_LIFE

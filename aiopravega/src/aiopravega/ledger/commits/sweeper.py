@@ -14,12 +14,12 @@ from aiopravega.bounded import each
 from aiopravega.errors import TableConflictError
 from aiopravega.ledger.commits.leases import is_dead_note
 from aiopravega.ledger.commits.pending import is_dead_pending
-from aiopravega.ledger.commits.record import CommitRecord
-from aiopravega.ledger.commits.table_keys import (
+from aiopravega.ledger.commits.record import (
     NOTE_PREFIX,
     NOTES_FROM,
     PENDING_FROM,
     PENDING_PREFIX,
+    CommitRecord,
     is_record,
 )
 from aiopravega.tables import KeyValueTable, TableEntry

@@ -14,9 +14,8 @@ from aiopravega.cuts import StreamCut
 from aiopravega.errors import PermissionDeniedError, PravegaError, TableConflictError, WriteSupersededError
 from aiopravega.ledger.commits.leases import LeaseNotes
 from aiopravega.ledger.commits.pending import PendingWrites
-from aiopravega.ledger.commits.record import LONGEST_CUT, CommitRecord, StoredCommit, record_key
+from aiopravega.ledger.commits.record import LONGEST_CUT, CommitRecord, StoredCommit, is_record, record_key
 from aiopravega.ledger.commits.sweeper import Sweeper
-from aiopravega.ledger.commits.table_keys import is_record
 from aiopravega.names import StreamName
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable

@@ -18,7 +18,6 @@ from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import LedgerError, TableConflictError
 from aiopravega.ledger.intervals.cut_entries import CutEntries, StoredRange, is_newer
 from aiopravega.ledger.intervals.cut_record import KEY_LENGTH, CutRecord, Interval, IntervalState, SkippedPart
-from aiopravega.ledger.ledger_table import make_missing
 from aiopravega.names import StreamName
 from aiopravega.store import SegmentStore
 from aiopravega.tables import KeyValueTable
@@ -36,7 +35,6 @@ class CutLedger(CutEntries):
     def __init__(self, controller: Controller, store: SegmentStore, scope: str, table: str = CUT_TABLE) -> None:
         self.scope = scope
         self.table = table
-        self._controller = controller
         self._table = KeyValueTable(controller, store, scope, table)
 
     async def create(self) -> bool:
@@ -45,7 +43,7 @@ class CutLedger(CutEntries):
         Raises:
             ScopeNotFoundError: the scope does not exist.
         """
-        return await make_missing(self._controller, self._table, self.scope, self.table, KEY_LENGTH)
+        return await self._table.create_if_missing(KEY_LENGTH)
 
     # --- ranges ---------------------------------------------------------------------------------------------
 

@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict
 
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.errors import ConfigurationError, LedgerError
-from aiopravega.ledger.authors import myself
 from aiopravega.ledger.stored_json import (
     StoredStream,
     StoredTime,
     has_version,
+    myself,
     object_in,
     with_checksum,
     without_checksum,

@@ -23,8 +23,8 @@ from aiopravega.errors import (
     StreamTruncatedError,
 )
 from aiopravega.names import check_name
+from aiopravega.read.calls import find_cut
 from aiopravega.read.history import Order
-from aiopravega.read.positions import find_cut
 from airflow_pravega.lineage import ReportsLineage, StreamChange, changed_stream
 from airflow_pravega.operators.scope import PravegaCreateScopeOperator, PravegaDeleteScopeOperator
 from airflow_pravega.operators.stream_operator import IfNotExists, PravegaStreamChangeOperator, PravegaStreamOperator

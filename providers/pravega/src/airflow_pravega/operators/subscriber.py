@@ -16,7 +16,7 @@ from aiopravega.errors import (
     StreamTruncatedError,
 )
 from aiopravega.names import check_name
-from aiopravega.read.positions import find_cut
+from aiopravega.read.calls import find_cut
 from airflow_pravega.operators.stream_operator import PravegaStreamChangeOperator
 from airflow_pravega.tasks.arguments import check_choice, check_word, choice_of, position_of
 

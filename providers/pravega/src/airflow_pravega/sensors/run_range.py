@@ -15,7 +15,7 @@ from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow, tak
 from aiopravega.intervals.chain.next_start import OnOpen
 from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
-from aiopravega.read.positions import find_cut
+from aiopravega.read.calls import find_cut
 from airflow_pravega.tasks.arguments import EARLIEST, LATEST, position_of
 from airflow_pravega.tasks.identity import chain_name, interval_name, write_name
 from airflow_pravega.tasks.intervals import to_xcom

@@ -9,15 +9,16 @@ from aiopravega import StreamName
 from aiopravega.errors import LedgerError
 from aiopravega.ledger.commits.leases import is_dead_note
 from aiopravega.ledger.commits.pending import is_dead_pending
-from aiopravega.ledger.commits.record import KEY_LENGTH, record_key
-from aiopravega.ledger.commits.table_keys import (
+from aiopravega.ledger.commits.record import (
     IDENTITY_KEY,
+    KEY_LENGTH,
     NOTE_PREFIX,
     NOTES_FROM,
     PENDING_FROM,
     PENDING_PREFIX,
     is_dead,
     is_record,
+    record_key,
 )
 from aiopravega.ledger.stored_json import with_checksum
 from aiopravega.tables import TableEntry

@@ -25,7 +25,6 @@ from aiopravega.control.convert import uuid_of
 from aiopravega.control.rpc import Rpc
 from aiopravega.control.status import CallSite, rpc_error
 from aiopravega.errors import PravegaError, PravegaTimeoutError
-from aiopravega.ledger.authors import myself
 from aiopravega.ledger.commits import (
     cleanup,
     leases,
@@ -38,6 +37,7 @@ from aiopravega.ledger.commits import (
     write_job,
 )
 from aiopravega.ledger.intervals import cut_ledger, cut_record
+from aiopravega.ledger.stored_json import myself
 from aiopravega.store import SegmentStore
 
 _CONFIG: Final = PravegaConfig(controller_uri="tcp://nowhere:1", scope="examples")
