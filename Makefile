@@ -42,8 +42,8 @@ SMALLEST_pyspark-pravega := pyspark_pravega.py
 SMALLEST_airflow-provider-pravega := airflow_pravega.py
 SMALLEST_dagster-pravega := dagster_pravega.py
 LOWEST_LACKS_airflow-provider-pravega := $(AIRFLOW_LACKS_3.1.8)
-# They fork, and fail in a process that has run all other tests before.
-LOWEST_ALONE_pravega-jobs := tests/unit/pravega_jobs/test_landing_folder.py
+# Integration tests that need no server for these kinds of tables.
+LOWEST_MORE_pravega-jobs := tests/integration/pravega_jobs/test_landing_contract.py -k 'parquet or delta'
 # Other Pythons on which the unit tests of dagster-pravega run: their programs, such as PYTHONS='python3.12 python3.13'.
 PYTHONS ?=
 SPARK_TESTS ?= tests/unit/pyspark_pravega/decode tests/unit/pyspark_pravega/encode tests/unit/pyspark_pravega/write \
@@ -112,8 +112,8 @@ matrix-lowest: $(DISTRIBUTIONS:%=matrix-lowest-%) ## Run each distribution's uni
 matrix-lowest-%: setup build/lowest-%/.installed
 	@echo "Running unit tests of $* on the lowest versions that it allows"
 	@PYSPARK_PYTHON=$(CURDIR)/$(LOWEST_BIN)/python $(LOWEST_BIN)/python -m pytest \
-		$(or $(ARGS),$(LOWEST_TESTS) $(LOWEST_LACKS_$*) $(LOWEST_ALONE_$*:%=--ignore=%))
-	@$(if $(ARGS),true,$(if $(LOWEST_ALONE_$*),$(LOWEST_BIN)/python -m pytest $(LOWEST_ALONE_$*),true))
+		$(or $(ARGS),$(LOWEST_TESTS) $(LOWEST_LACKS_$*))
+	@$(if $(ARGS),true,$(if $(LOWEST_MORE_$*),$(LOWEST_BIN)/python -m pytest $(LOWEST_MORE_$*),true))
 	@echo "Running the smallest program of $* on them"
 	@cd build/lowest-$* && PYSPARK_PYTHON=$(CURDIR)/$(LOWEST_BIN)/python AIRFLOW_HOME=$(CURDIR)/build/lowest-$* \
 		bin/pravega-emulator run --name lowest-$* -- sh -e -c 'for each; do bin/python -I $$each; done' sh \
