@@ -45,7 +45,7 @@ def pravega_stream_spec(
             the column that has the events' times, assets with partitions of time read the times of their partition. No
             secrets: Dagster shows them.
         metadata: more metadata. `pravega/cuts`, as `{"start": text, "end": text}`, bounds what assets read.
-        attributes: other arguments of `AssetSpec`, such as `automation_condition`, `freshness_policy`, `deps`,
+        **attributes: other arguments of `AssetSpec`, such as `automation_condition`, `freshness_policy`, `deps`,
             `code_version`, `partitions_def`; `kinds` are added to the stream's own.
 
     Raises:
