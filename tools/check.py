@@ -27,6 +27,7 @@ CHECKS: dict[str, list[list[str]]] = {
     "faults": [[PYTHON, "-m", "tests.faults.report", "--check"]],
     "words": [[PYTHON, "tools/check_words.py"]],
     "ruff": [[f"{BIN}/ruff", "check", "--quiet", "."], [f"{BIN}/ruff", "format", "--quiet", "--check", "--diff", "."]],
+    "listed": [[PYTHON, "tools/check_listed.py"]],
     "sizes": [[PYTHON, "tools/check_module_size.py"]],
     "floors": [[PYTHON, "tools/check_floors.py"]],
     "reasons": [[PYTHON, "tools/check_reasons.py"]],
