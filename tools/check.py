@@ -39,6 +39,7 @@ FIXES = [
     [f"{BIN}/ruff", "format", "."],
     [PYTHON, "-m", "tools.write_reference"],
     [PYTHON, "-m", "tests.faults.report"],
+    [PYTHON, "tools/check_words.py", "--fix"],
 ]
 
 

@@ -73,3 +73,17 @@ def test_every_promise_about_writes_names_the_tests_that_prove_it_by_their_files
             assert path.exists(), row
             assert tests, row
             assert set(tests) <= functions_of(path), row
+
+
+GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
+TERMS = (
+    *("stream", "scope", "segment", "cut", "range", "event", "consumer", "interval", "claim", "ledger", "write id"),
+    *("generation", "attempt", "holding", "watermark", "open", "done", "failed"),
+)
+
+
+@pytest.mark.skipif(not GLOSSARY.exists(), reason="the glossary is not written yet")
+@pytest.mark.parametrize("term", TERMS)
+def test_the_glossary_explains(term: str) -> None:
+    # In a row of a table, in a list, or under a heading.
+    assert re.search(rf"^(?:\| |- |#+ )[*`]*{term}[*`]*(?: \||:|$)", GLOSSARY.read_text(), re.MULTILINE | re.IGNORECASE)
