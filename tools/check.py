@@ -25,13 +25,9 @@ CHECKS: dict[str, list[list[str]]] = {
     "reference": [[PYTHON, "-m", "tools.write_reference", "--check"]],
     "contracts": [[f"{BIN}/lint-imports", "--no-logo", "--no-cache"]],
     "faults": [[PYTHON, "-m", "tests.faults.report", "--check"]],
-    "words": [[PYTHON, "tools/check_words.py"]],
     "ruff": [[f"{BIN}/ruff", "check", "--quiet", "."], [f"{BIN}/ruff", "format", "--quiet", "--check", "--diff", "."]],
-    "listed": [[PYTHON, "tools/check_listed.py"]],
-    "sizes": [[PYTHON, "tools/check_module_size.py"]],
-    "floors": [[PYTHON, "tools/check_floors.py"]],
-    "reasons": [[PYTHON, "tools/check_reasons.py"]],
-    "addresses": [[PYTHON, "tools/check_addresses.py"]],
+    # Each tool `check_*.py` is a check.
+    **{path.stem.removeprefix("check_"): [[PYTHON, str(path)]] for path in sorted(ROOT.glob("tools/check_*.py"))},
 }
 # They write files that others read, so they run one after another.
 FIXES = [

@@ -32,6 +32,7 @@ ROOMS = {
     "resources": "Resources",
     "metadata": "Streams as assets",
     "partitions": "Partitions and ranges",
+    "tables": "Tables",
     "io": "IO managers",
     "assets": "Assets",
     "ops": "Jobs and ops",

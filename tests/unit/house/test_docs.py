@@ -87,3 +87,11 @@ TERMS = (
 def test_the_glossary_explains(term: str) -> None:
     # In a row of a table, in a list, or under a heading.
     assert re.search(rf"^(?:\| |- |#+ )[*`]*{term}[*`]*(?: \||:|$)", GLOSSARY.read_text(), re.MULTILINE | re.IGNORECASE)
+
+
+@pytest.mark.skipif(not (ROOT / "pravega_jobs" / "pyproject.toml").exists(), reason="the jobs have not moved yet")
+def test_the_recipes_name_files_that_exist() -> None:
+    recipes = (ROOT / "CONTRIBUTING.md").read_text().partition("# Recipes")[2]
+    named = set(re.findall(r"`((?:\w+/)+[\w.-]*)`", recipes)) | set(re.findall(r"tests/[\w/.]+", recipes))
+    assert len(named) > 20
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
