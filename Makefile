@@ -1,6 +1,6 @@
 # What one types to work on this repository; `make` alone lists it.
 #
-# Everything lives in .venv: `setup` installs exactly what requirements.lock names, with hashes, then the five
+# Everything lives in .venv: `setup` installs exactly what requirements.lock names, with hashes, then the six
 # distributions editable. Two stamp files there say what is done, so a second run does nothing and needs no network.
 
 .DEFAULT_GOAL := help
@@ -8,8 +8,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-PROJECTS := aiopravega pravega_emulator pyspark_pravega providers/pravega dagster_pravega
-DISTRIBUTIONS := aiopravega pravega-emulator pyspark-pravega airflow-provider-pravega dagster-pravega
+PROJECTS := aiopravega pravega_emulator pravega_jobs pyspark_pravega providers/pravega dagster_pravega
+DISTRIBUTIONS := aiopravega pravega-emulator pravega-jobs pyspark-pravega airflow-provider-pravega dagster-pravega
 INSTALLED := $(VENV)/.installed
 JARS := $(VENV)/.jars
 STORED := $(VENV)/.spark-classes
@@ -43,7 +43,7 @@ SMALLEST_airflow-provider-pravega := airflow_pravega.py
 SMALLEST_dagster-pravega := dagster_pravega.py
 LOWEST_LACKS_airflow-provider-pravega := $(AIRFLOW_LACKS_3.1.8)
 # They fork, and fail in a process that has run all other tests before.
-LOWEST_ALONE_aiopravega := tests/unit/aiopravega/jobs/test_landing_folder.py
+LOWEST_ALONE_pravega-jobs := tests/unit/pravega_jobs/test_landing_folder.py
 # Other Pythons on which the unit tests of dagster-pravega run: their programs, such as PYTHONS='python3.12 python3.13'.
 PYTHONS ?=
 SPARK_TESTS ?= tests/unit/pyspark_pravega/decode tests/unit/pyspark_pravega/encode tests/unit/pyspark_pravega/write \
@@ -127,7 +127,7 @@ matrix-python: setup ## Run the unit tests of dagster-pravega on other Pythons (
 		$(BIN)/uv pip install --quiet --python $$folder/bin/python --constraint requirements.lock \
 			--build-constraint requirements.lock $(SPARK_TOOLS) pandas polars pyspark httpx \
 			--editable './aiopravega[schema,arrow,avro,json,protobuf]' \
-			$(addprefix --editable ./,pravega_emulator pyspark_pravega dagster_pravega) && \
+			$(addprefix --editable ./,pravega_emulator pravega_jobs pyspark_pravega dagster_pravega) && \
 		$$folder/bin/python -m pytest tests/unit/dagster_pravega $(ARGS) || exit 1; \
 	done
 
@@ -242,7 +242,7 @@ $(INSTALLED): requirements.lock $(PROJECTS:%=%/pyproject.toml) | $(BIN)/uv
 	@# Compiled at once: Spark, Airflow and the tests start many processes, and some machines keep no compiled code.
 	@$(BIN)/uv pip sync --compile-bytecode --python $(BIN)/python --require-hashes \
 		--build-constraint requirements.lock requirements.lock
-	@echo "Installing the five distributions of this repository, editable"
+	@echo "Installing the six distributions of this repository, editable"
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation $(PROJECTS:%=--editable %)
 	@# The Python processes of Spark import PySpark from archives of sources.
 	@$(BIN)/python -m pyspark_pravega.compile_pyspark > /dev/null
@@ -255,7 +255,7 @@ build/spark-%/.installed: requirements.lock tests/sparks/%.lock pyspark_pravega/
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(SPARK_BIN)/python \
 		--constraint build/spark-$*/others.txt --build-constraint requirements.lock \
 		--requirement tests/sparks/$*.lock $(SPARK_TOOLS) --editable './aiopravega[schema,arrow,avro,json,protobuf]' \
-		--editable ./pravega_emulator --editable ./pyspark_pravega
+		$(addprefix --editable ./,pravega_emulator pravega_jobs pyspark_pravega)
 	@touch $@
 
 build/airflow-%/.installed: requirements.lock tests/airflows/%.lock providers/pravega/pyproject.toml | $(INSTALLED)
@@ -268,7 +268,7 @@ build/airflow-%/.installed: requirements.lock tests/airflows/%.lock providers/pr
 		--requirement tests/airflows/$*.lock $(SPARK_TOOLS) jsonschema asyncpg psycopg2-binary \
 		apache-airflow-providers-apache-spark \
 		--editable './aiopravega[schema,arrow,avro,json,protobuf]' \
-		$(addprefix --editable ./,pravega_emulator pyspark_pravega providers/pravega)
+		$(addprefix --editable ./,pravega_emulator pravega_jobs pyspark_pravega providers/pravega)
 	@touch $@
 
 build/dagster-%/.installed: requirements.lock tests/dagsters/%.lock dagster_pravega/pyproject.toml | $(INSTALLED)
@@ -280,7 +280,7 @@ build/dagster-%/.installed: requirements.lock tests/dagsters/%.lock dagster_prav
 		--constraint build/dagster-$*/others.txt --build-constraint requirements.lock \
 		--requirement tests/dagsters/$*.lock $(SPARK_TOOLS) $(DAGSTER_TOOLS) \
 		--editable './aiopravega[schema,arrow,avro,json,protobuf]' \
-		$(addprefix --editable ./,pravega_emulator pyspark_pravega dagster_pravega)
+		$(addprefix --editable ./,pravega_emulator pravega_jobs pyspark_pravega dagster_pravega)
 	@touch $@
 
 build/lowest-%/.installed: requirements.lock tests/lowest/%.in tests/lowest/%.lock | $(INSTALLED)

@@ -66,7 +66,7 @@ class Bench:
         """An empty stream that nobody else uses."""
         self._streams += 1
         name = f"run-{self._streams}"
-        self.client.create_stream(SCOPE, name, scaling=ScalingPolicy.fixed(segments))
+        self.client.create_stream(f"{SCOPE}/{name}", scaling=ScalingPolicy.fixed(segments))
         return StreamName(SCOPE, name)
 
     def size(self, stream: StreamName) -> int:
@@ -76,7 +76,7 @@ class Bench:
 
     def drop(self, stream: StreamName) -> None:
         """Remove a stream that nobody needs any more."""
-        self.client.delete_stream(stream.scope, stream.stream)
+        self.client.delete_stream(stream)
 
     @property
     def memory(self) -> dict[str, int]:

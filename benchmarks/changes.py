@@ -17,14 +17,14 @@ from pyspark.sql import functions as sf
 
 from aiopravega import StreamName
 from aiopravega.schema.arrow.arrays import values_of
-from aiopravega.schema.debezium.connect import schema_in
-from aiopravega.schema.debezium.decoder import ChangeDecoder
-from aiopravega.schema.debezium.meanings import columns_of
-from aiopravega.schema.debezium.options import ChangeOptions
-from aiopravega.schema.debezium.plan import ChangePlan, columns_for
 from benchmarks.bench import Bench
 from benchmarks.measure import Load, Measured
 from benchmarks.rounds import Contenders, Rounds, of_one_stream
+from pravega_jobs.debezium.changes.connect import schema_in
+from pravega_jobs.debezium.changes.decoder import ChangeDecoder
+from pravega_jobs.debezium.changes.meanings import columns_of
+from pravega_jobs.debezium.changes.options import ChangeOptions
+from pravega_jobs.debezium.changes.plan import ChangePlan, columns_for
 
 _ID: Final = 1234567
 _DECIMAL: Final = {

@@ -59,7 +59,7 @@ def _rounds(
     if work in _READS:
         streams = dict.fromkeys(peers, f"{work}-{load.size}")
     for stream in set(streams.values()):
-        client.create_stream(_SCOPE, stream, scaling=ScalingPolicy.fixed(_SEGMENTS))
+        client.create_stream(f"{_SCOPE}/{stream}", scaling=ScalingPolicy.fixed(_SEGMENTS))
         if work in _READS:
             write_events(config, StreamName(_SCOPE, stream), load)
     for number in range(rounds + _WARM_UP):
@@ -67,7 +67,7 @@ def _rounds(
         for name in list(peers)[:: 1 if number % 2 else -1]:
             answers[name] = peers[name].answer_to(f"{work} {_SCOPE} {streams[name]} {load.events} {load.size}")
             if work not in _READS:
-                client.truncate_stream(client.tail(_SCOPE, streams[name]))
+                client.truncate_stream(client.tail(f"{_SCOPE}/{streams[name]}"))
         print(work, load.name, number, answers, file=sys.stderr, flush=True)
         found.append(answers)
     return found[_WARM_UP:]

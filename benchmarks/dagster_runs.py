@@ -160,12 +160,12 @@ def fill(config: PravegaConfig) -> dict[str, list[str]]:
         ledger.create()
         for size in SIZES.values():
             stream = StreamName(SCOPE, size.stream)
-            client.create_stream(SCOPE, size.stream, ScalingPolicy.fixed(2))
+            client.create_stream(stream, ScalingPolicy.fixed(2))
             names[size.stream] = [f"range {number}" for number in range(size.partitions)]
-            tail = client.tail(SCOPE, size.stream)
+            tail = client.tail(stream)
             for number, name in enumerate(names[size.stream]):
                 write_events(config, stream, Load(size.stream, size.events, EVENT_BYTES))
-                start, tail = tail, client.tail(SCOPE, size.stream)
+                start, tail = tail, client.tail(stream)
                 ledger.claim(Interval(CONSUMER, stream, name), StreamCutRange(start, tail), number=number)
     return names
 

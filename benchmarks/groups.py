@@ -28,7 +28,7 @@ async def fill(client: PravegaClient, stream: StreamName, group: str, readers: i
     await client.create_reader_group(stream.scope, group, [stream])
     names = [output.text(f"reader-{number}") for number in range(readers)]
     records = [output.record(name, kind=_ADD_READER) for name in names]
-    for number, segment in enumerate((await client.head(stream.scope, stream.stream)).positions):
+    for number, segment in enumerate((await client.head(stream)).positions):
         records.append(output.record(names[number % readers] + output.segment(segment), kind=_ACQUIRE_SEGMENT))
     log = await GroupLog.open(client.controller, client.store, stream.scope, group)
     if not await log.append(changes_event(records)):
@@ -39,7 +39,7 @@ async def _measure(config: PravegaConfig, segments: int, readers: int, rounds: i
     stream = StreamName(_SCOPE, "stream")
     async with PravegaClient(config) as client:
         await client.create_scope(_SCOPE)
-        await client.create_stream(_SCOPE, stream.stream, ScalingPolicy.fixed(segments))
+        await client.create_stream(stream, ScalingPolicy.fixed(segments))
         await fill(client, stream, _GROUP, readers)
     seconds: dict[str, list[float]] = {"a new client": [], "again": []}
     for _ in range(rounds):

@@ -53,16 +53,16 @@ def planning(segments: list[int], scalings: list[int]) -> Iterator[str]:
         client.create_scope(_SCOPE)
         for count in segments:
             stream = StreamName(_SCOPE, f"segments-{count}")
-            client.create_stream(_SCOPE, stream.stream, scaling=ScalingPolicy.fixed(count))
+            client.create_stream(stream, scaling=ScalingPolicy.fixed(count))
             _write(client, stream, 10 * count)
             seconds, tasks = _planned(server.config, stream)
             yield f"| {count:,} segments | {10 * count:,} | {tasks} | {seconds:.3f} | {seconds / count * 1000:.2f} |"
         stream = StreamName(_SCOPE, "scaled")
-        client.create_stream(_SCOPE, stream.stream)
+        client.create_stream(stream)
         done = 0
         for count in scalings:
             for _ in range(count - done):
-                client.scale_stream(_SCOPE, stream.stream, 1)
+                client.scale_stream(stream, 1)
                 _write(client, stream, 10)
             done = count
             seconds, tasks = _planned(server.config, stream)
@@ -70,7 +70,7 @@ def planning(segments: list[int], scalings: list[int]) -> Iterator[str]:
 
 
 def _write(client: PravegaClient, stream: StreamName, events: int) -> None:
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         for number in range(events):
             writer.write(_PAYLOAD, f"key-{number}")
 

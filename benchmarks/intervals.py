@@ -31,10 +31,10 @@ async def measure(controller_uri: str, count: int) -> list[float]:
     stream = StreamName(f"bench-{uuid.uuid4().hex}", "intervals")
     async with PravegaClient(PravegaConfig(controller_uri=controller_uri)) as client:
         await client.create_scope(stream.scope)
-        await client.create_stream(stream.scope, stream.stream)
-        async with client.writer(stream.scope, stream.stream) as writer:
+        await client.create_stream(stream)
+        async with client.writer(stream) as writer:
             await writer.write_many([_EVENT] * count * _EVENTS_EACH, ["key"] * count * _EVENTS_EACH)
-        tail = await client.tail(stream.scope, stream.stream)
+        tail = await client.tail(stream)
         ((segment, end),) = tail.positions.items()
         step = end // count
         days = [datetime(2000, 1, 1, tzinfo=UTC) + timedelta(days=number) for number in range(count + 1)]

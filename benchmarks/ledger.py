@@ -17,7 +17,7 @@ from typing import Final
 
 from aiopravega import PravegaClient, PravegaConfig, StreamName, wire
 from aiopravega.control import ScalingPolicy, StreamConfiguration
-from aiopravega.ledger import CommitProtocol, PartitionCommit, WriteJob
+from aiopravega.ledger import CommitProtocol, PartitionCommit
 from aiopravega.ledger.commits.transactions import TransactionSet
 from pravega_emulator import PravegaEmulator
 
@@ -41,7 +41,7 @@ class Field:
         """What the tasks of a write do."""
 
         async def one(partition: int) -> PartitionCommit:
-            transaction = await self.client.open_transaction(sink.scope, sink.stream, lease=_LEASE)
+            transaction = await self.client.open_transaction(sink, lease=_LEASE)
             await transaction.write(_EVENT)
             await transaction.flush()
             await transaction.detach()
@@ -61,7 +61,6 @@ class Field:
         began = time.perf_counter()
         job = await self.protocol.begin(self.with_ledger, f"write/{number}", uuid.uuid4())
         begin = time.perf_counter() - began
-        assert isinstance(job, WriteJob)
         parts = await self.write(self.with_ledger, partitions)
         began = time.perf_counter()
         await self.protocol.commit(job, parts)

@@ -112,7 +112,7 @@ class Queries:
     def _new_stream(self, segments: int = _SEGMENTS) -> StreamName:
         self._streams += 1
         stream = StreamName(_SCOPE, f"stream-{self._streams}")
-        self._client.create_stream(stream.scope, stream.stream, scaling=ScalingPolicy.fixed(segments))
+        self._client.create_stream(stream, scaling=ScalingPolicy.fixed(segments))
         return stream
 
     def _write(self, peer: Child, command: str, load: Load) -> Answer:
@@ -121,7 +121,7 @@ class Queries:
         peer.answer_to(f"write {stream.scope} {stream.stream} {_FEW} {_SMALL.size}")
         answer = _timed(peer, f"{command} {stream.scope} {stream.stream} {load.events} {load.size}")
         settle(self._data)
-        self._client.truncate_stream(self._client.tail(stream.scope, stream.stream))
+        self._client.truncate_stream(self._client.tail(stream))
         return answer
 
     def _follow(self, peer: Child) -> Answer:
@@ -132,7 +132,7 @@ class Queries:
     @contextmanager
     def _fed(self, stream: StreamName) -> Iterator[None]:
         def feed() -> None:
-            with self._client.writer(stream.scope, stream.stream) as writer:
+            with self._client.writer(stream) as writer:
                 for _ in range(_TIMES):
                     for _ in range(_EVENTS):
                         writer.write(bytes(_SMALL.size))

@@ -58,7 +58,7 @@ async def make_streams(config: PravegaConfig, scope: str, streams: int) -> None:
 
         async def make(number: int) -> None:
             async with limit:
-                await client.create_stream(scope, f"stream-{number}")
+                await client.create_stream(f"{scope}/stream-{number}")
 
         await client.create_scope(scope)
         await client.cut_ledger(scope).create()
@@ -72,7 +72,7 @@ async def append(config: PravegaConfig, scope: str, streams: list[int], rate: fl
         start = time.monotonic()
         for count, number in enumerate(streams):
             await asyncio.sleep(max(0.0, start + count / rate - time.monotonic()))
-            async with client.writer(scope, f"stream-{number}") as writer:
+            async with client.writer(f"{scope}/stream-{number}") as writer:
                 began[f"{scope}/stream-{number}"] = time.time()
                 await writer.write(b"event")
     return began

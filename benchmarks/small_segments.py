@@ -51,8 +51,8 @@ def main() -> None:
         with PravegaClient(config) as client:
             client.create_scope(_SCOPE)
             for stream, segments in (("one", 1), ("many", _SEGMENTS)):
-                client.create_stream(_SCOPE, stream, scaling=ScalingPolicy.fixed(segments))
-                with client.writer(_SCOPE, stream) as writer:
+                client.create_stream(f"{_SCOPE}/{stream}", scaling=ScalingPolicy.fixed(segments))
+                with client.writer(f"{_SCOPE}/{stream}") as writer:
                     for number in range(_EVENTS):
                         writer.write(_PAYLOAD, f"key-{number}")
         with SparkContender(emulator.controller_uri) as spark:

@@ -38,8 +38,8 @@ async def measure(controller_uri: str, count: int) -> list[float]:
     stream = StreamName(f"bench-{uuid.uuid4().hex}", "marks")
     async with PravegaClient(PravegaConfig(controller_uri=controller_uri)) as client:
         await client.create_scope(stream.scope)
-        await client.create_stream(stream.scope, stream.stream)
-        async with client.writer(stream.scope, stream.stream) as writer:
+        await client.create_stream(stream)
+        async with client.writer(stream) as writer:
             for start in range(0, count, _AT_ONCE):
                 numbers = range(start, min(start + _AT_ONCE, count))
                 await writer.write_many(map(mark, numbers), ["marks"] * len(numbers))

@@ -28,7 +28,7 @@ from pyspark.sql.types import BinaryType, StructType
 
 from aiopravega import PravegaConfig, ScalingPolicy, StreamName, wire
 from aiopravega.blocking import PravegaClient
-from aiopravega.ledger import Fingerprint, PartitionCommit, WriteJob
+from aiopravega.ledger import Fingerprint, PartitionCommit
 from benchmarks.processes import cpu_seconds
 from pravega_emulator import PravegaEmulator
 from pyspark_pravega.write import partition
@@ -77,8 +77,7 @@ def write(client: PravegaClient, stream: StreamName, rows: pa.RecordBatch, tally
     ledger.create()
     ledger.mark(stream)
     job = ledger.protocol().begin(stream, "benchmark", uuid.uuid4())
-    assert isinstance(job, WriteJob)
-    transaction = client.open_transaction(stream.scope, stream.stream, lease=_LEASE)
+    transaction = client.open_transaction(stream, lease=_LEASE)
     columns = SinkColumns.find(StructType().add("event", BinaryType()))
     with mock.patch.object(partition, "RowTally", tally):
         writer = partition.TransactionWriter(transaction, columns)
@@ -103,12 +102,12 @@ def measure(client: PravegaClient, scope: str, rows: pa.RecordBatch) -> Round:
     found = {}
     for name in random.sample(list(CONTENDERS), len(CONTENDERS)):
         stream = StreamName(scope, f"s-{uuid.uuid4().hex}")
-        client.create_stream(stream.scope, stream.stream, ScalingPolicy.fixed(_SEGMENTS))
+        client.create_stream(stream, ScalingPolicy.fixed(_SEGMENTS))
         cpu, clock = cpu_seconds(os.getpid()), time.perf_counter()
         write(client, stream, rows, CONTENDERS[name])
         used = cpu_seconds(os.getpid()) - cpu, time.perf_counter() - clock
         found[name] = (used[0] / rows.num_rows * _MICROSECONDS, used[1] / rows.num_rows * _MICROSECONDS)
-        client.delete_stream(stream.scope, stream.stream)
+        client.delete_stream(stream)
     print(found, file=sys.stderr, flush=True)
     return found
 

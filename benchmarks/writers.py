@@ -32,7 +32,7 @@ _KEYS: Final = [f"customer-{number}" for number in range(1000)]
 async def _write(config: PravegaConfig, stream: StreamName, calls: Iterable[list[bytes]]) -> float:
     async with PravegaClient(config) as client:
         with stopwatch() as watch:
-            async with client.writer(stream.scope, stream.stream) as writer:
+            async with client.writer(stream) as writer:
                 for events in calls:
                     await writer.write_many(events)
     return watch.seconds
@@ -67,7 +67,7 @@ class SingleEvents:
 
     def _new_stream(self) -> StreamName:
         stream = StreamName(self._scope, uuid.uuid4().hex)
-        self._client.create_stream(stream.scope, stream.stream, ScalingPolicy.fixed(_SEGMENTS))
+        self._client.create_stream(stream, ScalingPolicy.fixed(_SEGMENTS))
         return stream
 
     def asyncio_writer(self) -> float:
@@ -76,7 +76,7 @@ class SingleEvents:
         async def write(stream: StreamName) -> float:
             async with PravegaClient(self._config) as client:
                 with stopwatch() as watch:
-                    async with client.writer(stream.scope, stream.stream) as writer:
+                    async with client.writer(stream) as writer:
                         for key in self._keys:
                             await writer.write(self._payload, key)
                 return watch.seconds
@@ -86,12 +86,12 @@ class SingleEvents:
     def blocking_writer(self) -> float:
         """Seconds for the blocking writer."""
         stream = self._new_stream()
-        return self._written(self._client.writer(stream.scope, stream.stream))
+        return self._written(self._client.writer(stream))
 
     def blocking_transaction(self) -> float:
         """Seconds for a transaction of the blocking client."""
         stream = self._new_stream()
-        return self._written(self._client.transaction(stream.scope, stream.stream))
+        return self._written(self._client.transaction(stream))
 
     def _written(self, opening: AbstractContextManager[_Writes]) -> float:
         with stopwatch() as watch, opening as writer:
@@ -107,7 +107,7 @@ class SingleEvents:
             for key in self._keys[part::_THREADS]:
                 writer.write(self._payload, key)
 
-        with stopwatch() as watch, self._client.writer(stream.scope, stream.stream) as writer:
+        with stopwatch() as watch, self._client.writer(stream) as writer:
             threads = [threading.Thread(target=write, args=(part,)) for part in range(_THREADS)]
             for thread in threads:
                 thread.start()

@@ -42,12 +42,12 @@ def replay(client: PravegaClient, stream: StreamName, first: date, last: date) -
     """
     year = _year()
     rest = year[year.day >= str(first)]
-    client.note_time(stream.scope, stream.stream, WRITER, rest.departed.min().to_pydatetime())
+    client.note_time(stream, WRITER, rest.departed.min().to_pydatetime())
     for day in sorted(rest[rest.day <= str(last)].day.unique()):
         flights, rest = rest[rest.day == day], rest[rest.day > day]
         noted = rest.departed.min() if len(rest) else flights.departed.max() + timedelta(seconds=1)
         events = flights[_COLUMNS].to_json(orient="records", lines=True, date_format="iso", date_unit="s")
-        with client.transaction(stream.scope, stream.stream, writer_id=WRITER) as transaction:
+        with client.transaction(stream, writer_id=WRITER) as transaction:
             transaction.write_many(events.encode().splitlines(), routing_keys=flights.carrier)
             transaction.note_time(noted.to_pydatetime())
         yield Day(date.fromisoformat(day), len(flights), noted.to_pydatetime())

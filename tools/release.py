@@ -15,7 +15,7 @@ from pathlib import Path
 from uv import find_uv_bin
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("aiopravega", "pravega_emulator", "pyspark_pravega", "providers/pravega", "dagster_pravega")
+FOLDERS = ("aiopravega", "pravega_emulator", "pravega_jobs", "pyspark_pravega", "providers/pravega", "dagster_pravega")
 DIST = ROOT / "dist"
 LEFT = """
 Left to a person:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aiopravega.config import PravegaConfig
-from aiopravega.jobs.spark_options import CONNECTION_OPTIONS
+from pravega_jobs.spark.options import CONNECTION_OPTIONS
 from pyspark_pravega.decode.decode_options import CHANGE_OPTIONS, DECODE_OPTIONS
 from pyspark_pravega.encode.encode_options import ENCODE_OPTIONS
 from pyspark_pravega.read.read_options import READ_OPTIONS

@@ -65,7 +65,7 @@ class Demo:
 
     def _ends(self) -> tuple[StreamCut, StreamCut]:
         """Head and tail of the flights."""
-        return self._client.head(FLIGHTS.scope, FLIGHTS.stream), self._client.tail(FLIGHTS.scope, FLIGHTS.stream)
+        return self._client.head(FLIGHTS), self._client.tail(FLIGHTS)
 
     def _note(self, by: str, range_: Mapping[str, Any], result: Mapping[str, Any]) -> None:
         """Keep for the page what was read."""
@@ -101,12 +101,12 @@ class Demo:
     def retry(self) -> None:
         """The same interval again: the same cuts, the same rows, nothing doubled."""
         with self._steps.step("Airflow: the first run again, as a retry") as say:
-            before = self._client.tail(DELAYS.scope, DELAYS.stream)
+            before = self._client.tail(DELAYS)
             first, again = self._runs[FIRST_RUN], self.job(FIRST_RUN, SOME_BYTES)
             if again["wait"] != first["wait"] or again["read"]["digest"] != first["read"]["digest"]:
                 raise RuntimeError("the retry has read another range")
             self._note("Airflow, the first run again", again["wait"], again["read"])
-            grown = self._client.distance(before, self._client.tail(DELAYS.scope, DELAYS.stream))
+            grown = self._client.distance(before, self._client.tail(DELAYS))
             say.append(f"the same cuts; the same rows (SHA-256 {first['read']['digest'][:16]}…)")
             say.append(f"written again: {again['write']['written']}; the stream has grown by {grown} bytes")
 
@@ -132,7 +132,7 @@ class Demo:
             from example_dags.dagster import flights_delays as assets
             from pyspark.sql import SparkSession
 
-            from aiopravega.jobs.file_digest import digest_of_files
+            from pravega_jobs.spark.file_digest import digest_of_files
 
             first = self._runs[FIRST_RUN]
             folder = str(OUTPUT / "dagster")

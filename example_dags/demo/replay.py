@@ -103,8 +103,7 @@ def main() -> None:
     with PravegaClient(PravegaConfig(controller_uri=uri)) as client:
         client.create_scope(flights.scope)
         client.create_stream(
-            flights.scope,
-            flights.stream,
+            flights,
             ScalingPolicy.fixed(4),
             tags=["flights"],
             timestamp_aggregation_timeout=source.PATIENCE,

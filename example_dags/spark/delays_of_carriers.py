@@ -7,7 +7,7 @@ setting for a Spark Connect server; `spark-submit --master` names a cluster.
 from example_dags.flights import delays_per_carrier_and_day, typed_flights
 from pyspark.sql import SparkSession
 
-from pyspark_pravega.work import open_pravega_work
+from pyspark_pravega.remote.airflow import open_pravega_work
 
 
 def main() -> None:

@@ -55,8 +55,7 @@ class Year:
         with self._steps.step("The flights of 2013 are replayed, their times noted") as say:
             self._client.create_scope(FLIGHTS.scope)
             self._client.create_stream(
-                FLIGHTS.scope,
-                FLIGHTS.stream,
+                FLIGHTS,
                 ScalingPolicy.fixed(4),
                 timestamp_aggregation_timeout=source.PATIENCE,
             )
@@ -65,12 +64,12 @@ class Year:
                 # The first one too: an interval that ends before the first mark is never known to be complete.
                 if day.day.day == 1 or (day.day + timedelta(days=1)).day == 1:
                     self._await_mark(day.noted)
-            marks = list(self._client.watermarks(FLIGHTS.scope, FLIGHTS.stream))
+            marks = list(self._client.watermarks(FLIGHTS))
             say.append(f"{self.flights:,} flights, {len(marks)} watermarks")
 
     def _await_mark(self, noted: datetime) -> None:
         deadline = time.monotonic() + _MARK_SECONDS
-        while not any(self._client.watermarks(FLIGHTS.scope, FLIGHTS.stream, since=noted)):
+        while not any(self._client.watermarks(FLIGHTS, since=noted)):
             if time.monotonic() > deadline:
                 raise RuntimeError(f"no watermark arrived for {noted}")
             time.sleep(0.1)
@@ -141,7 +140,7 @@ class Year:
     def _after(self) -> int:
         """Flights that departed when 2014 had begun, in UTC."""
         interval = datetime(2014, 1, 1, tzinfo=UTC), datetime(2014, 1, 1, 6, tzinfo=UTC)
-        self._client.seal_stream(FLIGHTS.scope, FLIGHTS.stream)
+        self._client.seal_stream(FLIGHTS)
         from example_dags.spark.flights_month import flights_between
         from pyspark.sql import SparkSession
 
@@ -151,7 +150,7 @@ class Year:
     def _compare(self, way: str, folders: Mapping[str, str]) -> None:
         from pyspark.sql import SparkSession
 
-        from aiopravega.jobs.file_digest import digest_of_files
+        from pravega_jobs.spark.file_digest import digest_of_files
 
         spark = SparkSession.active()
         self.digests[way] = {month: digest_of_files(spark, folder) for month, folder in folders.items()}

@@ -17,7 +17,7 @@ from aiopravega import ScalingPolicy, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.control import TransactionState
 from aiopravega.ledger import CommitRecord, CommitState, PartitionCommit, ledger_name
-from aiopravega.ledger.commits.commit_record import record_key
+from aiopravega.ledger.commits.record import record_key
 
 Meanwhile = Callable[[Field], None]
 Change = Callable[[Field, Case], None]
@@ -60,14 +60,14 @@ def for_all(change: Change) -> Meanwhile:
 def sealed(field: Field, case: Case) -> None:
     """Seal the stream."""
     with PravegaClient(field.config) as client:
-        client.seal_stream(field.scope, case.name)
+        client.seal_stream(f"{field.scope}/{case.name}")
 
 
 def made_again(field: Field, case: Case) -> None:
     """Delete the stream, and make it again under the same name."""
     with PravegaClient(field.config) as client:
-        client.delete_stream(field.scope, case.name)
-        client.create_stream(field.scope, case.name, ScalingPolicy.fixed(case.segments))
+        client.delete_stream(f"{field.scope}/{case.name}")
+        client.create_stream(f"{field.scope}/{case.name}", ScalingPolicy.fixed(case.segments))
 
 
 def checkpoint_put_back(field: Field, case: Case) -> None:

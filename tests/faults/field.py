@@ -49,9 +49,9 @@ class Field:
         with PravegaClient(self.config) as client:
             client.create_scope(self.scope)
             if any(case.streaming for case in self.cases):
-                client.create_stream(self.scope, _SOURCE, ScalingPolicy.fixed(SOURCE_ROWS.partitions))
+                client.create_stream(f"{self.scope}/{_SOURCE}", ScalingPolicy.fixed(SOURCE_ROWS.partitions))
                 events = SOURCE_ROWS.events()
-                with client.writer(self.scope, _SOURCE) as writer:
+                with client.writer(f"{self.scope}/{_SOURCE}") as writer:
                     writer.write_many(events, [event.split(b":")[0].decode() for event in events])
         self.make_streams()
 
@@ -59,20 +59,20 @@ class Field:
         """Make the cases' streams."""
         with PravegaClient(self.config) as client:
             for case in self.cases:
-                client.create_stream(self.scope, case.name, ScalingPolicy.fixed(case.segments))
+                client.create_stream(f"{self.scope}/{case.name}", ScalingPolicy.fixed(case.segments))
 
     def scale(self, segments: int) -> None:
         """Change the segments of all cases' streams."""
         with PravegaClient(self.config) as client:
             for case in self.cases:
-                client.scale_stream(self.scope, case.name, segments)
+                client.scale_stream(f"{self.scope}/{case.name}", segments)
 
     @property
     def store_port(self) -> int:
         """Where the segment store listens."""
         with PravegaClient(self.config) as client:
             name = StreamName(self.scope, self.streams[0])
-            segment = next(iter(client.head(name.scope, name.stream).positions))
+            segment = next(iter(client.head(name).positions))
             return client.locate(segment)[0].port
 
     def recorded_states(self) -> set[TransactionState]:
@@ -81,7 +81,9 @@ class Field:
             found = set()
             for stored in client.commit_ledger(self.scope).records():
                 for part in stored.record.partitions:
-                    found.add(client.attach_transaction(self.scope, stored.record.sink.stream, part.txn_id).state())
+                    found.add(
+                        client.attach_transaction(f"{self.scope}/{stored.record.sink.stream}", part.txn_id).state()
+                    )
             return found
 
     def recorded_incarnations(self) -> dict[str, set[int]]:
@@ -95,7 +97,7 @@ class Field:
     def incarnations(self) -> dict[str, set[int]]:
         """For each stream its incarnation: the number of its first segment."""
         with PravegaClient(self.config) as client:
-            heads = {name: client.head(self.scope, name) for name in self.streams}
+            heads = {name: client.head(f"{self.scope}/{name}") for name in self.streams}
         return {name: {min(segment.number for segment in head.positions)} for name, head in heads.items()}
 
     def plan(

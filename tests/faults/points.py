@@ -52,7 +52,7 @@ _COMMITS = "aiopravega.ledger.commits"
 
 POINTS = {
     "begin": Point(f"{_COMMITS}.protocol", "CommitProtocol", "begin", "the driver reads the records", _named),
-    "lookup": Point(f"{_COMMITS}.commit_ledger", "CommitLedger", "lookup", "the ledger's record is read", _named),
+    "lookup": Point(f"{_COMMITS}.ledger", "CommitLedger", "lookup", "the ledger's record is read", _named),
     "open": Point(
         "aiopravega.control.transactions", "TransactionCalls", "create_transaction", "a transaction is opened", _named
     ),
@@ -78,7 +78,7 @@ POINTS = {
         "the driver renews all leases",
         _of_all_transactions,
     ),
-    "prepared": Point(f"{_COMMITS}.commit_ledger", "CommitLedger", "prepare", "`prepared` is put", _of_record),
+    "prepared": Point(f"{_COMMITS}.ledger", "CommitLedger", "prepare", "`prepared` is put", _of_record),
     "commit": Point(
         "aiopravega.control.transactions", "TransactionCalls", "commit_transaction", "a commit is asked for", _named
     ),
@@ -90,7 +90,7 @@ POINTS = {
         _of_all_transactions,
     ),
     "done": Point(
-        f"{_COMMITS}.commit_ledger",
+        f"{_COMMITS}.ledger",
         "CommitLedger",
         "finish",
         "`done` is put",

@@ -8,8 +8,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, ti
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
-from aiopravega.jobs.landing import Holding, Landing
 from aiopravega.ledger import CutRecord, Interval
+from pravega_jobs.landing import Holding, Landing
 
 AVRO_SCHEMA: Final = json.dumps(
     {

@@ -21,20 +21,20 @@ from aiopravega.event_time.marks import Watermark
 from aiopravega.groups.cut_bytes import JavaCheckpoint
 from aiopravega.groups.records import apply_event
 from aiopravega.groups.state import GroupState
-from aiopravega.jobs.landing import Holding
 from aiopravega.ledger import CutRecord
-from aiopravega.ledger.commits.commit_record import CommitRecord
+from aiopravega.ledger.commits.record import CommitRecord
 from aiopravega.schema.arrow.arrays import values_of
 from aiopravega.schema.avro.parsing import parse as parse_avro
-from aiopravega.schema.debezium import metadata
-from aiopravega.schema.debezium.connect import schema_in
-from aiopravega.schema.debezium.decoder import ChangeDecoder
-from aiopravega.schema.debezium.meanings import columns_of
-from aiopravega.schema.debezium.options import ChangeOptions, NewColumns
-from aiopravega.schema.debezium.plan import ChangePlan, columns_for
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
 from aiopravega.schema.protobuf.descriptors import parse as parse_descriptors
 from aiopravega.schema.registry.codecs import GZIP, SNAPPY, codec_named
+from pravega_jobs.debezium.changes import metadata
+from pravega_jobs.debezium.changes.connect import schema_in
+from pravega_jobs.debezium.changes.decoder import ChangeDecoder
+from pravega_jobs.debezium.changes.meanings import columns_of
+from pravega_jobs.debezium.changes.options import ChangeOptions, NewColumns
+from pravega_jobs.debezium.changes.plan import ChangePlan, columns_for
+from pravega_jobs.landing import Holding
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 STREAM = StreamName("examples", "orders")

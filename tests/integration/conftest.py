@@ -17,7 +17,7 @@ from tests.system.servers import free_ports
 
 from aiopravega import PravegaConfig, StreamName, wire
 from aiopravega.blocking import PravegaClient
-from aiopravega.ledger import CommitRecord, CommitState, PartitionCommit, WriteJob
+from aiopravega.ledger import CommitRecord, CommitState, PartitionCommit
 
 
 @pytest.fixture(scope="session")
@@ -74,8 +74,7 @@ def leave_decided(client: PravegaClient) -> Callable[..., None]:
         ledger = client.commit_ledger(sink.scope)
         ledger.create()
         job = ledger.protocol().begin(sink, write_id or str(uuid.uuid4()), uuid.uuid4())
-        assert isinstance(job, WriteJob)
-        transactions = [client.open_transaction(sink.scope, sink.stream, lease=60.0) for _ in events]
+        transactions = [client.open_transaction(sink, lease=60.0) for _ in events]
         for transaction, event in zip(transactions, events, strict=True):
             transaction.write(event)
             transaction.flush()
@@ -103,8 +102,8 @@ def leave_decided(client: PravegaClient) -> Callable[..., None]:
         )
         for number, transaction in enumerate(transactions):
             if number in committed:
-                client.attach_transaction(sink.scope, sink.stream, transaction.txn_id).commit(wait=30)
+                client.attach_transaction(sink, transaction.txn_id).commit(wait=30)
             elif number == lost:
-                client.attach_transaction(sink.scope, sink.stream, transaction.txn_id).abort()
+                client.attach_transaction(sink, transaction.txn_id).abort()
 
     return leave

@@ -30,8 +30,8 @@ from aiopravega import StreamName
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.commands.main import main
 from aiopravega.errors import GroupNotFoundError, PravegaError, SchemaRefusedError
-from aiopravega.jobs.retries import error_in
 from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat
+from pravega_jobs.retries import error_in
 
 pytestmark = pytest.mark.xdist_group("pyspark_pravega")
 
@@ -147,5 +147,5 @@ def test_the_data_source_of_spark_refuses_what_the_door_refuses(around, spark, m
 @pytest.fixture
 def make_orders(client, scope) -> StreamName:
     """A stream of the test's own."""
-    assert client.create_stream(scope, "orders")
+    assert client.create_stream(f"{scope}/orders")
     return StreamName(scope, "orders")

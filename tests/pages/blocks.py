@@ -8,7 +8,14 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 _BLOCK: Final = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
-_DISTRIBUTIONS: Final = ("aiopravega", "pravega_emulator", "pyspark_pravega", "providers/pravega", "dagster_pravega")
+_DISTRIBUTIONS: Final = (
+    "aiopravega",
+    "pravega_emulator",
+    "pravega_jobs",
+    "pyspark_pravega",
+    "providers/pravega",
+    "dagster_pravega",
+)
 # By name: that of the file for tutorials and how-to pages, that of the folder for the page of a distribution.
 PAGES: Final = {
     **{page.stem: page for folder in ("how-to", "tutorials") for page in sorted((ROOT / "docs" / folder).glob("*.md"))},

@@ -93,8 +93,8 @@ def test_the_page_reads_merges_and_checks_the_changes_of_a_database(pravega_conf
     with PravegaClient(pravega_config) as client:
         client.create_scope(scope)
         for name, written in events.items():
-            client.create_stream(scope, name, ScalingPolicy.fixed(1 if name == "inv.transaction" else 2))
-            with client.writer(scope, name) as writer:
+            client.create_stream(f"{scope}/{name}", ScalingPolicy.fixed(1 if name == "inv.transaction" else 2))
+            with client.writer(f"{scope}/{name}") as writer:
                 writer.write_many([text for text, _ in written], [key for _, key in written])
     (tmp_path / "application.properties").write_text(GOOD.format(scope=scope, password=PASSWORD, flush=0) + SETTINGS)
     environment = {**os.environ, "PRAVEGA_CONTROLLER_URI": pravega_config.controller_uri}

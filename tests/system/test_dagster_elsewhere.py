@@ -50,7 +50,7 @@ def scope(client, pravega_config, monkeypatch):
     name = f"elsewhere-{uuid4().hex}"
     client.create_scope(name)
     for stream in ("flights", "carriers"):
-        client.create_stream(name, stream, ScalingPolicy.fixed(2))
+        client.create_stream(f"{name}/{stream}", ScalingPolicy.fixed(2))
         monkeypatch.setenv(f"{stream.upper()}_STREAM", f"{name}/{stream}")
     monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])))
@@ -109,7 +109,7 @@ def test_each_run_reads_the_new_flights_and_writes_their_delays_once(client, sco
     stream = StreamName(scope, "flights")
     days, check_spark = spark_of_the_job
     for day in days:
-        with client.writer(stream.scope, stream.stream) as writer:
+        with client.writer(stream) as writer:
             writer.write_many(flights(day))
         said = materialize()
         assert said["carriers and days"] == len(CARRIERS)
@@ -117,7 +117,7 @@ def test_each_run_reads_the_new_flights_and_writes_their_delays_once(client, sco
 
     records = client.cut_ledger(scope).records("dagster/delays_of_carriers", stream)
     assert [record.is_done for record in records] == [True for _ in days]
-    assert records[-1].range.end == client.tail(stream.scope, stream.stream)
+    assert records[-1].range.end == client.tail(stream)
     written = client.read(StreamCutRange(UNBOUNDED, UNBOUNDED), StreamName(scope, "carriers"))
     rows = [json.loads(event.data) for event in written]
     expected = [(carrier, f"2013-01-{day:02}") for carrier in CARRIERS for day in days]

@@ -48,7 +48,7 @@ def scope(pravega_config, monkeypatch):
     name = f"example-{uuid4().hex}"
     with PravegaClient(pravega_config) as client:
         client.create_scope(name)
-        client.create_stream(name, "flights", ScalingPolicy.fixed(4))
+        client.create_stream(f"{name}/flights", ScalingPolicy.fixed(4))
     monkeypatch.setenv("PRAVEGA_CONTROLLER_URI", pravega_config.controller_uri)
     monkeypatch.setenv("FLIGHTS_STREAM", f"{name}/flights")
     monkeypatch.setenv("DELAYS_STREAM", f"{name}/delays")
@@ -79,12 +79,12 @@ def test_the_example_materializes_exactly_one_range(example, scope, pravega_conf
     with PravegaClient(pravega_config) as client, dg.DagsterInstance.ephemeral() as instance:
         cuts = []
         for day in (1, 2, 3):
-            with client.transaction(stream.scope, stream.stream) as transaction:
+            with client.transaction(stream) as transaction:
                 events = flights(day)
                 transaction.write_many(
                     [json.dumps(flight).encode() for flight in events], [str(flight["carrier"]) for flight in events]
                 )
-            cuts.append(client.tail(stream.scope, stream.stream))
+            cuts.append(client.tail(stream))
         second_day = StreamCutRange(cuts[0], cuts[1])
 
         def run(folder: Path) -> dg.ExecuteInProcessResult:

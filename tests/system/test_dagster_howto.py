@@ -26,13 +26,13 @@ def test_the_page_reads_a_range_and_writes_a_stream(pravega_config, tmp_path):
     script.write_text("\n".join(blocks))
     with PravegaClient(pravega_config) as client:
         client.create_scope(SCOPE)
-        client.create_stream(SCOPE, "visits", ScalingPolicy.fixed(2))
-        client.create_stream(SCOPE, "squares")
-        client.create_stream(SCOPE, "pages")
-        with client.writer(SCOPE, "visits") as writer:
+        client.create_stream(f"{SCOPE}/visits", ScalingPolicy.fixed(2))
+        client.create_stream(f"{SCOPE}/squares")
+        client.create_stream(f"{SCOPE}/pages")
+        with client.writer(f"{SCOPE}/visits") as writer:
             writer.write_many([b"a visit"] * 10)
         total = len(list(client.read(StreamCutRange(StreamCut.unbounded(), StreamCut.unbounded()), visits)))
-        before = client.tail(SCOPE, "squares")
+        before = client.tail(f"{SCOPE}/squares")
 
         done = subprocess.run(
             [sys.executable, script],
@@ -47,5 +47,5 @@ def test_the_page_reads_a_range_and_writes_a_stream(pravega_config, tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         assert f"AssetKey(['visits_per_segment']) {total}" in done.stdout
         assert "AssetKey(['squares']) 100" in done.stdout
-        written = client.read(StreamCutRange(before, client.tail(SCOPE, "squares")), squares)
+        written = client.read(StreamCutRange(before, client.tail(f"{SCOPE}/squares")), squares)
         assert sorted(int(event.data) for event in written) == [number**2 for number in range(100)]

@@ -22,8 +22,8 @@ def test_the_page_lands_a_range_and_lands_it_again(pravega_config, tmp_path):
     scope = f"shop-{uuid.uuid4().hex}"
     with PravegaClient(pravega_config) as client:
         client.create_scope(scope)
-        client.create_stream(scope, "orders")
-        with client.writer(scope, "orders") as writer:
+        client.create_stream(f"{scope}/orders")
+        with client.writer(f"{scope}/orders") as writer:
             writer.write_many([b'{"id":%d,"price":0.25}' % number for number in range(10)], ["key"] * 10)
     renamed = (
         PAGE.read_text()

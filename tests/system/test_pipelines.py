@@ -32,7 +32,7 @@ def test_a_pipeline_keeps_changes_and_the_table(pravega_config, tmp_path):
         (folder / file).write_text(text.replace(old, new))
 
     def write(*events):
-        with PravegaClient(pravega_config) as client, client.writer(scope, "inv.public.orders") as writer:
+        with PravegaClient(pravega_config) as client, client.writer(f"{scope}/inv.public.orders") as writer:
             writer.write_many(*map(list, zip(*events, strict=True)))
 
     def run():
@@ -59,7 +59,7 @@ def test_a_pipeline_keeps_changes_and_the_table(pravega_config, tmp_path):
 
     with PravegaClient(pravega_config) as client:
         client.create_scope(scope)
-        client.create_stream(scope, "inv.public.orders")
+        client.create_stream(f"{scope}/inv.public.orders")
     write(*(made("c", number, id=number, customer=number, price="A+c=") for number in range(10)))
     run()
     assert [row["customer"] for row in table("orders")] == list(range(10))

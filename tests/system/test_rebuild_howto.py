@@ -38,4 +38,4 @@ def test_the_page_writes_an_interval_anew_and_reads_the_newest_rows(pravega_conf
     prices = {range(10, 20): 4, range(20, 30): 3}
     assert printed == {f"{order}: {order * price}" for orders, price in prices.items() for order in orders}
     with PravegaClient(pravega_config) as client:
-        assert len(client.written("shop", "totals", "totals/1")) == 2
+        assert len(client.written("shop/totals", "totals/1")) == 2

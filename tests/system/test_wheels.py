@@ -17,7 +17,7 @@ from packaging.metadata import Metadata
 from uv import find_uv_bin
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("aiopravega", "pravega_emulator", "pyspark_pravega", "providers/pravega", "dagster_pravega")
+FOLDERS = ("aiopravega", "pravega_emulator", "pravega_jobs", "pyspark_pravega", "providers/pravega", "dagster_pravega")
 HOSTS = {"apache-airflow", "apache-airflow-core", "apache-airflow-task-sdk", "dagster", "pyspark"}
 # One process installs all of them: uv waits for its own cache anyhow.
 LIMIT = 600  # seconds for one command
@@ -47,7 +47,7 @@ OF_ARROW = (
         for room in ("arrow", "debezium", "avro.columns", "json.columns", "protobuf.columns", "open.blocks")
     ),
     "aiopravega.blocking.blocks",
-    "aiopravega.jobs.merging.",
+    "pravega_jobs.merging.",
 )
 OF_EXTRAS = ("aiopravega.schema.registry.http", *OF_ARROW, *OF_JSON)
 

@@ -28,6 +28,7 @@ from aiopravega.read import Event, EventPointer, fetch_event
 from aiopravega.read.calls import RangeCalls
 from aiopravega.read.given_cuts import GivenCuts
 from aiopravega.store import SegmentStore
+from aiopravega.stream_argument import takes_stream
 from aiopravega.tables import KeyValueTable
 from aiopravega.write.transaction import DEFAULT_LEASE, Transaction, TransactionHandle
 from aiopravega.write.writer import EventWriter
@@ -91,10 +92,10 @@ class PravegaClient(RangeCalls, TimeCalls, GroupCalls, LedgerCalls):
         """The streams of a scope, or those with a tag; Pravega's internal streams are left out."""
         return await self.controller.list_streams(scope, tag)
 
+    @takes_stream
     async def create_stream(
         self,
-        scope: str,
-        stream: str,
+        stream: StreamName | str,
         scaling: ScalingPolicy | None = None,
         retention: RetentionPolicy | None = None,
         tags: Iterable[str] = (),
@@ -110,23 +111,29 @@ class PravegaClient(RangeCalls, TimeCalls, GroupCalls, LedgerCalls):
             tuple(tags),
             timestamp_aggregation_timeout,
         )
-        return await self.controller.create_stream(StreamName(scope, check_name("stream", stream)), configuration)
+        name = StreamName.of(stream)
+        check_name("stream", name.stream)
+        return await self.controller.create_stream(name, configuration)
 
-    async def stream_exists(self, scope: str, stream: str) -> bool:
+    @takes_stream
+    async def stream_exists(self, stream: StreamName | str) -> bool:
         """Whether there is such a stream."""
-        return await self.controller.stream_exists(StreamName(scope, stream))
+        return await self.controller.stream_exists(StreamName.of(stream))
 
-    async def is_sealed(self, scope: str, stream: str) -> bool:
+    @takes_stream
+    async def is_sealed(self, stream: StreamName | str) -> bool:
         """Whether a stream has been sealed: it then has no segment that takes events."""
-        return not await self.controller.current_segments(StreamName(scope, stream))
+        return not await self.controller.current_segments(StreamName.of(stream))
 
-    async def seal_stream(self, scope: str, stream: str) -> None:
+    @takes_stream
+    async def seal_stream(self, stream: StreamName | str) -> None:
         """End a stream: it can be read, but takes no more events."""
-        await self.controller.seal_stream(StreamName(scope, stream))
+        await self.controller.seal_stream(StreamName.of(stream))
 
-    async def delete_stream(self, scope: str, stream: str) -> bool:
+    @takes_stream
+    async def delete_stream(self, stream: StreamName | str) -> bool:
         """Seal and delete a stream with all its events; returns False if there was none."""
-        name = StreamName(scope, stream)
+        name = StreamName.of(stream)
         try:
             await self.controller.seal_stream(name)
         except StreamNotFoundError:
@@ -156,11 +163,12 @@ class PravegaClient(RangeCalls, TimeCalls, GroupCalls, LedgerCalls):
             raise ConfigurationError("cannot truncate at an unbounded StreamCut")
         await self.controller.truncate_stream(cut.stream, cut.positions)
 
-    async def scale_stream(self, scope: str, stream: str, segments: int) -> None:
+    @takes_stream
+    async def scale_stream(self, stream: StreamName | str, segments: int) -> None:
         """Replace the current segments by `segments` segments of equal width, and wait until it is done."""
         if segments < 1:
             raise ConfigurationError(f"a stream cannot have {segments} segments")
-        name = StreamName(scope, stream)
+        name = StreamName.of(stream)
         current = [entry.segment for entry in await self.controller.current_segments(name)]
         edges = [number / segments for number in range(segments + 1)]
         await self.controller.scale(name, current, list(pairwise(edges)), timeout=self.config.retry_timeout)
@@ -182,62 +190,72 @@ class PravegaClient(RangeCalls, TimeCalls, GroupCalls, LedgerCalls):
 
     # --- subscribers: see aiopravega.groups.subscribers -----------------------------------------------------
 
+    @takes_stream
     async def subscribe(
-        self, scope: str, stream: str, name: str, cut: StreamCut | None = None, *, between_events: bool = False
+        self, stream: StreamName | str, name: str, cut: StreamCut | None = None, *, between_events: bool = False
     ) -> None:
         """Have retention wait for a subscriber that needs nothing before `cut` (None: the head). Safe to repeat."""
-        await self._subscribers.subscribe(StreamName(scope, stream), name, cut, between_events=between_events)
+        await self._subscribers.subscribe(StreamName.of(stream), name, cut, between_events=between_events)
 
-    async def report(self, scope: str, stream: str, name: str, cut: StreamCut, *, between_events: bool = False) -> None:
+    @takes_stream
+    async def report(
+        self, stream: StreamName | str, name: str, cut: StreamCut, *, between_events: bool = False
+    ) -> None:
         """Report that a subscriber needs nothing before `cut` any more, so that retention may remove it.
 
         `between_events`: the cut is known to lie between events, so that the stream need not be read to check it.
         """
-        await self._subscribers.report(StreamName(scope, stream), name, cut, between_events=between_events)
+        await self._subscribers.report(StreamName.of(stream), name, cut, between_events=between_events)
 
-    async def subscribers(self, scope: str, stream: str) -> list[str]:
+    @takes_stream
+    async def subscribers(self, stream: StreamName | str) -> list[str]:
         """The names of a stream's subscribers."""
-        return await self._subscribers.names(StreamName(scope, stream))
+        return await self._subscribers.names(StreamName.of(stream))
 
-    async def unsubscribe(self, scope: str, stream: str, name: str) -> bool:
+    @takes_stream
+    async def unsubscribe(self, stream: StreamName | str, name: str) -> bool:
         """End a subscription; returns False if there was none."""
-        return await self._subscribers.unsubscribe(StreamName(scope, stream), name)
+        return await self._subscribers.unsubscribe(StreamName.of(stream), name)
 
     # --- writes ---------------------------------------------------------------------------------------------
 
+    @takes_stream
     def writer(
-        self, scope: str, stream: str, *, writer_id: str | None = None, large_events: bool = False
+        self, stream: StreamName | str, *, writer_id: str | None = None, large_events: bool = False
     ) -> EventWriter:
         """A writer of single events; use it with `async with`. It notes times as `writer_id`, by default a new id.
 
         A writer that restarts gives the same id, so that watermarks do not wait for the old writer. With `large_events`
         it takes events of up to 2 GiB, as the Java client does with `enableLargeEvents`; readers need memory for them.
         """
-        return EventWriter(self.controller, self.store, StreamName(scope, stream), writer_id, large_events=large_events)
+        return EventWriter(self.controller, self.store, StreamName.of(stream), writer_id, large_events=large_events)
 
+    @takes_stream
     def transaction(
-        self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE, writer_id: str | None = None
+        self, stream: StreamName | str, *, lease: float = DEFAULT_LEASE, writer_id: str | None = None
     ) -> "OpeningTransaction":
         """A transaction for `async with`: it commits at the end of the block, and aborts if the block raises."""
-        return OpeningTransaction(self, scope, stream, lease, writer_id)
+        return OpeningTransaction(self, StreamName.of(stream), lease, writer_id)
 
+    @takes_stream
     async def open_transaction(
-        self, scope: str, stream: str, *, lease: float = DEFAULT_LEASE, writer_id: str | None = None
+        self, stream: StreamName | str, *, lease: float = DEFAULT_LEASE, writer_id: str | None = None
     ) -> Transaction:
         """A transaction that stays open until `commit`, `abort` or `detach`; `lease` is in seconds, of at least 10.
 
         A lease that is longer than the controller allows becomes the longest that it allows. The client renews it.
         Its commit notes a time as `writer_id`, by default one name for all transactions of this client.
         """
-        name = StreamName(scope, stream)
+        name = StreamName.of(stream)
         txn_id, segments, granted = await open_leased(self.controller, name, lease)
         return Transaction(self.controller, self.store, name, txn_id, segments, granted, writer_id or self._writer_id)
 
+    @takes_stream
     def attach_transaction(
-        self, scope: str, stream: str, txn_id: UUID, *, writer_id: str | None = None
+        self, stream: StreamName | str, txn_id: UUID, *, writer_id: str | None = None
     ) -> TransactionHandle:
         """A transaction that somebody else opened, to commit it or to abort it; `writer_id`: see `open_transaction`."""
-        return TransactionHandle(self.controller, StreamName(scope, stream), txn_id, writer_id or self._writer_id)
+        return TransactionHandle(self.controller, StreamName.of(stream), txn_id, writer_id or self._writer_id)
 
     # --- key-value tables -----------------------------------------------------------------------------------
 
@@ -280,16 +298,16 @@ class PravegaClient(RangeCalls, TimeCalls, GroupCalls, LedgerCalls):
 class OpeningTransaction:
     """Opens the transaction on entering, so that `async with client.transaction(...)` needs no second await."""
 
-    def __init__(self, client: PravegaClient, scope: str, stream: str, lease: float, writer_id: str | None) -> None:
+    def __init__(self, client: PravegaClient, stream: StreamName, lease: float, writer_id: str | None) -> None:
         self._client = client
-        self._name = StreamName(scope, stream)
+        self._name = stream
         self._lease = lease
         self._writer_id = writer_id
         self._transaction: Transaction | None = None
 
     async def __aenter__(self) -> Transaction:
         self._transaction = await self._client.open_transaction(
-            self._name.scope, self._name.stream, lease=self._lease, writer_id=self._writer_id
+            self._name, lease=self._lease, writer_id=self._writer_id
         )
         return self._transaction
 

@@ -57,6 +57,20 @@ class StreamName:
         check_name("stream", stream, internal=stream.startswith(INTERNAL_PREFIX))
         return cls(scope, stream)
 
+    @classmethod
+    def of(cls, stream: "StreamName | str") -> "StreamName":
+        """The stream itself, or the one of a text `scope/stream`; no scope is guessed.
+
+        Raises:
+            ConfigurationError: it is neither.
+        """
+        match stream:
+            case StreamName():
+                return stream
+            case str() if "/" in stream:
+                return cls.parse(stream)
+        raise ConfigurationError(f"{stream!r} is not a stream: give a StreamName, or a text scope/stream")
+
     def __str__(self) -> str:
         return f"{self.scope}/{self.stream}"
 

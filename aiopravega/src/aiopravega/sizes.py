@@ -1,4 +1,4 @@
-"""How long events may be in Pravega's clients, in bytes."""
+"""Limits of the sizes of events and payloads, in bytes."""
 
 from typing import Final
 
@@ -8,3 +8,6 @@ EVENT_HEADER: Final = 8
 MAX_EVENT: Final = 8 * 1024 * 1024
 # The longest that the Java client writes: with its header, it fills a buffer of Java.
 LARGEST_EVENT: Final = 2**31 - 1 - EVENT_HEADER
+# The largest payload that is unpacked. Events have 8 MiB at most; one that grows to many times that is an attack, or a
+# mistake.
+LARGEST_PAYLOAD: Final = 64 * 1024 * 1024

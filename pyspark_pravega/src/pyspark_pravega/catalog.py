@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.errors import PySparkException
 
 from aiopravega.errors import AlreadyExistsError, ConfigurationError, GroupNotFoundError, PravegaError
-from aiopravega.jobs.retries import error_in
-from aiopravega.jobs.spark_options import FORMAT
 from aiopravega.names import StreamName
+from pravega_jobs.retries import error_in
+from pravega_jobs.spark.options import FORMAT
 from pyspark_pravega.table import SECRETS, kept_options
 
 if TYPE_CHECKING:

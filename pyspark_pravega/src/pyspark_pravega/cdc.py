@@ -1,12 +1,12 @@
 """Tables from changes: DataFrames of `decode=debezium-json` as the table at a cut, or merged into a table; and back.
 
-What merges do is in `aiopravega.jobs.merging`, since schedulers merge, too.
+What merges do is in `pravega_jobs.merging`, since schedulers merge, too.
 """
 
-from aiopravega.jobs.landing import Holding, holdings
-from aiopravega.jobs.merging import Counts, Deletes, Evolution, Ghosts, History, Merged, Unsent, merge_into
-from aiopravega.jobs.merging.change_frames import current, last_changes
-from aiopravega.jobs.merging.ghost_frames import ghosts
+from pravega_jobs.landing import Holding, holdings
+from pravega_jobs.merging import Counts, Deletes, Evolution, Ghosts, History, Merged, Unsent, merge_into
+from pravega_jobs.merging.change_frames import current, last_changes
+from pravega_jobs.merging.ghost_frames import ghosts
 from pyspark_pravega.encode.images import to_debezium
 
 __all__ = [

@@ -1,9 +1,9 @@
 """Ranges of streams in tables exactly once: `land(frame, table, cuts)`, and what a table holds: `holdings(table)`.
 
-The rules are in `aiopravega.jobs.landing`, since what a table holds can be asked without Spark.
+The rules are in `pravega_jobs.landing`, since what a table holds can be asked without Spark.
 """
 
-from aiopravega.jobs.landing import (
+from pravega_jobs.landing import (
     Action,
     DeltaFolder,
     Holding,

@@ -11,9 +11,9 @@ from typing import Final, TypeVar
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.spark_options import CONNECTION_OPTIONS, STREAM_OPTION, TIME_UNIT_OPTION
 from aiopravega.names import StreamName
 from aiopravega.times import TimeUnit
+from pravega_jobs.spark.options import CONNECTION_OPTIONS, STREAM_OPTION, TIME_UNIT_OPTION
 
 C = TypeVar("C", bound=StrEnum)
 

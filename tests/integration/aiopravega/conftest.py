@@ -56,7 +56,7 @@ def make_stream(client: PravegaClient, scope: str) -> MakeStream:
     """Makes streams in the test's scope."""
 
     async def make(segments: int = 1, name: str = "stream") -> StreamName:
-        assert await client.create_stream(scope, name, ScalingPolicy.fixed(segments))
+        assert await client.create_stream(f"{scope}/{name}", ScalingPolicy.fixed(segments))
         return StreamName(scope, name)
 
     return make

@@ -15,7 +15,7 @@ EVERYTHING = StreamCutRange(UNBOUNDED, UNBOUNDED)
 @pytest.fixture
 def write(client):
     async def write(stream: StreamName, count: int = 100) -> None:
-        async with client.writer(stream.scope, stream.stream) as writer:
+        async with client.writer(stream) as writer:
             await writer.write_many([b"event"] * count, [f"key-{number}" for number in range(count)])
 
     return write
@@ -26,13 +26,13 @@ async def tails(client, make_stream, write) -> list[StreamCut]:
     """Tails of a stream that was scaled at random, one after another; some have the same bytes before them."""
     stream = await make_stream(2)
     chance = random.Random(6)
-    found = [await client.tail(stream.scope, stream.stream)]
+    found = [await client.tail(stream)]
     for _ in range(8):
         if chance.random() < 0.6:
             await write(stream, chance.randint(1, 60))
         else:
-            await client.scale_stream(stream.scope, stream.stream, chance.randint(2, 5))
-        found.append(await client.tail(stream.scope, stream.stream))
+            await client.scale_stream(stream, chance.randint(2, 5))
+        found.append(await client.tail(stream))
     return found
 
 
@@ -65,9 +65,9 @@ async def test_ranges_that_share_a_cut_do_not_overlap_and_are_one_together(clien
 
 async def test_ranges_with_a_gap_between_them_are_no_range_together(client, make_stream, write):
     stream = await make_stream(2)
-    head = await client.tail(stream.scope, stream.stream)
+    head = await client.tail(stream)
     await write(stream)
-    middle = await client.tail(stream.scope, stream.stream)
+    middle = await client.tail(stream)
     early, late = StreamCutRange(head, head), StreamCutRange(middle, UNBOUNDED)
 
     with pytest.raises(InvalidRangeError, match="leave a gap"):
@@ -77,7 +77,7 @@ async def test_ranges_with_a_gap_between_them_are_no_range_together(client, make
 async def test_cuts_of_readers_that_are_ahead_in_other_segments_are_incomparable(client, make_stream, write):
     stream = await make_stream(2)
     await write(stream)
-    low, high = (await client.tail(stream.scope, stream.stream)).positions.items()
+    low, high = (await client.tail(stream)).positions.items()
     one, other = (StreamCut(stream, dict([part, (behind, 0)])) for part, behind in ((low, high[0]), (high, low[0])))
 
     assert await client.compare(one, other) is Order.INCOMPARABLE
@@ -105,13 +105,13 @@ async def test_what_is_left_of_all_is_all(client, tails):
 
     left = await client.clip(EVERYTHING, stream)
 
-    assert left == StreamCutRange(await client.head(stream.scope, stream.stream), tails[8])
+    assert left == StreamCutRange(await client.head(stream), tails[8])
 
 
 async def test_parts_of_a_size_are_as_many_as_it_takes(client, make_stream, write):
     stream = await make_stream(2)
     await write(stream, 1000)  # 13 bytes each
-    await client.scale_stream(stream.scope, stream.stream, 3)
+    await client.scale_stream(stream, 3)
     await write(stream, 1000)
 
     parts = await client.split(EVERYTHING, stream=stream, max_bytes=5000)
@@ -127,7 +127,7 @@ async def test_parts_of_a_size_are_as_many_as_it_takes(client, make_stream, writ
 
 async def test_cuts_that_cannot_be_compared_are_refused(client, make_stream):
     one, other = await make_stream(1, "one"), await make_stream(1, "other")
-    here, there = [await client.tail(stream.scope, stream.stream) for stream in (one, other)]
+    here, there = [await client.tail(stream) for stream in (one, other)]
 
     with pytest.raises(InvalidStreamCutError, match="cannot be compared"):
         await client.compare(here, there)
@@ -140,10 +140,10 @@ async def test_cuts_that_cannot_be_compared_are_refused(client, make_stream):
 async def test_a_cut_of_a_deleted_stream_does_not_fit_one_of_the_same_name(client, make_stream, write):
     stream = await make_stream(2)
     await write(stream)
-    old = await client.tail(stream.scope, stream.stream)
-    assert await client.delete_stream(stream.scope, stream.stream)
+    old = await client.tail(stream)
+    assert await client.delete_stream(stream)
     await make_stream(2)
-    await client.scale_stream(stream.scope, stream.stream, 3)
+    await client.scale_stream(stream, 3)
 
     with pytest.raises(InvalidStreamCutError, match="deleted"):
         await client.clip(StreamCutRange(old, UNBOUNDED))

@@ -25,7 +25,7 @@ def client(pravega_config: PravegaConfig):
 def stream(client) -> StreamName:
     name = StreamName(f"blocking-{uuid.uuid4().hex}", "stream")
     client.create_scope(name.scope)
-    client.create_stream(name.scope, name.stream, ScalingPolicy.fixed(2))
+    client.create_stream(name, ScalingPolicy.fixed(2))
     return name
 
 
@@ -44,17 +44,17 @@ def by_key(events: list[bytes]) -> dict[str, list[int]]:
 
 def test_events_of_a_key_stay_in_order_while_the_stream_scales(client, stream):
     rounds = 3 * BATCH_EVENTS // len(KEYS)
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         for number in range(rounds):
             for key in KEYS:
                 writer.write(f"{key}:{number}".encode(), key)
             if number in (rounds // 3, 2 * rounds // 3):
-                client.scale_stream(stream.scope, stream.stream, 3)
+                client.scale_stream(stream, 3)
     assert by_key(content(client, stream)) == {key: list(range(rounds)) for key in KEYS}
 
 
 def test_threads_share_a_writer_and_each_has_its_events_in_order(client, stream):
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
 
         def write(key: str) -> None:
             for number in range(BATCH_EVENTS):
@@ -71,7 +71,7 @@ def test_threads_share_a_writer_and_each_has_its_events_in_order(client, stream)
 
 
 def test_single_events_keep_their_place_among_lists_of_events(client, stream):
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write(b"key:0", "key")
         writer.write_many([b"key:1", b"key:2"], ["key"] * 2)
         writer.write(b"key:3", "key")
@@ -82,16 +82,16 @@ def test_single_events_keep_their_place_among_lists_of_events(client, stream):
 
 
 def test_a_time_is_noted_after_the_events_before_it(client, stream):
-    with client.writer(stream.scope, stream.stream, writer_id="me") as writer:
+    with client.writer(stream, writer_id="me") as writer:
         writer.write(b"old", "key")
         writer.note_time(100)
         assert content(client, stream) == [b"old"]
-    mark = next(client.watermarks(stream.scope, stream.stream, follow=True))
+    mark = next(client.watermarks(stream, follow=True))
     assert mark.lower == 100
 
 
 def test_close_waits_for_what_is_pending(client, stream):
-    writer = client.writer(stream.scope, stream.stream).__enter__()
+    writer = client.writer(stream).__enter__()
     for number in range(100):
         writer.write(f"key:{number}".encode(), "key")
     writer.close()
@@ -102,10 +102,10 @@ def test_close_waits_for_what_is_pending(client, stream):
 
 
 def test_a_sealed_stream_refuses_what_was_written_to_it(client, stream):
-    writer = client.writer(stream.scope, stream.stream).__enter__()
+    writer = client.writer(stream).__enter__()
     writer.write(b"good")
     writer.flush()
-    client.seal_stream(stream.scope, stream.stream)
+    client.seal_stream(stream)
     writer.write(b"refused")
     with pytest.raises(StreamSealedError):
         writer.flush()
@@ -117,7 +117,7 @@ def test_a_sealed_stream_refuses_what_was_written_to_it(client, stream):
 
 
 def test_a_transaction_takes_single_events_in_order_and_shows_them_at_once(client, stream):
-    with client.transaction(stream.scope, stream.stream) as transaction:
+    with client.transaction(stream) as transaction:
         for number in range(2 * BATCH_EVENTS):
             transaction.write(f"key:{number}".encode(), "key")
         transaction.note_time(100)
@@ -130,7 +130,7 @@ def test_a_block_that_raises_aborts_its_transaction(client, stream):
     begun: list[Transaction] = []
 
     def write_and_fail() -> None:
-        with client.transaction(stream.scope, stream.stream) as transaction:
+        with client.transaction(stream) as transaction:
             begun.append(transaction)
             transaction.write(b"never seen", "key")
             raise LookupError
@@ -142,10 +142,10 @@ def test_a_block_that_raises_aborts_its_transaction(client, stream):
 
 
 def test_a_transaction_that_somebody_aborts_is_not_committed(client, stream):
-    transaction = client.open_transaction(stream.scope, stream.stream)
+    transaction = client.open_transaction(stream)
     transaction.write(b"first", "key")
     transaction.flush()
-    client.attach_transaction(stream.scope, stream.stream, transaction.txn_id).abort()
+    client.attach_transaction(stream, transaction.txn_id).abort()
 
     def write_for_ever() -> None:
         with transaction:
@@ -159,9 +159,9 @@ def test_a_transaction_that_somebody_aborts_is_not_committed(client, stream):
 
 
 def test_a_detached_transaction_is_committed_by_any_process_that_knows_its_id(client, stream):
-    transaction = client.open_transaction(stream.scope, stream.stream)
+    transaction = client.open_transaction(stream)
     transaction.write(b"event", "key")
     transaction.flush()
     transaction.detach()
-    client.attach_transaction(stream.scope, stream.stream, transaction.txn_id).commit(wait=60)
+    client.attach_transaction(stream, transaction.txn_id).commit(wait=60)
     assert content(client, stream) == [b"event"]

@@ -66,7 +66,7 @@ if sys.version_info < (3, 12):
 
     async def test_it_reads_what_we_write(client, make_stream, official):
         stream = await make_stream(5)
-        async with client.writer(stream.scope, stream.stream) as writer:
+        async with client.writer(stream) as writer:
             for key, data in events_of_keys():
                 await writer.write(data, routing_key=key)
 
@@ -76,7 +76,7 @@ if sys.version_info < (3, 12):
 
     async def test_it_reads_what_we_write_in_a_transaction(client, make_stream, official):
         stream = await make_stream(3)
-        async with client.transaction(stream.scope, stream.stream) as transaction:
+        async with client.transaction(stream) as transaction:
             for key, data in events_of_keys():
                 await transaction.write(data, routing_key=key)
 
@@ -87,7 +87,7 @@ if sys.version_info < (3, 12):
     async def test_keys_land_in_the_same_segments(client, make_stream, read_all, official):
         ours, theirs = await make_stream(7, name="ours"), await make_stream(7, name="theirs")
         await asyncio.to_thread(write_officially, official, theirs, [(key, key.encode()) for key in KEYS])
-        async with client.writer(ours.scope, ours.stream) as writer:
+        async with client.writer(ours) as writer:
             for key in KEYS:
                 await writer.write(key.encode(), routing_key=key)
 
@@ -102,7 +102,7 @@ if sys.version_info < (3, 12):
         # Its reader waits forever at an event of no bytes, also of its own writers; and its buffer has 1 MiB.
         large, largest = b"\x01" * 500_000, b"\x02" * (8 * 1024 * 1024 - 8)
         ours, theirs = await make_stream(1, name="ours"), await make_stream(1, name="theirs")
-        async with client.writer(ours.scope, ours.stream) as writer:
+        async with client.writer(ours) as writer:
             await writer.write(large, routing_key="key")
             await writer.write(b"end", routing_key="key")
         await asyncio.to_thread(write_officially, official, theirs, [("key", b""), ("key", largest), ("key", b"end")])

@@ -54,7 +54,7 @@ async def test_events_of_all_sizes_of_java_are_read(java, make_stream, read_all)
 async def test_java_reads_our_events_of_all_sizes(java, client, make_stream):
     stream = await make_stream()
 
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         await writer.write_many(SIZES, ["key"] * len(SIZES))
 
     assert await java_reads(java, stream) == digests(SIZES)
@@ -76,14 +76,13 @@ async def test_transactions_of_java_are_read_when_they_are_committed(java, make_
 
 async def test_java_reads_our_transactions_when_they_are_committed(java, client, make_stream):
     stream = await make_stream(2)
-    name = stream.scope, stream.stream
 
-    aborted, left_open = await client.open_transaction(*name), await client.open_transaction(*name)
+    aborted, left_open = await client.open_transaction(stream), await client.open_transaction(stream)
     for transaction in (aborted, left_open):
         await transaction.write(b"never seen", "key")
         await transaction.flush()
     await aborted.abort()
-    async with client.transaction(*name) as transaction:
+    async with client.transaction(stream) as transaction:
         await transaction.write_many([data for _, data in numbered(0, 50)], [key for key, _ in numbered(0, 50)])
 
     assert sorted(await java_reads(java, stream)) == sorted(digests(data for _, data in numbered(0, 50)))
@@ -95,7 +94,7 @@ async def test_a_stream_that_scales_while_java_writes_keeps_the_order_of_keys(ja
 
     writing = asyncio.create_task(java_writes(java, stream, numbered(0, 600)))
     for segments in (3, 2, 4):
-        await client.scale_stream(stream.scope, stream.stream, segments)
+        await client.scale_stream(stream, segments)
     await writing
 
     assert_in_order_by_key([event.data for event in await read_all(stream)], 600)
@@ -104,11 +103,11 @@ async def test_a_stream_that_scales_while_java_writes_keeps_the_order_of_keys(ja
 async def test_java_reads_a_stream_that_scaled_while_we_wrote(java, client, make_stream):
     stream = await make_stream(1)
 
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         for turn, segments in enumerate((3, 2, 4)):
             for key, data in numbered(turn * 100, 100):
                 await writer.write(data, key)
-            await client.scale_stream(stream.scope, stream.stream, segments)
+            await client.scale_stream(stream, segments)
 
     assert sorted(await java_reads(java, stream)) == sorted(digests(data for _, data in numbered(0, 300)))
 
@@ -127,7 +126,7 @@ async def test_a_byte_stream_of_java_is_no_stream_of_events(java, make_stream, r
 
 async def test_tags_are_seen_by_both(java, client, scope):
     await asyncio.to_thread(java.ask, "create_stream", scope=scope, stream="of-java", segments=1, tags=["red", "blue"])
-    await client.create_stream(scope, "ours", tags=["red"])
+    await client.create_stream(f"{scope}/ours", tags=["red"])
 
     assert {name.stream for name in await client.list_streams(scope, "red")} == {"of-java", "ours"}
     assert {name.stream for name in await client.list_streams(scope, "blue")} == {"of-java"}
@@ -139,25 +138,25 @@ async def test_a_reader_group_of_java_is_a_subscriber(java, client, make_stream)
     stream = await make_stream()
 
     made = await asyncio.to_thread(java.ask, "create_group", scope=stream.scope, group="theirs", stream=stream.stream)
-    await client.subscribe(stream.scope, stream.stream, "ours")
+    await client.subscribe(stream, "ours")
 
     assert made["done"]
-    assert await client.subscribers(stream.scope, stream.stream) == [f"{stream.scope}/theirs", "ours"]
+    assert await client.subscribers(stream) == [f"{stream.scope}/theirs", "ours"]
 
 
 async def test_cuts_are_read_by_both(java, client, make_stream):
     stream = await make_stream(2)
     await java_writes(java, stream, numbered(0, 40))
-    first = await client.tail(stream.scope, stream.stream)
-    await client.scale_stream(stream.scope, stream.stream, 3)
+    first = await client.tail(stream)
+    await client.scale_stream(stream, 3)
     await java_writes(java, stream, numbered(40, 40))
 
     theirs = await asyncio.to_thread(java.ask, "cuts", scope=stream.scope, stream=stream.stream)
     head, tail = StreamCut.from_text(theirs["head"]), StreamCut.from_text(theirs["tail"])
 
     assert (head, tail) == (
-        await client.head(stream.scope, stream.stream),
-        await client.tail(stream.scope, stream.stream),
+        await client.head(stream),
+        await client.tail(stream),
     )
     ours = [event.data async for event in client.read(StreamCutRange(first, tail))]
     assert sorted(ours) == sorted(data for _, data in numbered(40, 40))

@@ -14,7 +14,7 @@ from aiopravega.schema.arrow.arrays import values_of
 from aiopravega.schema.open.blocks import open_block_serializer
 from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
 from aiopravega.schema.open.blocks.targets import AvroTarget, JsonTarget, ProtobufTarget, Target
-from aiopravega.schema.registry.codecs import GZIP, LARGEST_PAYLOAD, NONE, SNAPPY
+from aiopravega.schema.registry.codecs import GZIP, NONE, SNAPPY
 from aiopravega.schema.serializers import (
     AvroFormat,
     CustomFormat,
@@ -25,6 +25,7 @@ from aiopravega.schema.serializers import (
     open_multi_serializer,
     open_serializer,
 )
+from aiopravega.sizes import LARGEST_PAYLOAD
 
 REVERSED = "application/x-reversed"
 CODECS = {"none": NONE, "gzip": GZIP, "snappy": SNAPPY, "reversed": REVERSED}

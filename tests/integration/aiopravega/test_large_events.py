@@ -35,7 +35,7 @@ def write_by_java(java, client):
 
         async def flush():
             if small:
-                async with client.writer(stream.scope, stream.stream) as writer:
+                async with client.writer(stream) as writer:
                     await writer.write_many(small, [KEY] * len(small))
                 small.clear()
 
@@ -141,8 +141,8 @@ async def test_steps_through_large_events_end_between_events(client, make_stream
     stream = await make_stream()
     events = [*numbers(0, 3000), LARGE["random"], *numbers(3000, 3000), LARGE["sparse"], LARGE["zeros"], b"end"]
     await write_by_java(stream, events)
-    tail = await client.tail(stream.scope, stream.stream)
-    cut, found = await client.head(stream.scope, stream.stream), []
+    tail = await client.tail(stream)
+    cut, found = await client.head(stream), []
 
     while cut != tail:
         following = await client.next_cut(cut, 5 * MIB)
@@ -159,7 +159,7 @@ async def test_java_reads_the_large_events_that_we_write(java, client, make_stre
     stream = await make_stream()
     events: list[bytes] = [b"before", *LARGE.values(), b"", b"x" * MAX_EVENT, b"x" * (MAX_EVENT + 1), b"after"]
 
-    async with client.writer(stream.scope, stream.stream, large_events=True) as writer:
+    async with client.writer(stream, large_events=True) as writer:
         for event in events:
             await writer.write(event, KEY)
 
@@ -172,7 +172,7 @@ async def test_many_events_are_written_with_the_large_ones_among_them(client, ma
     stream = await make_stream(3)
     events = [*numbers(0, 50), LARGE["random"], *numbers(50, 50), LARGE["text"], b""]
 
-    async with client.writer(stream.scope, stream.stream, large_events=True) as writer:
+    async with client.writer(stream, large_events=True) as writer:
         await writer.write_many(events, [KEY] * len(events) if keys else None)
 
     found = [event.data for event in await read_all(stream)]
@@ -186,11 +186,11 @@ async def test_the_blocking_writer_writes_them_in_their_order(java, make_stream,
 
     def write():
         with BlockingClient(pravega_config) as client:
-            with client.writer(stream.scope, stream.stream, large_events=True) as writer:
+            with client.writer(stream, large_events=True) as writer:
                 for event in events:
                     writer.write(event, KEY)
             with (
-                client.writer(stream.scope, stream.stream) as writer,
+                client.writer(stream) as writer,
                 pytest.raises(EventTooLargeError, match="large_events=True"),
             ):
                 writer.write(LARGE["random"], KEY)
@@ -202,10 +202,10 @@ async def test_the_blocking_writer_writes_them_in_their_order(java, make_stream,
 
 async def test_a_large_event_is_written_to_where_a_scaling_has_put_its_key(client, make_stream, read_all):
     stream = await make_stream(1)
-    async with client.writer(stream.scope, stream.stream, large_events=True) as writer:
+    async with client.writer(stream, large_events=True) as writer:
         await writer.write(b"before", KEY)
         await writer.flush()
-        await client.scale_stream(stream.scope, stream.stream, 2)
+        await client.scale_stream(stream, 2)
         await writer.write(LARGE["random"], KEY)
         await writer.write(b"after", KEY)
 
@@ -218,8 +218,8 @@ async def test_a_sealed_stream_takes_no_large_event(client, make_stream):
     stream = await make_stream()
 
     async def write_after_the_end():
-        async with client.writer(stream.scope, stream.stream, large_events=True) as writer:
-            await client.seal_stream(stream.scope, stream.stream)
+        async with client.writer(stream, large_events=True) as writer:
+            await client.seal_stream(stream)
             await writer.write(LARGE["random"], KEY)
 
     with pytest.raises(StreamSealedError, match="takes no more events"):
@@ -232,7 +232,7 @@ async def test_transactions_refuse_large_events_as_java_does(java, client, make_
 
     with pytest.raises(RuntimeError, match="IllegalArgumentException"):
         await asyncio.to_thread(java.write, stream, [(KEY, event)], large=True, how="write_in_transaction")
-    async with client.transaction(stream.scope, stream.stream) as transaction:
+    async with client.transaction(stream) as transaction:
         await transaction.write(b"small", KEY)
         with pytest.raises(EventTooLargeError, match=r"9,000,000 bytes.*transactions and Spark take none"):
             await transaction.write(event, KEY)
@@ -243,13 +243,13 @@ async def test_transactions_refuse_large_events_as_java_does(java, client, make_
 async def test_an_event_whose_merge_is_asked_for_twice_is_in_the_stream_once(client, make_stream, read_all):
     """A writer that loses the answer to the merge asks again, with the same event."""
     stream = await make_stream()
-    [segment] = (await client.head(stream.scope, stream.stream)).positions
+    [segment] = (await client.head(stream)).positions
     event = LargeEvent(client.store, LARGE["random"])
 
     await event.write_to(segment)
     await event.write_to(segment)
     await LargeEvent(client.store, b"small, but of its own segment").write_to(segment)
-    await client.seal_stream(stream.scope, stream.stream)
+    await client.seal_stream(stream)
     await event.write_to(segment)  # it is in, although the segment takes nothing now
 
     found = [event.data for event in await read_all(stream)]

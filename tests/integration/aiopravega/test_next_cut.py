@@ -10,7 +10,7 @@ from aiopravega.errors import ConfigurationError, InvalidRangeError, StreamNotFo
 
 async def fill(client, stream, count: int, name: str, size: int = 100) -> list[bytes]:
     events = [f"{name}-{number} ".encode().ljust(size, b".") for number in range(count)]
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         for number, event in enumerate(events):
             await writer.write(event, routing_key=str(number % 50))
     return events
@@ -30,12 +30,12 @@ async def contents(client, ranges: list[StreamCutRange]) -> Counter[bytes]:
 
 async def test_steps_cover_a_stream_that_was_scaled_and_sealed(client, make_stream):
     stream = await make_stream(1)
-    head = await client.head(stream.scope, stream.stream)
+    head = await client.head(stream)
     written = await fill(client, stream, 300, "first")
     for segments in (3, 1, 4):
-        await client.scale_stream(stream.scope, stream.stream, segments)
+        await client.scale_stream(stream, segments)
         written += await fill(client, stream, 300, f"of-{segments}")
-    await client.seal_stream(stream.scope, stream.stream)
+    await client.seal_stream(stream)
 
     found = await steps(client, head, 20_000)
 
@@ -43,24 +43,24 @@ async def test_steps_cover_a_stream_that_was_scaled_and_sealed(client, make_stre
     sizes = [await client.distance(each.start, each.end) for each in found]
     assert max(sizes) <= 20_000
     assert await contents(client, found) == Counter(written)
-    assert found[-1].end == await client.tail(stream.scope, stream.stream)
+    assert found[-1].end == await client.tail(stream)
 
 
 async def test_a_step_far_into_a_segment_ends_between_events(client, make_stream):
     stream = await make_stream(1)
-    head = await client.head(stream.scope, stream.stream)
+    head = await client.head(stream)
     written = await fill(client, stream, 40, "large", size=1_000_000)
 
     cut = await client.next_cut(head, 30_000_000)
 
-    tail = await client.tail(stream.scope, stream.stream)
+    tail = await client.tail(stream)
     assert 28_000_000 < await client.distance(head, cut) <= 30_000_000
     assert await contents(client, [StreamCutRange(head, cut), StreamCutRange(cut, tail)]) == Counter(written)
 
 
 async def test_a_long_event_is_a_step_of_its_own(client, make_stream):
     stream = await make_stream(1)
-    head = await client.head(stream.scope, stream.stream)
+    head = await client.head(stream)
     written = await fill(client, stream, 3, "large", size=8 * 1024 * 1024)
 
     found = await steps(client, head, 1000)
@@ -71,10 +71,10 @@ async def test_a_long_event_is_a_step_of_its_own(client, make_stream):
 
 async def test_steps_stop_at_the_end_that_is_asked_for(client, make_stream):
     stream = await make_stream(2)
-    head = await client.head(stream.scope, stream.stream)
+    head = await client.head(stream)
     wanted = await fill(client, stream, 100, "wanted")
-    end = await client.tail(stream.scope, stream.stream)
-    await client.scale_stream(stream.scope, stream.stream, 3)
+    end = await client.tail(stream)
+    await client.scale_stream(stream, 3)
     await fill(client, stream, 100, "after")
 
     found = await steps(client, head, 3000, end)
@@ -85,11 +85,11 @@ async def test_steps_stop_at_the_end_that_is_asked_for(client, make_stream):
 
 async def test_ends_before_the_start_are_refused(client, make_stream):
     stream = await make_stream(1)
-    head = await client.head(stream.scope, stream.stream)
+    head = await client.head(stream)
     await fill(client, stream, 10, "event")
-    middle = await client.tail(stream.scope, stream.stream)
-    await client.scale_stream(stream.scope, stream.stream, 2)
-    tail = await client.tail(stream.scope, stream.stream)
+    middle = await client.tail(stream)
+    await client.scale_stream(stream, 2)
+    tail = await client.tail(stream)
 
     for start, end in ((middle, head), (tail, head), (tail, middle)):
         with pytest.raises(InvalidRangeError):
@@ -98,9 +98,9 @@ async def test_ends_before_the_start_are_refused(client, make_stream):
 
 async def test_what_cannot_be_stepped_through_is_refused(client, make_stream):
     stream = await make_stream(1)
-    head = await client.head(stream.scope, stream.stream)
+    head = await client.head(stream)
     await fill(client, stream, 10, "event")
-    await client.truncate_stream(await client.tail(stream.scope, stream.stream))
+    await client.truncate_stream(await client.tail(stream))
 
     with pytest.raises(ConfigurationError, match="bounded"):
         await client.next_cut(StreamCut.unbounded(), 100)
@@ -109,6 +109,6 @@ async def test_what_cannot_be_stepped_through_is_refused(client, make_stream):
     await fill(client, stream, 10, "event")
     with pytest.raises(StreamTruncatedError, match="Start from the head"):
         await client.next_cut(head, 100)
-    await client.delete_stream(stream.scope, stream.stream)
+    await client.delete_stream(stream)
     with pytest.raises(StreamNotFoundError):
         await client.next_cut(head, 100)

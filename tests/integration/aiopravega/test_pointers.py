@@ -21,7 +21,7 @@ from aiopravega.errors import (
 @pytest.fixture
 async def stream(client, make_stream):
     name = await make_stream(2)
-    async with client.writer(name.scope, name.stream) as writer:
+    async with client.writer(name) as writer:
         for number in range(50):
             await writer.write(b"" if number == 7 else b"event-%d" % number, routing_key=str(number))
     return name
@@ -42,7 +42,7 @@ async def test_every_event_is_fetched_by_its_pointer(client, events):
 
 async def test_the_largest_event_is_fetched(client, make_stream, read_all):
     stream = await make_stream(1)
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         await writer.write(b"e" * 8 * 1024 * 1024, routing_key="key")
     (event,) = await read_all(stream)
 
@@ -103,7 +103,7 @@ async def test_a_pointer_into_another_segment_or_stream_is_refused(client, event
 
 
 async def test_a_truncated_event_is_gone(client, events, stream):
-    tail = await client.tail(stream.scope, stream.stream)
+    tail = await client.tail(stream)
     await client.truncate_stream(StreamCut(stream, dict(tail.positions)))
 
     with pytest.raises(StreamTruncatedError, match="removed the event"):
@@ -111,15 +111,15 @@ async def test_a_truncated_event_is_gone(client, events, stream):
 
 
 async def test_an_event_of_a_segment_that_was_truncated_whole_is_gone(client, events, stream):
-    await client.scale_stream(stream.scope, stream.stream, 3)
-    await client.truncate_stream(await client.tail(stream.scope, stream.stream))
+    await client.scale_stream(stream, 3)
+    await client.truncate_stream(await client.tail(stream))
 
     with pytest.raises(StreamTruncatedError, match="a truncation removed segment"):
         await client.fetch(EventPointer.of(events[0]))
 
 
 async def test_an_event_of_a_deleted_stream_is_gone(client, events, stream, make_stream):
-    await client.delete_stream(stream.scope, stream.stream)
+    await client.delete_stream(stream)
 
     with pytest.raises(StreamNotFoundError):
         await client.fetch(EventPointer.of(events[0]))

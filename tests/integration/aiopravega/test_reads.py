@@ -18,7 +18,7 @@ KEYS = [f"key-{number}" for number in range(20)]
 
 
 async def write(client: PravegaClient, stream: StreamName, first: int, last: int) -> None:
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         for number in range(first, last):
             await writer.write(b"%d" % number, routing_key=KEYS[number % len(KEYS)])
 
@@ -37,15 +37,15 @@ async def test_an_empty_stream_gives_no_events(client, make_stream):
     stream = await make_stream(3)
 
     assert await numbers(client, StreamCutRange(UNBOUNDED, UNBOUNDED), stream) == []
-    assert await client.head(*_pair(stream)) == await client.tail(*_pair(stream))
+    assert await client.head(stream) == await client.tail(stream)
 
 
 async def test_ranges_between_cuts_share_no_event_and_miss_none(client, make_stream):
     stream = await make_stream(4)
-    cuts = [await client.tail(*_pair(stream))]
+    cuts = [await client.tail(stream)]
     for part in range(5):
         await write(client, stream, part * 100, part * 100 + 100)
-        cuts.append(await client.tail(*_pair(stream)))
+        cuts.append(await client.tail(stream))
 
     for part in range(5):
         found = await numbers(client, StreamCutRange(cuts[part], cuts[part + 1]))
@@ -55,13 +55,13 @@ async def test_ranges_between_cuts_share_no_event_and_miss_none(client, make_str
 
 async def test_a_range_goes_across_scalings(client, make_stream):
     stream = await make_stream(1)
-    cuts = [await client.tail(*_pair(stream))]
+    cuts = [await client.tail(stream)]
     for part, segments in enumerate((4, 2, 3, 1)):
         await write(client, stream, part * 100, part * 100 + 100)
-        cuts.append(await client.tail(*_pair(stream)))
-        await client.scale_stream(*_pair(stream), segments)
+        cuts.append(await client.tail(stream))
+        await client.scale_stream(stream, segments)
     await write(client, stream, 400, 500)
-    cuts.append(await client.tail(*_pair(stream)))
+    cuts.append(await client.tail(stream))
 
     assert sorted(await numbers(client, StreamCutRange(UNBOUNDED, UNBOUNDED), stream)) == list(range(500))
     for first in range(len(cuts)):
@@ -76,9 +76,9 @@ async def test_a_range_goes_across_scalings(client, make_stream):
 async def test_a_sealed_stream_is_read_to_its_end(client, make_stream):
     stream = await make_stream(2)
     await write(client, stream, 0, 50)
-    await client.scale_stream(*_pair(stream), 3)
+    await client.scale_stream(stream, 3)
     await write(client, stream, 50, 100)
-    await client.seal_stream(*_pair(stream))
+    await client.seal_stream(stream)
 
     assert sorted(await numbers(client, StreamCutRange(UNBOUNDED, UNBOUNDED), stream)) == list(range(100))
 
@@ -93,7 +93,7 @@ async def test_a_stream_of_64_segments(client, make_stream):
 async def test_an_end_of_minus_one_means_the_end_of_the_sealed_segment_as_java_writes_it(client, make_stream):
     stream = await make_stream(1)
     await write(client, stream, 0, 10)
-    await client.scale_stream(*_pair(stream), 2)
+    await client.scale_stream(stream, 2)
     await write(client, stream, 10, 20)
     first = SegmentId(stream, 0, 0)
 
@@ -106,25 +106,25 @@ async def test_an_end_of_minus_one_means_the_end_of_the_sealed_segment_as_java_w
 
 async def test_what_a_truncation_removed_is_a_clear_error_and_the_rest_can_be_read(client, make_stream):
     stream = await make_stream(1)
-    begin = await client.tail(*_pair(stream))
+    begin = await client.tail(stream)
     await write(client, stream, 0, 10)
-    middle = await client.tail(*_pair(stream))
+    middle = await client.tail(stream)
     await write(client, stream, 10, 20)
     await client.truncate_stream(middle)
 
     with pytest.raises(StreamTruncatedError, match=rf"{stream} starts at offset .* asks for 0"):
         await client.plan(StreamCutRange(begin, UNBOUNDED))
     assert sorted(await numbers(client, StreamCutRange(middle, UNBOUNDED))) == list(range(10, 20))
-    assert await client.head(*_pair(stream)) == middle
+    assert await client.head(stream) == middle
 
 
 async def test_segments_that_were_truncated_as_a_whole_are_a_clear_error(client, make_stream):
     stream = await make_stream(1)
-    begin = await client.tail(*_pair(stream))
+    begin = await client.tail(stream)
     await write(client, stream, 0, 10)
-    await client.scale_stream(*_pair(stream), 2)
+    await client.scale_stream(stream, 2)
     await write(client, stream, 10, 20)
-    await client.truncate_stream(await client.tail(*_pair(stream)))
+    await client.truncate_stream(await client.tail(stream))
 
     with pytest.raises(StreamTruncatedError, match="Start from the head"):
         await client.plan(StreamCutRange(begin, UNBOUNDED))
@@ -133,10 +133,10 @@ async def test_segments_that_were_truncated_as_a_whole_are_a_clear_error(client,
 
 async def test_a_range_that_ends_before_it_starts_is_refused_even_across_a_scaling(client, make_stream):
     stream = await make_stream(1)
-    before = await client.tail(*_pair(stream))
+    before = await client.tail(stream)
     await write(client, stream, 0, 10)
-    await client.scale_stream(*_pair(stream), 2)
-    after = await client.tail(*_pair(stream))
+    await client.scale_stream(stream, 2)
+    after = await client.tail(stream)
 
     with pytest.raises(InvalidRangeError):
         await client.plan(StreamCutRange(after, before))
@@ -153,7 +153,7 @@ async def test_a_cut_of_another_stream_is_refused(client, make_stream):
     mine, other = await make_stream(1, name="mine"), await make_stream(1, name="other")
 
     with pytest.raises(InvalidStreamCutError, match=rf"{other}.*{mine}"):
-        await client.plan(StreamCutRange(await client.tail(*_pair(other)), UNBOUNDED), mine)
+        await client.plan(StreamCutRange(await client.tail(other), UNBOUNDED), mine)
 
 
 async def test_a_cut_with_a_segment_that_the_stream_never_had_is_refused(client, make_stream):
@@ -166,15 +166,15 @@ async def test_a_cut_with_a_segment_that_the_stream_never_had_is_refused(client,
 async def test_a_cut_of_a_stream_that_was_deleted_and_made_again_is_refused(client, make_stream):
     stream = await make_stream(2)
     await write(client, stream, 0, 10)
-    old = await client.tail(*_pair(stream))
-    assert await client.delete_stream(*_pair(stream))
+    old = await client.tail(stream)
+    assert await client.delete_stream(stream)
     await make_stream(2)
 
     made_again = rf"stream {stream} was deleted and made again on \d.* belongs to the deleted one"
     with pytest.raises(StreamMadeAgainError, match=made_again):
         await client.plan(StreamCutRange(old, UNBOUNDED))
     with pytest.raises(StreamMadeAgainError, match=made_again):
-        await client.compare(old, await client.tail(*_pair(stream)))
+        await client.compare(old, await client.tail(stream))
     with pytest.raises(StreamMadeAgainError, match=made_again):
         await client.plan(StreamCutRange(StreamCut(stream, dict.fromkeys(old.positions, 0)), old))
 
@@ -191,7 +191,7 @@ async def test_a_cut_inside_an_event_is_a_clear_error(client, make_stream):
 
 async def test_an_unknown_stream_is_named(client, scope):
     with pytest.raises(StreamNotFoundError, match=f"{scope}/nowhere"):
-        await client.tail(scope, "nowhere")
+        await client.tail(f"{scope}/nowhere")
     with pytest.raises(StreamNotFoundError, match=f"{scope}/nowhere"):
         await client.plan(StreamCutRange(UNBOUNDED, UNBOUNDED), StreamName(scope, "nowhere"))
 
@@ -207,7 +207,3 @@ async def test_without_a_server_the_error_names_the_address_and_comes_soon():
     with pytest.raises(PravegaConnectionError, match=r"127\.0\.0\.1:1"):
         async with PravegaClient(config):
             pass
-
-
-def _pair(stream: StreamName) -> tuple[str, str]:
-    return stream.scope, stream.stream

@@ -11,17 +11,17 @@ import pytest
 
 from aiopravega import UNBOUNDED, PravegaClient, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.errors import PermissionDeniedError
-from aiopravega.intervals.conditions import MoveCondition
-from aiopravega.intervals.moved import StreamWatch
-from aiopravega.intervals.next_range import ChainRules, take_next
-from aiopravega.jobs.event_lists import NewEvent, write_event_list
+from aiopravega.intervals.chain.next_range import ChainRules, take_next
+from aiopravega.intervals.conditions.move_condition import MoveCondition
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutRecord, Interval
 from pravega_emulator import Account, PravegaEmulator
+from pravega_jobs.events.lists import NewEvent, write_event_list
 
 pytestmark = pytest.mark.xdist_group("rights")
 
-SCOPE, STREAM = "shop", "orders"
-ORDERS = StreamName(SCOPE, STREAM)
+SCOPE = "shop"
+ORDERS = StreamName(SCOPE, "orders")
 PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "operate.md"
 Use = Callable[[PravegaClient], Awaitable[object]]
 
@@ -33,11 +33,11 @@ def _name() -> str:
 async def read(client: PravegaClient) -> None:
     async with aclosing(client.read(StreamCutRange(UNBOUNDED, UNBOUNDED), ORDERS)) as events:
         assert [event.data async for event in events]
-    await client.check_cut(await client.tail(SCOPE, STREAM))
+    await client.check_cut(await client.tail(ORDERS))
 
 
 async def read_times(client: PravegaClient) -> None:
-    assert [mark async for mark in client.watermarks(SCOPE, STREAM)]
+    assert [mark async for mark in client.watermarks(ORDERS)]
 
 
 async def take_range(client: PravegaClient) -> None:
@@ -50,9 +50,9 @@ async def take_range(client: PravegaClient) -> None:
 
 
 async def write(client: PravegaClient) -> None:
-    async with client.writer(SCOPE, STREAM) as writer:
+    async with client.writer(ORDERS) as writer:
         await writer.write(b"written", routing_key="key")
-    async with client.transaction(SCOPE, STREAM) as transaction:
+    async with client.transaction(ORDERS) as transaction:
         await transaction.write(b"written", routing_key="key")
     await transaction.wait_committed(60)
 
@@ -63,22 +63,22 @@ async def write_once(client: PravegaClient) -> None:
 
 
 async def note_time(client: PravegaClient) -> None:
-    await client.note_time(SCOPE, STREAM, _name(), 1, await client.tail(SCOPE, STREAM))
+    await client.note_time(ORDERS, _name(), 1, await client.tail(ORDERS))
 
 
 async def change(client: PravegaClient) -> None:
-    await client.scale_stream(SCOPE, STREAM, 2)
-    await client.truncate_stream(await client.head(SCOPE, STREAM))
+    await client.scale_stream(ORDERS, 2)
+    await client.truncate_stream(await client.head(ORDERS))
 
 
 async def make(client: PravegaClient) -> None:
     name = _name()
-    assert await client.create_stream(SCOPE, name)
+    assert await client.create_stream(f"{SCOPE}/{name}")
     assert await client.create_table(SCOPE, f"{name}t", key_length=4)
 
 
 async def move_group(client: PravegaClient) -> None:
-    head = await client.head(SCOPE, STREAM)
+    head = await client.head(ORDERS)
     await client.create_reader_group(SCOPE, "reports", [head])
     await client.reset_reader_group(SCOPE, "reports", [head])
     await client.describe_reader_group(SCOPE, "reports")
@@ -86,9 +86,9 @@ async def move_group(client: PravegaClient) -> None:
 
 async def subscribe(client: PravegaClient) -> None:
     name = _name()
-    await client.subscribe(SCOPE, STREAM, name)
-    await client.report(SCOPE, STREAM, name, await client.tail(SCOPE, STREAM))
-    assert await client.unsubscribe(SCOPE, STREAM, name)
+    await client.subscribe(ORDERS, name)
+    await client.report(ORDERS, name, await client.tail(ORDERS))
+    assert await client.unsubscribe(ORDERS, name)
 
 
 async def read_table(client: PravegaClient) -> None:
@@ -163,12 +163,12 @@ def server():
 async def _fill(running: PravegaEmulator) -> None:
     async with PravegaClient(running.config) as admin:
         await admin.create_scope(SCOPE)
-        await admin.create_stream(SCOPE, STREAM, ScalingPolicy.fixed(2))
+        await admin.create_stream(ORDERS, ScalingPolicy.fixed(2))
         # First: a writer of transactions that notes no time holds watermarks back.
         time = 0
-        while not [mark async for mark in admin.watermarks(SCOPE, STREAM)]:
+        while not [mark async for mark in admin.watermarks(ORDERS)]:
             time += 1
-            await admin.note_time(SCOPE, STREAM, "filler", time)
+            await admin.note_time(ORDERS, "filler", time)
             await asyncio.sleep(1)
         await admin.create_table(SCOPE, "prices", key_length=4)
         await admin.cut_ledger(SCOPE).create()

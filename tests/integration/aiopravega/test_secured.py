@@ -23,7 +23,7 @@ async def admin(pravega_emulator_secure):
 async def stream(admin):
     name = StreamName(f"secure-{uuid.uuid4().hex}", "stream")
     await admin.create_scope(name.scope)
-    await admin.create_stream(name.scope, name.stream, ScalingPolicy.fixed(3))
+    await admin.create_stream(name, ScalingPolicy.fixed(3))
     return name
 
 
@@ -37,9 +37,9 @@ async def everything(client, stream):
 
 
 async def test_plain_writes_transactions_tables_and_reads_work(admin, stream):
-    async with admin.writer(stream.scope, stream.stream) as writer:
+    async with admin.writer(stream) as writer:
         await writer.write_many(EVENTS[:250])
-    async with admin.transaction(stream.scope, stream.stream) as transaction:
+    async with admin.transaction(stream) as transaction:
         await transaction.write_many(EVENTS[250:])
     await transaction.wait_committed(30)
     await admin.create_table(stream.scope, "table", key_length=4)
@@ -52,14 +52,13 @@ async def test_plain_writes_transactions_tables_and_reads_work(admin, stream):
 
 
 async def test_groups_are_made_and_moved_by_who_may_and_read_by_all(admin, stream, reader_config):
-    name = stream.scope, stream.stream
-    async with admin.writer(*name) as writer:
+    async with admin.writer(stream) as writer:
         await writer.write_many(EVENTS)
-    tail = await admin.tail(*name)
+    tail = await admin.tail(stream)
     assert await admin.create_reader_group(stream.scope, "group", [stream])
     await admin.reset_reader_group(stream.scope, "group", [tail])
-    await admin.subscribe(*name, "etl")
-    await admin.report(*name, "etl", tail)
+    await admin.subscribe(stream, "etl")
+    await admin.report(stream, "etl", tail)
     for group in ("group", "etl.stream"):
         assert (await admin.describe_reader_group(stream.scope, group)).lag_bytes == 0
 
@@ -80,20 +79,20 @@ async def test_groups_are_made_and_moved_by_who_may_and_read_by_all(admin, strea
 
 
 async def test_an_account_that_may_only_read_reads(admin, stream, reader_config):
-    async with admin.writer(stream.scope, stream.stream) as writer:
+    async with admin.writer(stream) as writer:
         await writer.write_many(EVENTS)
 
     async with PravegaClient(reader_config) as reader:
         assert sorted(await everything(reader, stream)) == sorted(EVENTS)
-        assert await reader.tail(stream.scope, stream.stream) == await admin.tail(stream.scope, stream.stream)
+        assert await reader.tail(stream) == await admin.tail(stream)
 
 
 def test_an_account_that_may_only_read_reads_in_bulk(pravega_emulator_secure, reader_config):
     name = StreamName(f"secure-{uuid.uuid4().hex}", "stream")
     with BlockingClient(pravega_emulator_secure.config) as admin:
         admin.create_scope(name.scope)
-        admin.create_stream(name.scope, name.stream)
-        with admin.writer(name.scope, name.stream) as writer:
+        admin.create_stream(name)
+        with admin.writer(name) as writer:
             writer.write_many(EVENTS)
 
     with BlockingClient(reader_config) as client:
@@ -106,12 +105,12 @@ def test_an_account_that_may_only_read_reads_in_bulk(pravega_emulator_secure, re
 async def test_an_account_that_may_only_read_cannot_write(stream, reader_config):
     async with PravegaClient(reader_config) as reader:
         with pytest.raises(SecurityError, match=stream.stream):
-            async with reader.writer(stream.scope, stream.stream) as writer:
+            async with reader.writer(stream) as writer:
                 await writer.write(b"not allowed")
         with pytest.raises(PermissionDeniedError, match=stream.stream):
-            await reader.open_transaction(stream.scope, stream.stream)
+            await reader.open_transaction(stream)
         with pytest.raises(PermissionDeniedError):
-            await reader.create_stream(stream.scope, "another")
+            await reader.create_stream(f"{stream.scope}/another")
 
 
 async def test_a_wrong_password_is_refused_on_entering(pravega_emulator_secure):

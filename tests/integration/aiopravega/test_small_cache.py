@@ -20,10 +20,10 @@ async def test_three_writers_at_full_speed_do_not_overflow_a_small_cache() -> No
     with PravegaEmulator(cache_megabytes=CACHE_MEGABYTES, heap_megabytes=512) as server:
         async with PravegaClient(server.config) as client:
             await client.create_scope(stream.scope)
-            await client.create_stream(stream.scope, stream.stream, scaling=ScalingPolicy.fixed(4))
+            await client.create_stream(stream, scaling=ScalingPolicy.fixed(4))
 
             async def write() -> None:
-                async with client.writer(stream.scope, stream.stream) as writer:
+                async with client.writer(stream) as writer:
                     for _ in range(EVENTS // CALL):
                         await writer.write_many([EVENT] * CALL)
 

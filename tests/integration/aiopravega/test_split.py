@@ -25,7 +25,7 @@ def number_of(data: bytes) -> int:
 
 
 async def write(client: PravegaClient, stream: StreamName, first: int, last: int, size: int = 100) -> None:
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         numbers = range(first, last)
         await writer.write_many([event(number, size) for number in numbers], [KEYS[n % len(KEYS)] for n in numbers])
 
@@ -53,8 +53,8 @@ async def test_parts_follow_one_another_and_are_of_about_equal_size(client, make
 
     assert len(parts) == 8
     assert (parts[0].start, parts[-1].end) == (
-        await client.head(stream.scope, stream.stream),
-        await client.tail(stream.scope, stream.stream),
+        await client.head(stream),
+        await client.tail(stream),
     )
     assert all(before.end == after.start for before, after in pairwise(parts))
     found = await contents(client, parts)
@@ -67,7 +67,7 @@ async def test_parts_keep_the_order_of_keys_across_scalings(client, make_stream)
     stream = await make_stream(1)
     for turn, segments in enumerate((4, 2, 3, 1)):
         await write(client, stream, turn * 500, turn * 500 + 500)
-        await client.scale_stream(stream.scope, stream.stream, segments)
+        await client.scale_stream(stream, segments)
     await write(client, stream, 2000, 2200)
 
     for count in (2, 3, 7, 40):
@@ -82,7 +82,7 @@ async def test_parts_keep_the_order_of_keys_across_scalings(client, make_stream)
 async def test_a_part_of_a_part_can_be_split_again(client, make_stream):
     stream = await make_stream(2)
     await write(client, stream, 0, 500)
-    await client.scale_stream(stream.scope, stream.stream, 3)
+    await client.scale_stream(stream, 3)
     await write(client, stream, 500, 1000)
 
     halves = await client.split(EVERYTHING, parts=2, stream=stream)
@@ -112,7 +112,7 @@ async def test_places_far_inside_a_segment_are_found_by_windows(client, make_str
     stream = await make_stream(1)
     frames = b"".join(len(data).to_bytes(8, "big") + data for data in map(event, range(70_000)))[: 7 * MIB]
     count = 0
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         for _ in range(4):  # ordinary events, and large ones made to fool a search
             await writer.write_many([event(number, 1000) for number in range(8000)], ["key"] * 8000)
             await writer.write_many([frames] * 2, ["key"] * 2)
@@ -130,7 +130,7 @@ async def test_places_far_inside_a_segment_are_found_by_windows(client, make_str
 
 async def test_where_windows_leave_a_doubt_the_events_are_followed(client, make_stream, caplog):
     stream = await make_stream(1)
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         await writer.write_many([bytes(8 * MIB)] * 9, ["key"] * 9)
     [segment] = await client.plan(EVERYTHING, stream)
     frame = 8 * MIB + 8
@@ -148,7 +148,7 @@ async def test_where_windows_leave_a_doubt_the_events_are_followed(client, make_
 
 async def test_where_no_place_is_sure_and_patience_ends_a_segment_stays_in_one_piece(client, make_stream, caplog):
     stream = await make_stream(1)
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         await writer.write_many([bytes(1000)] * 70_000, ["key"] * 70_000)
     [segment] = await client.plan(EVERYTHING, stream)
 

@@ -32,7 +32,7 @@ def aborted(eventually):
 
 async def test_events_are_seen_after_the_commit_and_not_before(client, make_stream, read_all):
     stream = await make_stream(3)
-    async with client.transaction(stream.scope, stream.stream) as transaction:
+    async with client.transaction(stream) as transaction:
         await transaction.write_many(
             [b"%d" % number for number in range(100)], [str(number % 7) for number in range(100)]
         )
@@ -47,7 +47,7 @@ async def test_an_error_in_the_block_aborts(client, make_stream, read_all, abort
     opened = []
 
     async def fail() -> None:
-        async with client.transaction(stream.scope, stream.stream) as transaction:
+        async with client.transaction(stream) as transaction:
             opened.append(transaction)
             await transaction.write(b"never seen")
             raise RuntimeError("in the block")
@@ -60,10 +60,10 @@ async def test_an_error_in_the_block_aborts(client, make_stream, read_all, abort
 
 async def test_committing_again_is_harmless_and_aborting_then_is_refused(client, make_stream):
     stream = await make_stream()
-    transaction = await client.open_transaction(stream.scope, stream.stream)
+    transaction = await client.open_transaction(stream)
     await transaction.write(b"x")
     await transaction.commit(wait=30)
-    handle = client.attach_transaction(stream.scope, stream.stream, transaction.txn_id)
+    handle = client.attach_transaction(stream, transaction.txn_id)
 
     await handle.commit(wait=30)
     with pytest.raises(TransactionError, match="COMMITTED"):
@@ -72,9 +72,9 @@ async def test_committing_again_is_harmless_and_aborting_then_is_refused(client,
 
 async def test_aborting_again_is_harmless_and_committing_then_is_refused(client, make_stream):
     stream = await make_stream()
-    transaction = await client.open_transaction(stream.scope, stream.stream)
+    transaction = await client.open_transaction(stream)
     await transaction.abort()
-    handle = client.attach_transaction(stream.scope, stream.stream, transaction.txn_id)
+    handle = client.attach_transaction(stream, transaction.txn_id)
 
     await handle.abort()
     with pytest.raises(TransactionAbortedError):
@@ -85,12 +85,12 @@ async def test_aborting_again_is_harmless_and_committing_then_is_refused(client,
 
 async def test_any_process_that_knows_the_id_can_commit(client, make_stream, read_all):
     stream = await make_stream(2)
-    transaction = await client.open_transaction(stream.scope, stream.stream)
+    transaction = await client.open_transaction(stream)
     await transaction.write(b"x", routing_key="key")
     await transaction.flush()
     await transaction.detach()
 
-    attached = client.attach_transaction(stream.scope, stream.stream, transaction.txn_id)
+    attached = client.attach_transaction(stream, transaction.txn_id)
     assert await attached.state() is TransactionState.OPEN
     assert await attached.hold() == 600.0
     await attached.commit(wait=30)
@@ -100,7 +100,7 @@ async def test_any_process_that_knows_the_id_can_commit(client, make_stream, rea
 
 async def test_an_unknown_id_can_be_neither_committed_nor_kept(client, make_stream):
     stream = await make_stream()
-    unknown = client.attach_transaction(stream.scope, stream.stream, uuid.uuid4())
+    unknown = client.attach_transaction(stream, uuid.uuid4())
 
     assert await unknown.state() is TransactionState.UNKNOWN
     with pytest.raises(TransactionError):
@@ -111,7 +111,7 @@ async def test_an_unknown_id_can_be_neither_committed_nor_kept(client, make_stre
 
 async def test_blocks_go_to_their_segments_after_what_was_written_before(client, make_stream, read_all):
     stream = await make_stream(2)
-    async with client.transaction(stream.scope, stream.stream) as transaction:
+    async with client.transaction(stream) as transaction:
         for lane, segment in enumerate(transaction.segments.segments):
             events = [f"{lane}:{number}".encode() for number in range(3)]
             await transaction.write_block(lane, FramedBlock(b"".join(wire.event_header(len(e)) + e for e in events), 3))
@@ -125,7 +125,7 @@ async def test_blocks_go_to_their_segments_after_what_was_written_before(client,
 async def test_events_of_0_bytes_and_of_8_mib_fit_and_larger_ones_do_not(client, make_stream, read_all):
     stream = await make_stream()
     events = [b"", b"x" * wire.MAX_EVENT, b""]
-    async with client.transaction(stream.scope, stream.stream) as transaction:
+    async with client.transaction(stream) as transaction:
         await transaction.write_many(events)
         with pytest.raises(EventTooLargeError, match="8,388,609 bytes"):
             await transaction.write(b"x" * (wire.MAX_EVENT + 1))
@@ -135,7 +135,7 @@ async def test_events_of_0_bytes_and_of_8_mib_fit_and_larger_ones_do_not(client,
 
 async def test_a_transaction_without_events_can_be_committed(client, make_stream, read_all):
     stream = await make_stream(4)
-    async with client.transaction(stream.scope, stream.stream):
+    async with client.transaction(stream):
         pass
 
     assert await read_all(stream) == []
@@ -143,7 +143,7 @@ async def test_a_transaction_without_events_can_be_committed(client, make_stream
 
 async def test_the_lease_is_kept_while_the_transaction_is_open(client, make_stream, read_all):
     stream = await make_stream()
-    async with client.transaction(stream.scope, stream.stream, lease=10) as transaction:
+    async with client.transaction(stream, lease=10) as transaction:
         await transaction.write(b"x")
         await asyncio.sleep(16)  # longer than the lease, and than the server takes to notice
 
@@ -152,7 +152,7 @@ async def test_the_lease_is_kept_while_the_transaction_is_open(client, make_stre
 
 async def test_a_detached_transaction_ends_with_its_lease(client, make_stream, read_all, aborted):
     stream = await make_stream()
-    transaction = await client.open_transaction(stream.scope, stream.stream, lease=10)
+    transaction = await client.open_transaction(stream, lease=10)
     await transaction.write(b"x")
     await transaction.flush()
     await transaction.detach()
@@ -160,14 +160,14 @@ async def test_a_detached_transaction_ends_with_its_lease(client, make_stream, r
     await aborted(transaction)
 
     with pytest.raises(TransactionAbortedError):
-        await client.attach_transaction(stream.scope, stream.stream, transaction.txn_id).commit()
+        await client.attach_transaction(stream, transaction.txn_id).commit()
     assert await read_all(stream) == []
 
 
 async def test_writing_into_a_transaction_that_somebody_aborted_says_so(client, make_stream, aborted):
     stream = await make_stream()
-    transaction = await client.open_transaction(stream.scope, stream.stream, lease=10)
-    await client.attach_transaction(stream.scope, stream.stream, transaction.txn_id).abort()
+    transaction = await client.open_transaction(stream, lease=10)
+    await client.attach_transaction(stream, transaction.txn_id).abort()
     await aborted(transaction)
     await transaction.write(b"x")
 
@@ -178,10 +178,10 @@ async def test_writing_into_a_transaction_that_somebody_aborted_says_so(client, 
 
 async def test_a_stream_that_scales_meanwhile_gets_the_events_after_newer_ones(client, make_stream, read_all):
     stream = await make_stream(2)
-    async with client.transaction(stream.scope, stream.stream) as transaction:
+    async with client.transaction(stream) as transaction:
         await transaction.write(b"old", routing_key="key")
-        await client.scale_stream(stream.scope, stream.stream, 3)
-        async with client.writer(stream.scope, stream.stream) as writer:
+        await client.scale_stream(stream, 3)
+        async with client.writer(stream) as writer:
             await writer.write(b"new", routing_key="key")
         await transaction.write(b"older still open", routing_key="key")
 
@@ -190,13 +190,13 @@ async def test_a_stream_that_scales_meanwhile_gets_the_events_after_newer_ones(c
 
 async def test_a_missing_stream_has_no_transactions(client, scope):
     with pytest.raises(StreamNotFoundError, match="missing"):
-        await client.open_transaction(scope, "missing")
+        await client.open_transaction(f"{scope}/missing")
 
 
 async def test_the_lease_is_not_kept_by_a_client_that_is_closed(pravega_config, make_stream, eventually, caplog):
     stream = await make_stream()
     async with PravegaClient(pravega_config) as client:
-        transaction = await client.open_transaction(stream.scope, stream.stream, lease=10)
+        transaction = await client.open_transaction(stream, lease=10)
 
     async def is_left() -> bool:
         return not [task for task in asyncio.all_tasks() if "_keep_lease" in repr(task.get_coro())]
@@ -207,9 +207,9 @@ async def test_the_lease_is_not_kept_by_a_client_that_is_closed(pravega_config, 
 
 async def test_a_commit_that_fails_stops_keeping_the_lease(client, make_stream, aborted):
     stream = await make_stream()
-    transaction = await client.open_transaction(stream.scope, stream.stream, lease=10)
+    transaction = await client.open_transaction(stream, lease=10)
     await transaction.write(b"event")
-    await client.attach_transaction(stream.scope, stream.stream, transaction.txn_id).abort()
+    await client.attach_transaction(stream, transaction.txn_id).abort()
     await aborted(transaction)
 
     with pytest.raises(TransactionError):

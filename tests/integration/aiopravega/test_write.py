@@ -24,7 +24,7 @@ def by_key(events: list[Event]) -> dict[str, list[int]]:
 
 async def test_events_land_in_the_segments_of_their_keys_and_in_order(client, make_stream, read_all):
     stream = await make_stream(4)
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         for number in range(50):
             for key in range(20):
                 await writer.write(f"{key}:{number}".encode(), routing_key=str(key))
@@ -40,7 +40,7 @@ async def test_events_land_in_the_segments_of_their_keys_and_in_order(client, ma
 
 async def test_events_without_keys_are_spread(client, make_stream, read_all):
     stream = await make_stream(2)
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         await writer.write_many([b"x"] * 1000)
 
     found = Counter(str(event.segment) for event in await read_all(stream))
@@ -51,7 +51,7 @@ async def test_events_without_keys_are_spread(client, make_stream, read_all):
 
 async def test_flushed_events_can_be_read_while_the_writer_continues(client, make_stream, read_all):
     stream = await make_stream()
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         await writer.write(b"first")
         await writer.flush()
         assert [event.data for event in await read_all(stream)] == [b"first"]
@@ -66,7 +66,7 @@ async def test_an_event_leaves_soon_without_a_flush(client, make_stream, read_al
     async def arrived() -> bool:
         return bool(await read_all(stream))
 
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         await writer.write(b"alone")
         await eventually(arrived)
 
@@ -74,7 +74,7 @@ async def test_an_event_leaves_soon_without_a_flush(client, make_stream, read_al
 async def test_events_of_0_bytes_and_of_8_mib_are_written_as_they_are(client, make_stream, read_all):
     stream = await make_stream()
     events = [b"", b"small", b"x" * wire.MAX_EVENT, b"", bytes(range(256)), b"y" * wire.MAX_EVENT]
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         await writer.write_many(events, ["key"] * len(events))
 
     assert [event.data for event in await read_all(stream)] == events
@@ -82,7 +82,7 @@ async def test_events_of_0_bytes_and_of_8_mib_are_written_as_they_are(client, ma
 
 async def test_a_larger_event_is_refused_before_any_byte_is_sent(client, make_stream, read_all):
     stream = await make_stream()
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         await writer.write(b"before", "key")
         with pytest.raises(EventTooLargeError, match="8,388,609 bytes"):
             await writer.write(b"x" * (wire.MAX_EVENT + 1), "key")
@@ -93,14 +93,14 @@ async def test_a_larger_event_is_refused_before_any_byte_is_sent(client, make_st
 
 async def test_as_many_keys_as_events_are_needed(client, make_stream):
     stream = await make_stream()
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         with pytest.raises(ValueError, match="shorter"):
             await writer.write_many([b"a", b"b"], ["key"])
 
 
 async def test_64_segments_take_a_few_events(client, make_stream, read_all):
     stream = await make_stream(64)
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         await writer.write_many([b"%d" % number for number in range(200)], [str(number) for number in range(200)])
 
     assert Counter(event.data for event in await read_all(stream)) == Counter(b"%d" % n for n in range(200))
@@ -110,7 +110,7 @@ async def write_while(client: PravegaClient, stream: StreamName, segments: list[
     """Write rounds of events with ten keys while the stream is scaled; returns the number of rounds."""
     scaling = asyncio.create_task(scale(client, stream, segments))
     rounds = 0
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         while not scaling.done() or rounds < 20:
             await writer.write_many([f"{key}:{rounds}".encode() for key in range(10)], [str(key) for key in range(10)])
             rounds += 1
@@ -121,7 +121,7 @@ async def write_while(client: PravegaClient, stream: StreamName, segments: list[
 
 async def scale(client: PravegaClient, stream: StreamName, segments: list[int]) -> None:
     for count in segments:
-        await client.scale_stream(stream.scope, stream.stream, count)
+        await client.scale_stream(stream, count)
 
 
 async def test_keys_keep_their_order_while_the_stream_scales_up_and_down(client, make_stream, read_all):
@@ -150,7 +150,7 @@ async def test_blocks_keep_the_order_of_their_keys_while_the_stream_scales(clien
     stream = await make_stream(1)
     scaling = asyncio.create_task(scale(client, stream, [4, 1, 3]))
     rounds = 0
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         while not scaling.done() or rounds < 20:
             if rounds % 5 == 0:  # between, blocks may be grouped by segments that were replaced
                 grouped_by = writer.segments
@@ -179,10 +179,10 @@ async def test_a_stream_that_is_sealed_meanwhile_says_so(client, make_stream, re
     stream = await make_stream(2)
 
     async def write_past_the_end() -> None:
-        async with client.writer(stream.scope, stream.stream) as writer:
+        async with client.writer(stream) as writer:
             await writer.write(b"before", "key")
             await writer.flush()
-            await client.seal_stream(stream.scope, stream.stream)
+            await client.seal_stream(stream)
             await writer.write(b"after", "key")
 
     with pytest.raises(StreamSealedError, match=f"{stream} is sealed"):
@@ -192,16 +192,16 @@ async def test_a_stream_that_is_sealed_meanwhile_says_so(client, make_stream, re
 
 async def test_a_sealed_stream_and_a_missing_one_are_refused_on_opening(client, scope, make_stream):
     stream = await make_stream()
-    await client.seal_stream(stream.scope, stream.stream)
+    await client.seal_stream(stream)
 
     with pytest.raises(StreamSealedError):
-        await client.writer(stream.scope, stream.stream).__aenter__()
+        await client.writer(stream).__aenter__()
     with pytest.raises(StreamNotFoundError, match="missing"):
-        await client.writer(scope, "missing").__aenter__()
+        await client.writer(f"{scope}/missing").__aenter__()
 
 
 async def test_a_writer_is_used_with_async_with(client, make_stream):
     stream = await make_stream()
 
     with pytest.raises(PravegaError, match="async with"):
-        await client.writer(stream.scope, stream.stream).write(b"x")
+        await client.writer(stream).write(b"x")

@@ -105,7 +105,7 @@ def away(monkeypatch: pytest.MonkeyPatch, pravega_config: PravegaConfig) -> Iter
 @pytest.fixture
 def stream(client: PravegaClient, scope: str) -> StreamName:
     """A stream of two segments in it."""
-    assert client.create_stream(scope, "stream", ScalingPolicy.fixed(2))
+    assert client.create_stream(f"{scope}/stream", ScalingPolicy.fixed(2))
     return StreamName(scope, "stream")
 
 
@@ -192,7 +192,7 @@ def write(client: PravegaClient, stream: StreamName) -> Callable[..., None]:
     """Writes events to the stream."""
 
     def write(*events: bytes) -> None:
-        with client.writer(stream.scope, stream.stream) as writer:
+        with client.writer(stream) as writer:
             writer.write_many(events)
 
     return write

@@ -10,8 +10,8 @@ import signal
 import sys
 from pathlib import Path
 
-from pyspark_pravega.handed_work import HandedWork
-from pyspark_pravega.work import open_pravega_work
+from pyspark_pravega.remote.airflow import open_pravega_work
+from pyspark_pravega.remote.program import HandedWork
 
 
 def die() -> None:

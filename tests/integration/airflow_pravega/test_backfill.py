@@ -18,7 +18,7 @@ EVENTS = 600
 @pytest.fixture
 def written(client, stream):
     texts = [f"event {number:03}" for number in range(EVENTS)]
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write_many([text.encode() for text in texts], texts)
     return stream
 
@@ -39,7 +39,7 @@ def test_intervals_of_a_plan_are_read_by_mapped_tasks_and_done(client, written, 
     assert sorted(bytes(event).decode() for event in events) == [f"event {number:03}" for number in range(EVENTS)]
     records = client.cut_ledger(written.scope).records("backfill", written)
     assert [record.is_done for record in records] == [True] * 3
-    with client.writer(written.scope, written.stream) as writer:
+    with client.writer(written) as writer:
         writer.write(b"late")
     assert run(dag, DAY).result("plan") == []  # done, whatever was written since
 

@@ -32,9 +32,9 @@ def fails_for_good(run_task, capsys):
 @pytest.fixture
 def cuts(client, stream):
     """The range of two events."""
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write_many([b"one", b"two"])
-    return StreamCutRange(client.head(stream.scope, stream.stream), client.tail(stream.scope, stream.stream)).to_json()
+    return StreamCutRange(client.head(stream), client.tail(stream)).to_json()
 
 
 @pytest.fixture
@@ -51,8 +51,10 @@ def bad_range(client, stream, cuts):
             case "end before start":
                 return {"start": cuts["end"], "end": cuts["start"]}
             case "another stream":
-                client.create_stream(stream.scope, "other")
-                return StreamCutRange(client.head(stream.scope, "other"), client.tail(stream.scope, "other")).to_json()
+                client.create_stream(f"{stream.scope}/other")
+                return StreamCutRange(
+                    client.head(f"{stream.scope}/other"), client.tail(f"{stream.scope}/other")
+                ).to_json()
             case "removed":
                 client.truncate_stream(StreamCut.from_text(cuts["end"]))
                 return cuts
@@ -105,7 +107,7 @@ def test_the_sensor_refuses_what_is_not_a_number(fails_for_good, stream, min_byt
 
 
 def test_the_sensor_does_not_wait_for_a_stream_that_is_sealed(fails_for_good, client, stream):
-    client.seal_stream(stream.scope, stream.stream)
+    client.seal_stream(stream)
     assert "StreamSealedError" in fails_for_good(
         partial(PravegaStreamCutSensor, stream=str(stream), min_bytes=1, deferrable=True)
     )

@@ -9,9 +9,9 @@ import pytest
 
 from aiopravega import PravegaClient, ScalingPolicy, StreamCut, StreamCutRange
 from aiopravega.errors import StreamSealedError
-from aiopravega.intervals.conditions import Combine, MoveCondition
-from aiopravega.intervals.moved import StreamWatch
-from airflow_pravega import clients
+from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
+from airflow_pravega.polling import shared_client
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
 SOON = 0.1
@@ -36,7 +36,7 @@ def until(condition, seconds: float = 300.0) -> None:
 
 
 def a_trigger_waits() -> bool:
-    return any(shared.opening.done() for by_config in list(clients._shared.values()) for shared in by_config.values())
+    return any(shared.opening.done() for clients in list(shared_client._shared.values()) for shared in clients.values())
 
 
 @pytest.mark.parametrize("deferrable", [True, False])
@@ -47,7 +47,7 @@ def test_the_end_of_a_stream_is_waited_for(run_task, client, stream, write, read
     def seal_later() -> None:
         until(a_trigger_waits if deferrable else Announced.in_vain.is_set)
         write(b"b")
-        client.seal_stream(stream.scope, stream.stream)
+        client.seal_stream(stream)
 
     sensor = partial(
         Announced, stream=str(stream), sealed=True, deferrable=deferrable, poll_interval=SOON, poke_interval=SOON
@@ -79,8 +79,8 @@ def test_a_range_ends_where_transactions_of_a_database_are_whole(run_task, clien
         for name, number in (("1", 1), ("1", 2), ("2", 1))
     ]
     ends = '{"status":"END","id":"1","data_collections":[{"data_collection":"shop.a","event_count":2}]}'
-    client.create_stream(stream.scope, "transactions")
-    with client.writer(stream.scope, "transactions") as writer:
+    client.create_stream(f"{stream.scope}/transactions")
+    with client.writer(f"{stream.scope}/transactions") as writer:
         writer.write(ends.encode(), "1")
     write(*changes)
     sensor = partial(
@@ -97,7 +97,7 @@ def test_a_range_ends_where_transactions_of_a_database_are_whole(run_task, clien
 def test_silence_begins_again_with_each_write_and_a_sealed_stream_is_quiet(client, stream, write):
     now = 0.0
     watch = StreamWatch(MoveCondition(min_bytes=1, quiet_for=10), clock=lambda: now)
-    start = client.head(stream.scope, stream.stream)
+    start = client.head(stream)
 
     def check():
         asynchronous: PravegaClient = client.asynchronous
@@ -114,11 +114,11 @@ def test_silence_begins_again_with_each_write_and_a_sealed_stream_is_quiet(clien
     now = 31.0
     assert check() is None
     now = 41.0
-    assert check() == client.tail(stream.scope, stream.stream)
+    assert check() == client.tail(stream)
     write(b"c")
     assert check() is None
-    client.seal_stream(stream.scope, stream.stream)
-    assert check() == client.tail(stream.scope, stream.stream)
+    client.seal_stream(stream)
+    assert check() == client.tail(stream)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_silence_that_nobody_can_see_is_refused(run_task, stream, arguments):
 @pytest.fixture
 def end_of(client, stream):
     """The end of a range from the head, if a condition holds."""
-    head = client.head(stream.scope, stream.stream)
+    head = client.head(stream)
 
     def end_of(start: StreamCut = head, **condition) -> StreamCut | None:
         asynchronous: PravegaClient = client.asynchronous
@@ -149,28 +149,28 @@ def end_of(client, stream):
 
 def test_a_cut_is_reached_when_the_tail_is_there(client, stream, write, end_of):
     write(b"a")
-    here = client.tail(stream.scope, stream.stream)
+    here = client.tail(stream)
     ahead = StreamCut(stream, {segment: offset + 9 for segment, offset in here.positions.items()})
     assert end_of(reach=here) == here
     assert end_of(reach=ahead) is None
     assert end_of(reach=ahead, min_bytes=9, combine=Combine.ANY) == here
     while end_of(reach=ahead) is None:
         write(*(b"%d" % number for number in range(20)))
-    assert end_of(reach=ahead) == client.tail(stream.scope, stream.stream)
+    assert end_of(reach=ahead) == client.tail(stream)
 
 
 def test_a_watermark_is_waited_for_without_a_write(client, scope):
     made = client.create_stream(
-        scope, "timed", ScalingPolicy.fixed(1), timestamp_aggregation_timeout=timedelta(minutes=5)
+        f"{scope}/timed", ScalingPolicy.fixed(1), timestamp_aggregation_timeout=timedelta(minutes=5)
     )
     assert made
     asynchronous: PravegaClient = client.asynchronous
-    head = client.head(scope, "timed")
-    with client.writer(scope, "timed") as writer:
+    head = client.head(f"{scope}/timed")
+    with client.writer(f"{scope}/timed") as writer:
         writer.write(b"a")
-    tail = client.tail(scope, "timed")
-    marks = client.watermarks(scope, "timed", follow=True)
-    client.note_time(scope, "timed", "writer", 1_000)
+    tail = client.tail(f"{scope}/timed")
+    marks = client.watermarks(f"{scope}/timed", follow=True)
+    client.note_time(f"{scope}/timed", "writer", 1_000)
     next(iter(marks))
 
     def end(time: int) -> StreamCut | None:
@@ -181,7 +181,7 @@ def test_a_watermark_is_waited_for_without_a_write(client, scope):
     assert end(500) == tail  # older than the first mark
     assert end(1_000) == tail
     assert end(2_000) is None
-    client.note_time(scope, "timed", "writer", 2_000)
+    client.note_time(f"{scope}/timed", "writer", 2_000)
     until(lambda: end(2_000) == tail)
 
 
@@ -193,11 +193,11 @@ def test_all_or_any_of_the_conditions_hold(client, stream, write, end_of):
     assert end_of(**many, combine=Combine.ANY) is None
     assert end_of(**many, sealed=True, combine=Combine.ANY) is None
     write(b"c")
-    tail = client.tail(stream.scope, stream.stream)
+    tail = client.tail(stream)
     assert end_of(**many) is None
     assert end_of(**many, combine=Combine.ANY) == tail
     assert end_of(min_events=4, sealed=True, combine=Combine.ANY) is None
-    client.seal_stream(stream.scope, stream.stream)
+    client.seal_stream(stream)
     assert end_of(min_events=4, sealed=True, combine=Combine.ANY) == tail
     with pytest.raises(StreamSealedError, match="it will never reach 1,000,000 bytes or 4 events"):
         end_of(min_bytes=1_000_000, min_events=4, combine=Combine.ANY)
@@ -209,8 +209,8 @@ def test_all_or_any_of_the_conditions_hold(client, stream, write, end_of):
 def test_a_range_has_not_more_events_than_it_may_and_the_next_ones_have_the_rest(client, stream, write, end_of, sizes):
     events = [b"%03d" % number + b"." * size for number, size in enumerate(sizes)]
     write(*events)
-    start, found, ranges = client.head(stream.scope, stream.stream), [], []
-    while start != client.tail(stream.scope, stream.stream):
+    start, found, ranges = client.head(stream), [], []
+    while start != client.tail(stream):
         end = end_of(start, max_events=10, min_events=1)
         ranges.append([event.data for event in client.read(StreamCutRange(start, end))])
         found += ranges[-1]
@@ -222,10 +222,10 @@ def test_a_range_has_not_more_events_than_it_may_and_the_next_ones_have_the_rest
 
 def test_a_scaled_stream_is_taken_in_bounded_ranges_too(client, stream, write, end_of):
     write(*(b"%03d" % number for number in range(30)))
-    client.scale_stream(stream.scope, stream.stream, 3)
+    client.scale_stream(stream, 3)
     write(*(b"%03d" % number for number in range(30, 60)))
-    start, ranges = client.head(stream.scope, stream.stream), []
-    while start != client.tail(stream.scope, stream.stream):
+    start, ranges = client.head(stream), []
+    while start != client.tail(stream):
         end = end_of(start, max_events=7, max_bytes=100_000)
         ranges.append([event.data for event in client.read(StreamCutRange(start, end))])
         start = end
@@ -267,7 +267,7 @@ def test_a_sensor_that_gives_up_fails_or_skips_without_another_try(run_task, str
 
 def test_what_a_sealed_stream_will_never_have_is_given_up_at_once(run_task, client, write, read, stream):
     write(b"a")
-    client.seal_stream(stream.scope, stream.stream)
+    client.seal_stream(stream)
     sensor = partial(
         PravegaStreamCutSensor, stream=str(stream), min_events=2, give_up_after=timedelta(days=1), on_give_up="proceed"
     )

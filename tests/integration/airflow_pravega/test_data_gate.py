@@ -24,10 +24,10 @@ def head(pravega_config, pravega_emulator, monkeypatch, connection_json, stream)
 
 
 def test_a_range_passes_that_is_what_it_claims_and_another_fails(run_task, client, stream, head, capsys):
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write(head + b'{"page": 1}')
-    good = StreamCutRange(client.head(stream.scope, stream.stream), client.tail(stream.scope, stream.stream))
-    with client.writer(stream.scope, stream.stream) as writer:
+    good = StreamCutRange(client.head(stream), client.tail(stream))
+    with client.writer(stream) as writer:
         writer.write(head + b'{"page": "one"}')
 
     gate = partial(PravegaDataGateOperator, stream=str(stream), sample="all")

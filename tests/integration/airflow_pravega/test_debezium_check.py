@@ -20,7 +20,7 @@ def check(run_task, client, scope, tmp_path):
         file = tmp_path / "application.properties"
         file.write_text(GOOD.format(scope=scope, password=PASSWORD, flush=flush) + more)
         if stream:
-            client.create_stream(scope, "inv.public.orders")
+            client.create_stream(f"{scope}/inv.public.orders")
         return run_task(partial(PravegaDebeziumCheckOperator, settings=str(file), **arguments))
 
     return check
@@ -48,7 +48,7 @@ def test_the_streams_that_are_missing_are_made_once(run_task, client, scope, tmp
     more = "debezium.source.provide.transaction.metadata=true\n"
     file.write_text(GOOD.format(scope=scope, password=PASSWORD, flush=0) + more)
     make = partial(PravegaDebeziumStreamsOperator, settings=str(file))
-    client.create_stream(scope, "inv.public.orders")
+    client.create_stream(f"{scope}/inv.public.orders")
     assert run_task(make).result() == {"scope": scope, "made": ["inv.transaction"], "there": ["inv.public.orders"]}
     tables = partial(make, tables=["public.orders", "public.lines"], tags=["cdc"])
     assert run_task(tables).result()["made"] == ["inv.public.lines"]

@@ -30,7 +30,7 @@ def fails_for_good(run_task, capsys):
 @pytest.fixture
 def everything(client, stream):
     """The range of all events of the stream."""
-    return lambda: StreamCutRange(client.head(stream.scope, stream.stream), client.tail(stream.scope, stream.stream))
+    return lambda: StreamCutRange(client.head(stream), client.tail(stream))
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_stream_that_is_not_there_gets_neither_events_nor_a_ledger(fails_for_g
 
 
 def test_a_write_that_the_stream_refuses_is_no_success(fails_for_good, client, stream, events):
-    client.seal_stream(stream.scope, stream.stream)
+    client.seal_stream(stream)
     write = partial(PravegaWriteEventsOperator, stream=str(stream), events=["a"], write_id="refused")
     fails_for_good(write)
     assert events() == []

@@ -12,10 +12,10 @@ from airflow.sdk import DAG, CronDataIntervalTimetable
 from aiopravega import ScalingPolicy, StreamName
 from aiopravega.intervals import interval_name
 from aiopravega.ledger import CUT_TABLE, Interval
-from airflow_pravega import clients
 from airflow_pravega.operators.backfill import PravegaBackfillPlanOperator
 from airflow_pravega.operators.spark import PravegaSparkReadOperator
 from airflow_pravega.operators.stream import PravegaCreateStreamOperator
+from airflow_pravega.polling import shared_client
 from airflow_pravega.sensors.event_time import PravegaEventTimeSensor
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -36,10 +36,10 @@ def millis(number: int, hour: int = 0) -> int:
 def timed(client, scope):
     """A stream with a mark of January 1, into which `write` writes four events a day, in no order."""
     assert client.create_stream(
-        scope, "timed", ScalingPolicy.fixed(2), timestamp_aggregation_timeout=timedelta(minutes=5)
+        f"{scope}/timed", ScalingPolicy.fixed(2), timestamp_aggregation_timeout=timedelta(minutes=5)
     )
-    client.note_time(scope, "timed", "writer", day(1))
-    next(iter(client.watermarks(scope, "timed", follow=True)))
+    client.note_time(f"{scope}/timed", "writer", day(1))
+    next(iter(client.watermarks(f"{scope}/timed", follow=True)))
     return StreamName(scope, "timed")
 
 
@@ -47,7 +47,7 @@ def timed(client, scope):
 def write(client, timed):
     def write(*days: int) -> None:
         times = sorted((millis(number, hour) for hour in (0, 6, 12, 23) for number in days), key=lambda at: at % 7)
-        with client.writer(timed.scope, timed.stream) as writer:
+        with client.writer(timed) as writer:
             writer.write_many([json.dumps({"at": time}).encode() for time in times], map(str, times))
 
     return write
@@ -78,7 +78,7 @@ def until_a_trigger_waits() -> None:
 
 
 def any_trigger_waits() -> bool:
-    return any(shared.opening.done() for by_config in list(clients._shared.values()) for shared in by_config.values())
+    return any(shared.opening.done() for clients in list(shared_client._shared.values()) for shared in clients.values())
 
 
 @pytest.mark.parametrize("deferrable", [True, False])
@@ -90,7 +90,7 @@ def test_the_data_interval_is_waited_for_read_and_done(
     def complete() -> None:
         if deferrable:
             until_a_trigger_waits()
-        client.note_time(timed.scope, timed.stream, "writer", day(2))
+        client.note_time(timed, "writer", day(2))
 
     dag = wait_and_read(f"times-{timed.scope}", timed, tmp_path, deferrable=deferrable)
     with meanwhile(complete):
@@ -114,7 +114,7 @@ def test_the_data_interval_is_waited_for_read_and_done(
 
 def test_a_backfill_of_event_times_is_read_by_mapped_tasks(client, timed, write, run, spark, tmp_path):
     write(1, 2, 3)
-    client.seal_stream(timed.scope, timed.stream)
+    client.seal_stream(timed)
 
     def one_read(interval):
         return {"stream_cuts": interval, "output_path": f"{tmp_path}/{interval['since'][:10]}"}
@@ -135,7 +135,7 @@ def test_a_backfill_of_event_times_is_read_by_mapped_tasks(client, timed, write,
 
 
 def test_a_sensor_without_records_needs_no_ledger(timed, client, run_task):
-    client.seal_stream(timed.scope, timed.stream)
+    client.seal_stream(timed)
     sensor = partial(PravegaEventTimeSensor, stream=str(timed), since=day(1), until=day(2), record=False)
 
     assert run_task(sensor).result().keys() == {"start", "end", "since", "until"}
@@ -143,7 +143,7 @@ def test_a_sensor_without_records_needs_no_ledger(timed, client, run_task):
 
 
 def test_what_cannot_work_fails_without_retries(timed, client, run_task, capsys):
-    client.create_stream(timed.scope, "silent", ScalingPolicy.fixed(1))
+    client.create_stream(f"{timed.scope}/silent", ScalingPolicy.fixed(1))
     for wrong, error in (
         ({"since": "2013-01-01T00:00:00"}, "ConfigurationError: since is 2013-01-01T00:00:00, which has no zone"),
         ({"since": "{{ logical_date }}", "until": ""}, "ConfigurationError: until is '', but must be a time"),
@@ -162,10 +162,10 @@ def test_what_cannot_work_fails_without_retries(timed, client, run_task, capsys)
 def test_a_record_of_a_deleted_stream_or_of_another_release_is_reported(timed, client, write, run_task, capsys):
     write(1)
     sensor = partial(PravegaEventTimeSensor, stream=str(timed), since=day(1), until=day(2), consumer="ada")
-    client.seal_stream(timed.scope, timed.stream)
+    client.seal_stream(timed)
     run_task(sensor).result()
-    client.delete_stream(timed.scope, timed.stream)
-    client.create_stream(timed.scope, timed.stream, ScalingPolicy.fixed(2))
+    client.delete_stream(timed)
+    client.create_stream(timed, ScalingPolicy.fixed(2))
 
     assert run_task(sensor).state() == "failed"
     assert f"stream {timed} was deleted and made again on" in capsys.readouterr().out
@@ -177,7 +177,7 @@ def test_a_record_of_a_deleted_stream_or_of_another_release_is_reported(timed, c
 
 
 def test_a_range_of_event_times_needs_the_column_with_the_times(timed, client, run_task, tmp_path, capsys):
-    head = client.head(timed.scope, timed.stream).to_text()
+    head = client.head(timed).to_text()
     cuts = {"start": head, "end": head, "since": day(1).isoformat(), "until": day(2).isoformat()}
 
     def read(**common):
@@ -185,7 +185,7 @@ def test_a_range_of_event_times_needs_the_column_with_the_times(timed, client, r
 
     run = run_task(read)
     assert (run.state(), run.tries()) == ("failed", 1)
-    assert "its range has events of other times too: name their column" in capsys.readouterr().out
+    assert "its range also has events of other times: name their column" in capsys.readouterr().out
 
 
 def test_a_stream_is_made_whose_marks_wait_for_its_writers(client, scope, run_task):

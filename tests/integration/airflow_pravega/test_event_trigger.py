@@ -13,8 +13,8 @@ import structlog
 from aiopravega import PravegaClient, PravegaConfig, ScalingPolicy, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import StreamNotFoundError
 from aiopravega.ledger import Interval
-from airflow_pravega import clients
-from airflow_pravega.looks.shared import _loops
+from airflow_pravega.polling import shared_client
+from airflow_pravega.polling.poller import _pollers
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutEventTrigger
 
 SOON = 0.1
@@ -29,17 +29,17 @@ async def pravega(pravega_config: PravegaConfig):
 
 @pytest.fixture
 async def stream(pravega, scope):
-    await pravega.create_stream(scope, "stream", ScalingPolicy.fixed(2))
+    await pravega.create_stream(f"{scope}/stream", ScalingPolicy.fixed(2))
     return StreamName(scope, "stream")
 
 
 @pytest.fixture
 def write(pravega, stream):
     async def write(*events: bytes):
-        async with pravega.writer(stream.scope, stream.stream) as writer:
+        async with pravega.writer(stream) as writer:
             for event in events:
                 await writer.write(event)
-        return await pravega.tail(stream.scope, stream.stream)
+        return await pravega.tail(stream)
 
     return write
 
@@ -78,7 +78,7 @@ async def record(pravega, stream, name: str, start: StreamCut, end: StreamCut) -
 
 async def test_it_fires_once_for_each_movement(pravega, stream, write):
     async with aclosing(started(stream).run()) as events:
-        cuts = [await pravega.head(stream.scope, stream.stream)]
+        cuts = [await pravega.head(stream)]
         for event in (b"a", b"b", b"c"):
             waiting = asyncio.create_task(next_cut(events))
             assert cuts[-1] != await write(event)
@@ -104,7 +104,7 @@ async def test_one_that_starts_again_fires_what_is_in_the_stream(stream, write):
 
 
 async def test_one_that_starts_again_fires_what_the_consumer_has_not_taken(pravega, stream, write):
-    head = await pravega.head(stream.scope, stream.stream)
+    head = await pravega.head(stream)
     first = await write(b"a")
     async with aclosing(started(stream, consumer="shop/orders").run()) as events:
         assert await next_cut(events) == first  # there is no ledger yet
@@ -123,7 +123,7 @@ async def test_one_that_starts_again_fires_what_the_consumer_has_not_taken(prave
 
 
 async def test_what_the_consumer_has_taken_meanwhile_is_not_fired(pravega, stream, write):
-    head = await pravega.head(stream.scope, stream.stream)
+    head = await pravega.head(stream)
     trigger = started(stream, consumer="shop/orders")
     async with aclosing(trigger.run()) as events:
         await write(b"a")
@@ -150,7 +150,7 @@ async def test_many_watchers_of_a_stream_share_one_check(stream, write):
 
 async def test_an_empty_event_is_fired_and_read(pravega, stream, write):
     async with aclosing(started(stream).run()) as events:
-        head = await pravega.head(stream.scope, stream.stream)
+        head = await pravega.head(stream)
         await write(b"")
         cut = await next_cut(events)
     assert [event.data async for event in pravega.read(StreamCutRange(head, cut))] == [b""]
@@ -161,8 +161,8 @@ async def test_a_scaling_moves_nothing(pravega, stream, write):
     async with aclosing(trigger.run()) as events:
         await write(b"a")
         first = await next_cut(events)
-        await pravega.scale_stream(stream.scope, stream.stream, 3)
-        scaled = await pravega.tail(stream.scope, stream.stream)
+        await pravega.scale_stream(stream, 3)
+        scaled = await pravega.tail(stream)
         assert scaled != first
         waiting = asyncio.create_task(next_cut(events))
         await until(lambda: trigger._still == scaled)
@@ -179,7 +179,7 @@ async def test_it_waits_for_enough_but_not_on_a_sealed_stream(pravega, stream, w
         assert await waiting == second
         waiting = asyncio.create_task(next_cut(events))
         third = await write(b"c")
-        await pravega.seal_stream(stream.scope, stream.stream)
+        await pravega.seal_stream(stream)
         assert await waiting == third
 
 
@@ -187,8 +187,8 @@ async def test_a_stream_that_was_made_again_is_fired_like_a_new_one(pravega, str
     async with aclosing(started(stream).run()) as events:
         await write(b"a")
         first = await next_cut(events)
-        await pravega.delete_stream(stream.scope, stream.stream)
-        await pravega.create_stream(stream.scope, stream.stream, ScalingPolicy.fixed(2))
+        await pravega.delete_stream(stream)
+        await pravega.create_stream(stream, ScalingPolicy.fixed(2))
         again = await write(b"a")
         try:
             found = await next_cut(events)
@@ -214,7 +214,7 @@ async def test_what_waiting_cannot_heal_is_raised(pravega, stream, write):
     async with aclosing(started(stream).run()) as events:
         await write(b"a")
         await next_cut(events)
-        await pravega.delete_stream(stream.scope, stream.stream)
+        await pravega.delete_stream(stream)
         with pytest.raises(StreamNotFoundError, match=str(stream)):
             await next_cut(events)
     assert not shared_users()
@@ -240,8 +240,8 @@ async def test_an_outage_is_waited_out(stream, write, away, caplog):
 
 
 def loops():
-    return _loops.get(asyncio.get_running_loop(), {})
+    return _pollers.get(asyncio.get_running_loop(), {})
 
 
 def shared_users() -> int:
-    return sum(entry.users for entry in clients._shared.get(asyncio.get_running_loop(), {}).values())
+    return sum(entry.users for entry in shared_client._shared.get(asyncio.get_running_loop(), {}).values())

@@ -29,7 +29,7 @@ def delays(client, scope):
     """All events of the stream of delays."""
 
     def delays() -> list[dict[str, object]]:
-        cuts = StreamCutRange(client.head(scope, "delays"), client.tail(scope, "delays"))
+        cuts = StreamCutRange(client.head(f"{scope}/delays"), client.tail(f"{scope}/delays"))
         return [json.loads(event.data) for event in client.read(cuts)]
 
     return delays

@@ -14,10 +14,10 @@ from pyiceberg.utils.config import Config
 from pyspark.sql import functions as sql
 
 from aiopravega import StreamCutRange
-from aiopravega.jobs.landing import holdings
 from aiopravega.ledger import Interval, IntervalState
 from airflow_pravega.operators.land import PravegaLandOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
+from pravega_jobs.landing import holdings
 
 pytestmark = pytest.mark.usefixtures("spark")
 FIRST, SECOND = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
@@ -100,8 +100,8 @@ def test_a_range_without_an_interval_and_a_connection_that_is_missing_are_refuse
 ):
     write(b"1")
     cuts = {
-        "start": client.head(scope, stream.stream).to_text(),
-        "end": client.tail(scope, stream.stream).to_text(),
+        "start": client.head(stream).to_text(),
+        "end": client.tail(stream).to_text(),
     }
     land = partial(PravegaLandOperator, stream=str(stream), table=f"parquet:{tmp_path}/table")
     done = run_task(partial(land, stream_cuts=cuts))

@@ -8,7 +8,7 @@ import pytest
 
 from aiopravega import PravegaClient, PravegaConfig, StreamCut, StreamCutRange, StreamName
 from aiopravega.ledger import Interval
-from airflow_pravega.looks.shared import _loops
+from airflow_pravega.polling.poller import _pollers
 from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 
 SOON = 0.1
@@ -24,7 +24,7 @@ async def pravega(pravega_config: PravegaConfig):
 
 @pytest.fixture
 async def stream(pravega, scope):
-    await pravega.create_stream(scope, "stream")
+    await pravega.create_stream(f"{scope}/stream")
     await pravega.cut_ledger(scope).create()
     return StreamName(scope, "stream")
 
@@ -56,10 +56,10 @@ async def event_of(made: PravegaNextRangeTrigger) -> dict[str, Any]:
 
 
 async def write(pravega, stream, *events: bytes) -> StreamCut:
-    async with pravega.writer(stream.scope, stream.stream) as writer:
+    async with pravega.writer(stream) as writer:
         for event in events:
             await writer.write(event)
-    tail: StreamCut = await pravega.tail(stream.scope, stream.stream)
+    tail: StreamCut = await pravega.tail(stream)
     return tail
 
 
@@ -76,14 +76,14 @@ async def checked(*made: Counting) -> None:
 
 def newest() -> object:
     """The newest answer about the stream; None before there is any."""
-    return next((loop.seen for loop in _loops.get(asyncio.get_running_loop(), {}).values()), None)
+    return next((poller.answer for poller in _pollers.get(asyncio.get_running_loop(), {}).values()), None)
 
 
 async def test_runs_wake_one_after_the_other_in_the_order_of_their_dates(pravega, stream):
     ledger = pravega.cut_ledger(stream.scope)
     made = {day: trigger(stream, day) for day in reversed(DAYS)}
     waiting = {day: asyncio.create_task(event_of(each)) for day, each in made.items()}
-    position = await pravega.head(stream.scope, stream.stream)
+    position = await pravega.head(stream)
     await checked(*made.values())
     for day in DAYS:
         await write(pravega, stream, day.encode())
@@ -129,7 +129,7 @@ async def test_a_run_that_is_woken_and_finds_too_little_waits_again_before_the_o
 )
 async def test_what_is_not_processed_is_waited_for_as_the_sensor_says(pravega, stream, arguments, status):
     ledger = pravega.cut_ledger(stream.scope)
-    head, tail = await pravega.head(stream.scope, stream.stream), await write(pravega, stream, b"a")
+    head, tail = await pravega.head(stream), await write(pravega, stream, b"a")
     await write(pravega, stream, b"b")
     failed = Interval("shop", stream, "2026-01-01")
     await ledger.record(failed, StreamCutRange(head, tail), after=None)
@@ -146,7 +146,7 @@ async def test_what_is_not_processed_is_waited_for_as_the_sensor_says(pravega, s
 
 async def test_what_is_gone_is_an_error_or_left_out(pravega, stream):
     ledger = pravega.cut_ledger(stream.scope)
-    head, tail = await pravega.head(stream.scope, stream.stream), await write(pravega, stream, b"a")
+    head, tail = await pravega.head(stream), await write(pravega, stream, b"a")
     await ledger.record(Interval("shop", stream, "2026-01-01"), StreamCutRange(head, tail), after=None)
     await ledger.finish(Interval("shop", stream, "2026-01-01"))
     gone = await write(pravega, stream, b"b")

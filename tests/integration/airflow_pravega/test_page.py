@@ -65,7 +65,7 @@ def test_it_shows_the_consumers_of_a_scope_and_how_far_behind_they_are(open_page
 
 
 def test_what_was_removed_before_it_was_processed_is_shown(open_page, client, taken):
-    client.truncate_stream(client.tail(taken.stream.scope, taken.stream.stream))
+    client.truncate_stream(client.tail(taken.stream))
 
     for path in (f"/pravega/pravega_default?scope={taken.stream.scope}", consumer_page(taken)):
         assert "were removed before the consumer had processed them" in open_page(path).text
@@ -97,7 +97,7 @@ def test_a_done_interval_is_no_finding(open_page, client, taken):
 
 
 def test_a_consumer_of_a_deleted_stream_is_still_shown(open_page, client, taken):
-    client.delete_stream(taken.stream.scope, taken.stream.stream)
+    client.delete_stream(taken.stream)
 
     assert "not known" in open_page(f"/pravega/pravega_default?scope={taken.stream.scope}").text
     assert "how far behind is not known" in open_page(consumer_page(taken)).text
@@ -142,9 +142,9 @@ def test_it_is_in_the_menu_and_lists_the_connections(open_page):
 
 def test_it_shows_a_stream_and_its_consumers(open_page, client, taken):
     scope, other = taken.stream.scope, StreamName(taken.stream.scope, "other")
-    client.create_stream(scope, "other", ScalingPolicy.by_event_rate(1000, 2, 1), RetentionPolicy.bytes(5000))
-    tail = client.tail(scope, "stream")
-    client.subscribe(scope, "stream", "etl")
+    client.create_stream(f"{scope}/other", ScalingPolicy.by_event_rate(1000, 2, 1), RetentionPolicy.bytes(5000))
+    tail = client.tail(f"{scope}/stream")
+    client.subscribe(f"{scope}/stream", "etl")
 
     found = open_page(stream_page(taken.stream)).text
     for text in ("open, with 2 segments", "23 from head", "fixed, 2 segments", "all data stays", "etl", tail.to_text()):
@@ -156,10 +156,10 @@ def test_it_shows_a_stream_and_its_consumers(open_page, client, taken):
         assert text in found
     assert taken.consumer not in found
 
-    client.seal_stream(scope, "stream")
+    client.seal_stream(f"{scope}/stream")
     assert "sealed" in open_page(stream_page(taken.stream)).text
-    client.unsubscribe(scope, "stream", "etl")
-    client.delete_stream(scope, "stream")
+    client.unsubscribe(f"{scope}/stream", "etl")
+    client.delete_stream(f"{scope}/stream")
     found = open_page(stream_page(taken.stream)).text
     assert "There is no such stream" in found
     assert taken.consumer in found

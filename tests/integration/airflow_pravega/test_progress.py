@@ -26,8 +26,8 @@ class Letting:
 def test_the_log_says_how_far_spark_is_while_its_tasks_work(run_task, client, stream, write, spark, tmp_path):
     write(b"a", b"b", b"c")
     cuts = {
-        "start": client.head(stream.scope, stream.stream).to_text(),
-        "end": client.tail(stream.scope, stream.stream).to_text(),
+        "start": client.head(stream).to_text(),
+        "end": client.tail(stream).to_text(),
     }
     released = tmp_path / "released"
     logs: list[Letting] = []

@@ -24,7 +24,7 @@ def java(pravega_config, tmp_path_factory):
 
 @pytest.fixture
 def group(client, stream):
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         for number in range(EVENTS):
             writer.write(b"%d" % number)
     # Beside load a reading takes longer than the time between two automatic checkpoints.
@@ -47,7 +47,7 @@ def read(java, stream):
 
 @pytest.mark.parametrize("deferrable", [True, False])
 def test_a_group_is_waited_for_until_it_has_passed_a_cut(run_task, client, stream, group, read, deferrable):
-    tail = client.tail(stream.scope, stream.stream)
+    tail = client.tail(stream)
 
     class Announced(PravegaReaderGroupSensor):
         """One whose group reads on when it has been seen."""
@@ -91,7 +91,7 @@ def test_what_cannot_be_waited_for_fails_for_good(run_task, group, capsys, argum
 
 
 def test_a_group_is_made_reset_and_deleted(run_task, client, stream, group, read):
-    head, tail = client.head(stream.scope, stream.stream), client.tail(stream.scope, stream.stream)
+    head, tail = client.head(stream), client.tail(stream)
     other = f"{stream.scope}/other"
     span = {"start": head.to_text(), "end": tail.to_text()}
     make = partial(PravegaCreateReaderGroupOperator, group=other, parts=[span])

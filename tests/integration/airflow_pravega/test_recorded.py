@@ -22,9 +22,9 @@ def take(client, stream, write):
     ledger.create()
 
     def take(name, *events):
-        start = client.tail(stream.scope, stream.stream)
+        start = client.tail(stream)
         write(*events)
-        taken = StreamCutRange(start, client.tail(stream.scope, stream.stream))
+        taken = StreamCutRange(start, client.tail(stream))
         ledger.claim(Interval(CONSUMER, stream, name), taken, by="dagster/visits")
         return name
 

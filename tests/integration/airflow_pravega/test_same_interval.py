@@ -9,8 +9,8 @@ import dagster as dg
 import pytest
 
 from aiopravega import ScalingPolicy, StreamName
-from aiopravega.jobs.file_digest import digest_of_files
 from dagster_pravega import PravegaResource, PravegaSparkIOManager
+from pravega_jobs.spark.file_digest import digest_of_files
 
 ROOT = Path(__file__).parents[3]
 FEBRUARY = datetime(2013, 2, 1, tzinfo=UTC)
@@ -36,10 +36,10 @@ def test_airflow_dagster_and_spark_make_the_same_of_an_interval(
 ):
     source = examples("example_dags.source")
     stream = StreamName(scope, "flights")
-    client.create_stream(scope, "flights", ScalingPolicy.fixed(4), timestamp_aggregation_timeout=source.PATIENCE)
+    client.create_stream(f"{scope}/flights", ScalingPolicy.fixed(4), timestamp_aggregation_timeout=source.PATIENCE)
     for day in (date(2013, 1, 30), date(2013, 1, 31)):  # the first mark has to be of a time in January
         [written] = source.replay(client, stream, day, day)
-        next(iter(client.watermarks(scope, "flights", since=written.noted, follow=True)))
+        next(iter(client.watermarks(f"{scope}/flights", since=written.noted, follow=True)))
 
     month = examples("example_dags.airflow.flights_months").flights_month
     by_airflow = run(month, FEBRUARY, conf={"flights": str(stream), "output": str(tmp_path)}).result("read")

@@ -156,7 +156,7 @@ def test_classes_and_columns_can_be_registered(run_task, stream, candidate, kind
 def test_the_streams_of_a_scope_are_assets(client, scope, registry):
     text = '{"type":"object","properties":{"page":{"type":"integer"}}}'
     PravegaCatalog(client, registry).create(f"{scope}/visits", SchemaInfo.of(SchemaFormat.JSON, "visit", text))
-    client.create_stream(scope, "raw", tags=["sales"])
+    client.create_stream(f"{scope}/raw", tags=["sales"])
 
     raw, visits = scope_assets(scope)
 

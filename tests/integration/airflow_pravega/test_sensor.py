@@ -13,8 +13,8 @@ from aiopravega import ScalingPolicy, StreamCutRange
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import TableNotFoundError
 from aiopravega.ledger import CUT_TABLE
-from airflow_pravega import clients
 from airflow_pravega.operators.stream_cut import PravegaStreamCutOperator
+from airflow_pravega.polling import shared_client
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
 FIRST, SECOND, THIRD = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3))
@@ -32,7 +32,7 @@ def until(condition, seconds: float = 300.0) -> None:
 
 
 def a_trigger_waits() -> bool:
-    return any(shared.opening.done() for by_config in list(clients._shared.values()) for shared in by_config.values())
+    return any(shared.opening.done() for clients in list(shared_client._shared.values()) for shared in clients.values())
 
 
 def has_cut_ledger(client, scope: str) -> bool:
@@ -83,7 +83,7 @@ def test_it_waits_across_a_scaling(run_task, client, stream, write, read, meanwh
 
     def scale() -> None:
         until(a_trigger_waits)
-        client.scale_stream(stream.scope, stream.stream, 3)
+        client.scale_stream(stream, 3)
         write(b"after", b"after")
 
     wanted = 3 * HEADER + len(b"before") + 2 * len(b"after")
@@ -153,8 +153,8 @@ def test_without_records_an_account_that_may_only_read_is_enough(
     scope = f"airflow-{uuid.uuid4().hex}"
     with PravegaClient(pravega_emulator_secure.config) as owner:
         owner.create_scope(scope)
-        owner.create_stream(scope, "stream", ScalingPolicy.fixed(1))
-        with owner.writer(scope, "stream") as writer:
+        owner.create_stream(f"{scope}/stream", ScalingPolicy.fixed(1))
+        with owner.writer(f"{scope}/stream") as writer:
             writer.write(b"event")
     reader = pravega_emulator_secure.config_for("reader")
     monkeypatch.setenv("AIRFLOW_CONN_PRAVEGA_READER", connection_json(reader))

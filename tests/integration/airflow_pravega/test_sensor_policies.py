@@ -12,7 +12,7 @@ from airflow.sdk import DAG
 from aiopravega import ScalingPolicy
 from aiopravega.errors import LedgerError
 from aiopravega.ledger import Interval
-from airflow_pravega import clients
+from airflow_pravega.polling import shared_client
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
 
 FIRST, SECOND, THIRD = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3))
@@ -44,7 +44,7 @@ def until(condition, seconds: float = 300.0) -> None:
 
 
 def a_trigger_waits() -> bool:
-    return any(shared.opening.done() for by_config in list(clients._shared.values()) for shared in by_config.values())
+    return any(shared.opening.done() for clients in list(shared_client._shared.values()) for shared in clients.values())
 
 
 @pytest.mark.parametrize("deferrable", [True, False])
@@ -191,7 +191,7 @@ def test_what_was_truncated_is_reported_or_skipped(run_task, client, stream, wri
     write(b"a")
     finish(run_task(sensor, FIRST).result())
     write(b"gone")
-    client.truncate_stream(client.tail(stream.scope, stream.stream))
+    client.truncate_stream(client.tail(stream))
     write(b"b")
     assert run_task(sensor, SECOND).tries() == 1
     assert "12 bytes after the range of interval" in shown()
@@ -202,8 +202,8 @@ def test_a_stream_that_was_made_again_is_reported_or_begun_again(run_task, clien
     sensor = partial(PravegaStreamCutSensor, stream=str(stream))
     write(b"a")
     finish(run_task(sensor, FIRST).result())
-    client.delete_stream(stream.scope, stream.stream)
-    client.create_stream(stream.scope, stream.stream, ScalingPolicy.fixed(2))
+    client.delete_stream(stream)
+    client.create_stream(stream, ScalingPolicy.fixed(2))
     write(b"b")
     for date in (FIRST, SECOND):
         assert run_task(sensor, date).tries() == 1

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from aiopravega.jobs.spark_session import LOCAL, session_for_block
+from pravega_jobs.spark.session import LOCAL, session_for_block
 
 
 def test_a_session_of_another_thread_is_used_and_continues(spark: SparkSession):
@@ -27,8 +27,8 @@ ALONE = """
 import json
 import sys
 import psutil
-from aiopravega.jobs.spark_pages import pages_of
-from aiopravega.jobs.spark_session import session_for_block
+from pravega_jobs.spark.pages import pages_of
+from pravega_jobs.spark.session import session_for_block
 
 for conf in map(json.loads, sys.argv[1:]):
     with session_for_block("task", "local[1]", conf, package="airflow-provider-pravega") as spark:

@@ -13,10 +13,10 @@ from pyspark.sql import functions as sql
 
 from aiopravega import ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.jobs.file_digest import digest_of_files
 from aiopravega.ledger import Interval, IntervalState
 from airflow_pravega.operators.spark import PravegaSparkReadOperator, PravegaSparkWriteOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
+from pravega_jobs.spark.file_digest import digest_of_files
 
 pytestmark = pytest.mark.usefixtures("spark")
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -26,7 +26,7 @@ HEADER = 8  # bytes of an event's header, which count as the stream's
 @pytest.fixture
 def numbers(client, stream):
     """A stream of the numbers below 1,000 in JSON, spread over its segments."""
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         events = [json.dumps({"number": number, "rest": number % 7}).encode() for number in range(1000)]
         writer.write_many(events, [str(number) for number in range(1000)])
     return stream
@@ -34,15 +34,13 @@ def numbers(client, stream):
 
 @pytest.fixture
 def whole(client, numbers):
-    return StreamCutRange(
-        client.head(numbers.scope, numbers.stream), client.tail(numbers.scope, numbers.stream)
-    ).to_json()
+    return StreamCutRange(client.head(numbers), client.tail(numbers)).to_json()
 
 
 @pytest.fixture
 def content(client):
     def content(stream: StreamName):
-        cuts = StreamCutRange(client.head(stream.scope, stream.stream), client.tail(stream.scope, stream.stream))
+        cuts = StreamCutRange(client.head(stream), client.tail(stream))
         return sorted(event.data for event in client.read(cuts))
 
     return content
@@ -61,7 +59,7 @@ def as_events(frame):
 
 
 def test_exactly_the_range_is_read(run_task, client, spark, numbers, whole, tmp_path):
-    with client.writer(numbers.scope, numbers.stream) as writer:
+    with client.writer(numbers) as writer:
         writer.write(b"after the range")
     read = partial(PravegaSparkReadOperator, stream=str(numbers), stream_cuts=whole, output_path=str(tmp_path / "out"))
     result = run_task(read).result()
@@ -275,10 +273,10 @@ def test_a_read_only_account_reads_over_tls_and_is_refused_to_write(
     scope = f"airflow-{uuid.uuid4().hex}"
     with PravegaClient(pravega_emulator_secure.config) as owner:
         owner.create_scope(scope)
-        owner.create_stream(scope, "stream", ScalingPolicy.fixed(2))
-        with owner.writer(scope, "stream") as writer:
+        owner.create_stream(f"{scope}/stream", ScalingPolicy.fixed(2))
+        with owner.writer(f"{scope}/stream") as writer:
             writer.write_many([b"one", b"two"])
-        cuts = StreamCutRange(owner.head(scope, "stream"), owner.tail(scope, "stream")).to_json()
+        cuts = StreamCutRange(owner.head(f"{scope}/stream"), owner.tail(f"{scope}/stream")).to_json()
     monkeypatch.setenv("AIRFLOW_CONN_READER", connection_json(pravega_emulator_secure.config_for("reader")))
     path = str(tmp_path / "out")
     read = partial(PravegaSparkReadOperator, stream=f"{scope}/stream", stream_cuts=cuts, output_path=path)

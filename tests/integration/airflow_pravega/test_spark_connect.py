@@ -18,9 +18,9 @@ pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("spark_connect"
 def test_a_range_is_read_and_written_once(
     client, stream, pravega_config, connection_json, spark_connect_url, tmp_path, source
 ):
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write_many([b"event-%d" % number for number in range(200)], [str(number) for number in range(200)])
-    whole = StreamCutRange(client.head(stream.scope, stream.stream), client.tail(stream.scope, stream.stream))
+    whole = StreamCutRange(client.head(stream), client.tail(stream))
     master = {"spark_master": spark_connect_url} if source == "connection" else {}
     command = [sys.executable, str(JOB), "--stream", str(stream), "--sink", f"{stream.scope}/sink"]
     command += ["--cuts", json.dumps(whole.to_json()), "--output", str(tmp_path / "out")]
@@ -40,13 +40,13 @@ def test_a_range_is_read_and_written_once(
     assert said["read"]["events"] == said["read"]["rows"] == 200
     assert len(said["read"]["digest"]) == 64
     assert [once["written"] for once in said["written"]] == [True, False]
-    found = client.read(StreamCutRange(UNBOUNDED, UNBOUNDED), client.head(stream.scope, "sink").stream)
+    found = client.read(StreamCutRange(UNBOUNDED, UNBOUNDED), client.head(f"{stream.scope}/sink").stream)
     assert sorted(event.data for event in found) == sorted(b"EVENT-%d" % number for number in range(200))
 
 
 KILLED = """
 import sys, threading, time
-from aiopravega.jobs.spark_session import interruptible, session_for_block
+from pravega_jobs.spark.session import interruptible, session_for_block
 
 session = session_for_block("name", sys.argv[1], {}, package="airflow-provider-pravega")
 with session as spark, interruptible(spark, "name") as interrupt:

@@ -53,7 +53,7 @@ def test_what_a_function_makes_of_a_range_is_written_once(run, client, scope, nu
     result = first.result("work")
     written = [
         json.loads(event.data)
-        for event in client.read(StreamCutRange(client.head(scope, "totals"), client.tail(scope, "totals")))
+        for event in client.read(StreamCutRange(client.head(f"{scope}/totals"), client.tail(f"{scope}/totals")))
     ]
     assert sum(row["numbers"] for row in written) == 100
     assert {row["rest"] for row in written} == set(range(7))
@@ -65,7 +65,7 @@ def test_what_a_function_makes_of_a_range_is_written_once(run, client, scope, nu
     again = run(dag, DAY)
     assert again.result("wait") == first.result("wait")
     assert (again.result("work")["written"], again.result("work")["cuts"]) == (False, result["cuts"])
-    assert client.tail(scope, "totals").to_text() == result["cuts"]["end"]
+    assert client.tail(f"{scope}/totals").to_text() == result["cuts"]["end"]
 
 
 def test_what_a_function_returns_is_the_result_of_the_task(run, client, scope, numbers):

@@ -14,11 +14,11 @@ from tests.system.spark_cluster import SparkCluster
 from aiopravega import UNBOUNDED, ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, LedgerError
-from aiopravega.jobs.submitted_work import LARGEST_REPORT, TABLE, JobReports, ReportAddress
 from aiopravega.ledger import Interval
 from airflow_pravega.operators.spark_submit import PravegaSparkSubmitOperator
 from airflow_pravega.sensors.stream_cut import PravegaStreamCutSensor
-from pyspark_pravega.work import open_pravega_work
+from pravega_jobs.remote.reports import LARGEST_REPORT, TABLE, JobReports, ReportAddress
+from pyspark_pravega.remote.airflow import open_pravega_work
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.xdist_group("spark_submit")]
 PROGRAM = Path(__file__).with_name("submitted_program.py")
@@ -138,8 +138,8 @@ def test_a_password_is_in_the_environment_of_the_job_only(
     stream = StreamName("submitted-secured", "events")
     with PravegaClient(server.config) as client:
         assert client.create_scope(stream.scope)
-        assert client.create_stream(stream.scope, stream.stream, ScalingPolicy.fixed(2))
-        with client.writer(stream.scope, stream.stream) as writer:
+        assert client.create_stream(stream, ScalingPolicy.fixed(2))
+        with client.writer(stream) as writer:
             writer.write_many(EVENTS)
         copies = StreamName(stream.scope, "copies")
         with command_lines_watched(secrets) as lines:

@@ -11,9 +11,9 @@ from airflow_pravega.operators.stream_cut import PravegaSplitRangeOperator
 @pytest.fixture
 def whole(client, stream):
     """The range of some events of the stream."""
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write_many([b"%04d" % number * 20 for number in range(500)], [f"{number % 7}" for number in range(500)])
-    return StreamCutRange(client.head(stream.scope, stream.stream), client.tail(stream.scope, stream.stream))
+    return StreamCutRange(client.head(stream), client.tail(stream))
 
 
 @pytest.mark.parametrize("size", [{"parts": "{{ 2 + 2 }}"}, {"max_bytes": 12_000}])

@@ -14,9 +14,9 @@ from airflow_pravega.operators.stream import (
     PravegaTruncateStreamOperator,
     PravegaUpdateStreamOperator,
 )
+from airflow_pravega.operators.stream_operator import PravegaStreamChangeOperator
 from airflow_pravega.operators.stream_tags import PravegaTagStreamOperator
 from airflow_pravega.operators.subscriber import PravegaSubscriberCutOperator, PravegaUnsubscribeOperator
-from airflow_pravega.stream_operator import PravegaStreamChangeOperator
 
 CHANGES: dict[str, Callable[..., PravegaStreamChangeOperator]] = {
     "update": partial(PravegaUpdateStreamOperator, tags=["sales"]),
@@ -87,10 +87,10 @@ def test_tags_that_say_nothing_or_both_are_refused(fails_for_good, stream, tags)
 def test_a_stream_is_scaled_once(run_task, client, stream):
     scale = partial(PravegaScaleStreamOperator, stream=str(stream), segments="{{ 1 + 2 }}")
     assert run_task(scale).result() is True
-    after = client.tail(stream.scope, stream.stream)
+    after = client.tail(stream)
     assert len(after.positions) == 3
     assert run_task(scale).result() is False
-    assert client.tail(stream.scope, stream.stream) == after
+    assert client.tail(stream) == after
 
 
 @pytest.mark.parametrize("segments", [0, "many"])
@@ -100,37 +100,37 @@ def test_a_number_of_segments_that_cannot_be_is_refused(fails_for_good, stream, 
 
 def test_a_stream_is_truncated_once_and_never_backwards(run_task, client, stream, write):
     write(b"a", b"b")
-    first = client.tail(stream.scope, stream.stream)
+    first = client.tail(stream)
     write(b"c")
-    second = client.tail(stream.scope, stream.stream)
+    second = client.tail(stream)
     write(b"d")
     truncate = partial(PravegaTruncateStreamOperator, stream=str(stream))
     whole = {"start": "UNBOUNDED", "end": second.to_text()}
     assert run_task(partial(truncate, cut=whole)).result() is True
     assert run_task(partial(truncate, cut=whole)).result() is False
     assert run_task(partial(truncate, cut=first.to_text())).result() is False
-    left = StreamCutRange(client.head(stream.scope, stream.stream), client.tail(stream.scope, stream.stream))
+    left = StreamCutRange(client.head(stream), client.tail(stream))
     assert [event.data for event in client.read(left)] == [b"d"]
 
 
 @pytest.mark.parametrize("moved", [-4, 1000], ids=["inside an event", "beyond the tail"])
 def test_a_stream_is_not_truncated_at_a_cut_that_would_harm_it(fails_for_good, client, stream, moved):
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         for number in range(20):
             writer.write(b"event", routing_key=str(number))
-    tail = client.tail(stream.scope, stream.stream)
+    tail = client.tail(stream)
     assert all(tail.positions.values())
     wrong = StreamCut(stream, {segment: offset + moved for segment, offset in tail.positions.items()})
-    head = client.head(stream.scope, stream.stream)
+    head = client.head(stream)
     fails_for_good(partial(PravegaTruncateStreamOperator, stream=str(stream), cut=wrong.to_text()))
-    assert client.head(stream.scope, stream.stream) == head
+    assert client.head(stream) == head
 
 
 def test_a_cut_of_a_stream_that_was_made_again_truncates_nothing(fails_for_good, client, stream, write):
     write(b"a")
-    old = client.tail(stream.scope, stream.stream)
-    client.delete_stream(stream.scope, stream.stream)
-    client.create_stream(stream.scope, stream.stream, ScalingPolicy.fixed(2))
+    old = client.tail(stream)
+    client.delete_stream(stream)
+    client.create_stream(stream, ScalingPolicy.fixed(2))
     fails_for_good(partial(PravegaTruncateStreamOperator, stream=str(stream), cut=old.to_text()))
 
 
@@ -138,7 +138,7 @@ def test_a_stream_is_sealed_once(run_task, fails_for_good, client, stream):
     seal = partial(PravegaSealStreamOperator, stream=str(stream))
     assert run_task(seal).result() is True
     assert run_task(seal).result() is False
-    assert client.is_sealed(stream.scope, stream.stream)
+    assert client.is_sealed(stream)
     for change in ("scale", "update"):
         fails_for_good(partial(CHANGES[change], stream=str(stream)))
 
@@ -152,11 +152,11 @@ def test_a_stream_that_is_not_there_is_refused_or_ignored(run_task, fails_for_go
 def test_a_subscriber_moves_forward_and_is_gone_once(run_task, fails_for_good, client, stream, write):
     report = partial(PravegaSubscriberCutOperator, stream=str(stream), subscriber="etl")
     write(b"a", b"b")
-    first = client.tail(stream.scope, stream.stream)
+    first = client.tail(stream)
     write(b"c", b"d", b"e", b"f")
     assert run_task(partial(report, cut={"start": "UNBOUNDED", "end": first.to_text()})).result() is True
     assert run_task(partial(report, cut="latest")).result() is True
-    assert client.subscribers(stream.scope, stream.stream) == ["etl"]
+    assert client.subscribers(stream) == ["etl"]
     fails_for_good(partial(report, cut=first.to_text()))
     assert run_task(partial(report, cut=first.to_text(), if_behind="ignore")).result() is False
     nowhere = StreamCut(stream, {SegmentId(stream, 7, 0): 0})

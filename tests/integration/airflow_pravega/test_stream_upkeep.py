@@ -32,11 +32,11 @@ def test_a_stream_is_made_used_and_deleted(example, run, client, scope):
     second = upkeep()
     assert [second.result(task) for task in CHANGES] == [False, False, False]
     assert second.result("read")["start"] == first.result("read")["end"]
-    whole = StreamCutRange(client.head(scope, "orders"), client.tail(scope, "orders"))
+    whole = StreamCutRange(client.head(f"{scope}/orders"), client.tail(f"{scope}/orders"))
     assert len(list(client.read(whole))) == 4
-    assert client.subscribers(scope, "orders") == ["upkeep"]
+    assert client.subscribers(f"{scope}/orders") == ["upkeep"]
 
     last = end()
     assert [last.result(task) for task in ("unsubscribe", "truncate", "seal", "delete")] == [True] * 4
-    assert not client.stream_exists(scope, "orders")
+    assert not client.stream_exists(f"{scope}/orders")
     assert [end().result(task) for task in ("unsubscribe", "truncate", "seal", "delete")] == [False] * 4

@@ -39,7 +39,7 @@ def test_a_stream_is_made_with_its_scope_segments_and_tags(run_task, client, sco
     )
     assert run_task(create).result() is True
     assert run_task(create).result() is False
-    assert len(client.head(f"{scope}-2", "made").positions) == 3
+    assert len(client.head(f"{scope}-2/made").positions) == 3
     assert client.list_streams(f"{scope}-2", "sales") == [StreamName(f"{scope}-2", "made")]
 
 
@@ -53,15 +53,15 @@ def test_a_stream_is_deleted_once(run_task, client, stream):
     delete = partial(PravegaDeleteStreamOperator, stream=str(stream))
     assert run_task(delete).result() is True
     assert run_task(delete).result() is False
-    assert not client.stream_exists(stream.scope, stream.stream)
+    assert not client.stream_exists(stream)
 
 
 def test_cuts_are_looked_up_as_plain_json(run_task, client, stream):
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write(b"event", routing_key="k")
     whole = run_task(partial(PravegaStreamCutOperator, stream=str(stream))).result()
     found = StreamCutRange.from_json(whole)
-    assert found.start == client.head(stream.scope, stream.stream)
+    assert found.start == client.head(stream)
     assert [event.data for event in client.read(found)] == [b"event"]
     rest = run_task(partial(PravegaStreamCutOperator, stream=str(stream), start=whole)).result()
     assert rest == {"start": whole["end"], "end": whole["end"]}

@@ -9,7 +9,7 @@ from pkgutil import resolve_name
 import pytest
 
 from aiopravega import PravegaClient
-from airflow_pravega.looks.shared import _loops
+from airflow_pravega.polling.poller import _pollers
 from airflow_pravega.sensors.transaction import PravegaTransactionSensor
 from airflow_pravega.triggers.transaction import PravegaTransactionTrigger
 
@@ -19,7 +19,7 @@ PATIENCE = 300
 
 @pytest.fixture
 def transaction(client, stream):
-    opened = client.open_transaction(stream.scope, stream.stream)
+    opened = client.open_transaction(stream)
     opened.write(b"event")
     opened.flush()
     return opened
@@ -88,8 +88,8 @@ def test_an_id_that_is_none_stops_the_dag(sensor):
 @pytest.mark.parametrize(("end", "state"), [("commit", "committed"), ("abort", "aborted")])
 async def test_the_trigger_fires_when_it_is_decided(pravega_config, scope, end, state):
     async with PravegaClient(pravega_config) as client, asyncio.timeout(PATIENCE):
-        await client.create_stream(scope, "stream")
-        opened = await client.open_transaction(scope, "stream")
+        await client.create_stream(f"{scope}/stream")
+        opened = await client.open_transaction(f"{scope}/stream")
         made = PravegaTransactionTrigger(
             transaction=str(opened.txn_id),
             stream=f"{scope}/stream",
@@ -99,7 +99,7 @@ async def test_the_trigger_fires_when_it_is_decided(pravega_config, scope, end, 
         name, arguments = json.loads(json.dumps(made.serialize()))
         again = resolve_name(name)(**arguments)
         waiting = asyncio.create_task(anext(aiter(again.run())))
-        while not any(loop.seen for loop in _loops.get(asyncio.get_running_loop(), {}).values()):  # noqa: ASYNC110 - nothing reports it
+        while not any(poller.answer for poller in _pollers.get(asyncio.get_running_loop(), {}).values()):  # noqa: ASYNC110 - nothing reports it
             await asyncio.sleep(SOON)
         assert not waiting.done()
         await getattr(opened, end)()

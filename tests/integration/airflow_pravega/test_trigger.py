@@ -9,8 +9,8 @@ import pytest
 import structlog
 
 from aiopravega import PravegaClient, PravegaConfig, ScalingPolicy, StreamCut, StreamCutRange
-from airflow_pravega import clients
-from airflow_pravega.looks.shared import _loops
+from airflow_pravega.polling import shared_client
+from airflow_pravega.polling.poller import _pollers
 from airflow_pravega.triggers.reachable import PravegaReachableTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
@@ -46,16 +46,16 @@ def trigger_since(
 
 
 async def trigger_since_tail(pravega: PravegaClient, scope: str, stream: str, min_bytes: int = 1):
-    since = (await pravega.tail(scope, stream)).to_text()
+    since = (await pravega.tail(f"{scope}/{stream}")).to_text()
     return trigger_since(since, f"{scope}/{stream}", min_bytes)
 
 
 def shared():
-    return clients._shared.get(asyncio.get_running_loop(), {})
+    return shared_client._shared.get(asyncio.get_running_loop(), {})
 
 
 def loops():
-    return _loops.get(asyncio.get_running_loop(), {})
+    return _pollers.get(asyncio.get_running_loop(), {})
 
 
 def users() -> int:
@@ -69,7 +69,7 @@ async def until(condition) -> None:
 
 async def test_many_triggers_share_one_client_and_a_loop_for_each_stream_and_all_fire(pravega, scope):
     for number in range(5):
-        await pravega.create_stream(scope, f"stream-{number}", ScalingPolicy.fixed(1))
+        await pravega.create_stream(f"{scope}/stream-{number}", ScalingPolicy.fixed(1))
     triggers = [await trigger_since_tail(pravega, scope, f"stream-{number % 5}") for number in range(MANY)]
     waiting = [asyncio.create_task(first_event(trigger)) for trigger in triggers]
     async with asyncio.timeout(300):
@@ -77,7 +77,7 @@ async def test_many_triggers_share_one_client_and_a_loop_for_each_stream_and_all
         assert len(shared()) == 1
         assert [len(loop.waiting) for loop in loops().values()] == [MANY // 5] * 5
         for number in range(5):
-            async with pravega.writer(scope, f"stream-{number}") as writer:
+            async with pravega.writer(f"{scope}/stream-{number}") as writer:
                 await writer.write(b"event")
         events = await asyncio.gather(*waiting)
     for trigger, event in zip(triggers, events, strict=True):
@@ -90,14 +90,14 @@ async def test_many_triggers_share_one_client_and_a_loop_for_each_stream_and_all
 
 
 async def test_a_cancelled_trigger_leaves_the_client_to_the_others(pravega, scope):
-    await pravega.create_stream(scope, "stream")
+    await pravega.create_stream(f"{scope}/stream")
     trigger = await trigger_since_tail(pravega, scope, "stream")
     one, other = (asyncio.create_task(first_event(trigger)) for _ in range(2))
     async with asyncio.timeout(300):
         await until(lambda: users() == 2)
         one.cancel()
         await asyncio.wait([one])
-        async with pravega.writer(scope, "stream") as writer:
+        async with pravega.writer(f"{scope}/stream") as writer:
             await writer.write(b"event")
         assert (await other)["status"] == "moved"
     assert one.cancelled()
@@ -105,7 +105,7 @@ async def test_a_cancelled_trigger_leaves_the_client_to_the_others(pravega, scop
 
 
 async def test_one_that_is_cancelled_while_it_connects_leaves_nothing(pravega, scope):
-    await pravega.create_stream(scope, "stream")
+    await pravega.create_stream(f"{scope}/stream")
     trigger = await trigger_since_tail(pravega, scope, "stream")
     task = asyncio.create_task(first_event(trigger))
     async with asyncio.timeout(300):
@@ -116,10 +116,10 @@ async def test_one_that_is_cancelled_while_it_connects_leaves_nothing(pravega, s
 
 
 async def test_enough_is_counted_with_headers(pravega, scope):
-    await pravega.create_stream(scope, "stream")
+    await pravega.create_stream(f"{scope}/stream")
     enough = 2 * (8 + len(b"event"))
     waiting = asyncio.create_task(first_event(await trigger_since_tail(pravega, scope, "stream", enough)))
-    async with pravega.writer(scope, "stream") as writer:
+    async with pravega.writer(f"{scope}/stream") as writer:
         await writer.write(b"event")
         await writer.flush()
         async with asyncio.timeout(300):
@@ -133,12 +133,12 @@ async def test_enough_is_counted_with_headers(pravega, scope):
 @pytest.mark.parametrize(
     ("spoil", "error"),
     [
-        (lambda pravega, scope: pravega.delete_stream(scope, "stream"), "StreamNotFoundError"),
-        (lambda pravega, scope: pravega.seal_stream(scope, "stream"), "StreamSealedError"),
+        (lambda pravega, scope: pravega.delete_stream(f"{scope}/stream"), "StreamNotFoundError"),
+        (lambda pravega, scope: pravega.seal_stream(f"{scope}/stream"), "StreamSealedError"),
     ],
 )
 async def test_a_stream_that_will_never_move_ends_the_waiting(pravega, scope, spoil, error):
-    await pravega.create_stream(scope, "stream")
+    await pravega.create_stream(f"{scope}/stream")
     trigger = await trigger_since_tail(pravega, scope, "stream")
     await spoil(pravega, scope)
     async with asyncio.timeout(300):
@@ -157,10 +157,10 @@ async def test_a_text_that_is_no_cut_is_an_error():
 
 
 async def test_an_outage_is_waited_out(pravega, scope, away):
-    await pravega.create_stream(scope, "stream")
-    since = (await pravega.tail(scope, "stream")).to_text()
+    await pravega.create_stream(f"{scope}/stream")
+    since = (await pravega.tail(f"{scope}/stream")).to_text()
     triggers = [trigger_since(since, f"{scope}/stream", 1, away.connection) for _ in range(3)]
-    async with pravega.writer(scope, "stream") as writer:
+    async with pravega.writer(f"{scope}/stream") as writer:
         await writer.write(b"event")
     with structlog.testing.capture_logs() as lines:
         waiting = [asyncio.create_task(first_event(trigger)) for trigger in triggers]
@@ -180,8 +180,8 @@ async def test_an_outage_is_waited_out(pravega, scope, away):
 
 
 async def test_a_cluster_that_is_silent_holds_up_no_other(pravega, scope, monkeypatch):
-    await pravega.create_stream(scope, "stream")
-    since = (await pravega.tail(scope, "stream")).to_text()
+    await pravega.create_stream(f"{scope}/stream")
+    since = (await pravega.tail(f"{scope}/stream")).to_text()
     with socket.create_server(("127.0.0.1", 0)) as silent:  # it takes connections, and says nothing
         limits = {"connect_timeout": 3600, "request_timeout": 3600}
         fields = {"conn_type": "pravega", "host": "127.0.0.1", "port": silent.getsockname()[1], "extra": limits}
@@ -192,7 +192,7 @@ async def test_a_cluster_that_is_silent_holds_up_no_other(pravega, scope, monkey
         async with asyncio.timeout(300):
             await until(lambda: users() == len(stuck))
             waiting = asyncio.create_task(first_event(await trigger_since_tail(pravega, scope, "stream")))
-            async with pravega.writer(scope, "stream") as writer:
+            async with pravega.writer(f"{scope}/stream") as writer:
                 await writer.write(b"event")
             assert (await waiting)["status"] == "moved"
         assert not any(task.done() for task in stuck)
@@ -203,7 +203,7 @@ async def test_a_cluster_that_is_silent_holds_up_no_other(pravega, scope, monkey
 
 
 async def test_the_end_of_an_outage_is_fired(pravega, scope, away):
-    await pravega.create_stream(scope, "stream")
+    await pravega.create_stream(f"{scope}/stream")
     trigger = PravegaReachableTrigger(stream=f"{scope}/stream", poll_interval=0.1, pravega_conn_id=away.connection)
     waiting = asyncio.create_task(first_event(trigger))
     async with asyncio.timeout(300):

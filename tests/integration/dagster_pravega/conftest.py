@@ -26,7 +26,7 @@ def make_stream(client: PravegaClient, scope: str) -> Callable[..., StreamName]:
     """Makes streams in the test's scope."""
 
     def make(name: str = "stream", segments: int = 2) -> StreamName:
-        assert client.create_stream(scope, name, ScalingPolicy.fixed(segments))
+        assert client.create_stream(f"{scope}/{name}", ScalingPolicy.fixed(segments))
         return StreamName(scope, name)
 
     return make
@@ -38,7 +38,7 @@ def append(client: PravegaClient) -> Callable[[StreamName, Iterable[str]], None]
 
     def append(stream: StreamName, events: Iterable[str]) -> None:
         texts = list(events)
-        with client.writer(stream.scope, stream.stream) as writer:
+        with client.writer(stream) as writer:
             writer.write_many([text.encode() for text in texts], texts)
 
     return append

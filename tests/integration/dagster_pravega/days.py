@@ -30,13 +30,13 @@ def interval_of(day: int) -> str:
 def write_days(client: PravegaClient, scope: str) -> StreamName:
     """A stream of four events a day, complete up to January 4."""
     assert client.create_stream(
-        scope, "timed", ScalingPolicy.fixed(2), timestamp_aggregation_timeout=timedelta(minutes=5)
+        f"{scope}/timed", ScalingPolicy.fixed(2), timestamp_aggregation_timeout=timedelta(minutes=5)
     )
-    client.note_time(scope, "timed", "writer", at(1))
-    next(iter(client.watermarks(scope, "timed", follow=True)))
+    client.note_time(f"{scope}/timed", "writer", at(1))
+    next(iter(client.watermarks(f"{scope}/timed", follow=True)))
     times = sorted((at(day, hour) for hour in HOURS for day in (1, 2, 3)), key=lambda time: time % 7)
-    with client.writer(scope, "timed") as writer:
+    with client.writer(f"{scope}/timed") as writer:
         writer.write_many([json.dumps({"at": time}).encode() for time in times], map(str, times))
-    client.note_time(scope, "timed", "writer", at(4))
-    next(mark for mark in client.watermarks(scope, "timed", follow=True) if mark.lower == at(4))
+    client.note_time(f"{scope}/timed", "writer", at(4))
+    next(mark for mark in client.watermarks(f"{scope}/timed", follow=True) if mark.lower == at(4))
     return StreamName(scope, "timed")

@@ -79,7 +79,7 @@ def test_an_unknown_stream(read, scope):
 
 def test_a_cut_of_another_stream(read, make_stream, client):
     stream, other = make_stream("stream"), make_stream("other")
-    said, retries = read(stream, {"start": client.head(other.scope, other.stream).to_text()})
+    said, retries = read(stream, {"start": client.head(other).to_text()})
     assert f"the StreamCut is of {other}, but {stream} is to be read" in said
     assert retries == 0
 
@@ -87,7 +87,7 @@ def test_a_cut_of_another_stream(read, make_stream, client):
 def test_a_range_that_ends_before_it_starts(read, make_stream, append, client):
     stream = make_stream(segments=1)
     append(stream, ["a", "b"])
-    head, tail = client.head(stream.scope, stream.stream), client.tail(stream.scope, stream.stream)
+    head, tail = client.head(stream), client.tail(stream)
     said, retries = read(stream, {"start": tail.to_text(), "end": head.to_text()})
     assert "the range ends before it starts" in said
     assert retries == 0
@@ -95,9 +95,9 @@ def test_a_range_that_ends_before_it_starts(read, make_stream, append, client):
 
 def test_a_cut_that_was_truncated_away(read, make_stream, append, client):
     stream = make_stream(segments=1)
-    head = client.head(stream.scope, stream.stream)
+    head = client.head(stream)
     append(stream, ["a", "b"])
-    client.truncate_stream(client.tail(stream.scope, stream.stream))
+    client.truncate_stream(client.tail(stream))
     said, retries = read(stream, {"start": head.to_text()})
     assert "StreamTruncatedError" in said
     assert retries == 0
@@ -128,7 +128,7 @@ def test_an_event_of_a_wrong_type(write, spark, make_stream, contents):
 
 def test_a_sealed_stream(write, spark, make_stream, client):
     stream = make_stream()
-    client.seal_stream(stream.scope, stream.stream)
+    client.seal_stream(stream)
     said, retries = write(spark.range(5), stream)
     assert f"StreamSealedError: {stream} is sealed" in said
     assert retries == 0

@@ -35,7 +35,7 @@ def stream(make_stream):
 @pytest.fixture
 def write(client, stream):
     def write(*changes):
-        with client.writer(stream.scope, stream.stream) as writer:
+        with client.writer(stream) as writer:
             writer.write_many([data for data, _ in changes], [key for _, key in changes])
 
     return write
@@ -100,7 +100,7 @@ def test_a_partition_is_merged_once_and_never_taken_back(run, stream, write, cli
     again = run(spec, asset, partition_key="monday")
     assert (again["pravega/merge"], again["pravega/changes"], again["pravega/inserted"]) == ("nothing", 1, 0)
     assert "dagster/row_count" not in again  # deleted rows would be among them
-    assert "cannot be taken out" in run(spec, asset, partition_key="monday", tags={"pravega/rebuild": "2"})
+    assert "cannot be removed" in run(spec, asset, partition_key="monday", tags={"pravega/rebuild": "2"})
     assert len(rows_of(table)) == 1
     assert ledger.find(Interval("merger", stream, "monday")).is_done
 

@@ -5,15 +5,15 @@ import json
 import dagster as dg
 import pyarrow as pa
 import pytest
-from tests.integration.aiopravega.history_job import keep
-from tests.integration.aiopravega.merging_job import merge, merge_of
+from tests.integration.pravega_jobs.history_job import keep
+from tests.integration.pravega_jobs.merging_job import merge, merge_of
 from tests.integration.pyspark_pravega.debezium_events import made, texts
 
 from aiopravega import StreamCutRange
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.landing import DeltaFolder
-from aiopravega.jobs.merging import merge_into
 from dagster_pravega import PravegaResource, build_cdc_drift_check, build_cdc_ghost_check, pravega_stream_spec
+from pravega_jobs.landing import DeltaFolder
+from pravega_jobs.merging import merge_into
 
 COLUMNS = "id int, n bigint, _change_type string, _sequence binary, _source_ts timestamp"
 
@@ -26,7 +26,7 @@ def stream(make_stream):
 @pytest.fixture
 def write(client, stream):
     def write(*changes):
-        with client.writer(stream.scope, stream.stream) as writer:
+        with client.writer(stream) as writer:
             writer.write_many([data for data, _ in changes], [key for _, key in changes])
 
     return write

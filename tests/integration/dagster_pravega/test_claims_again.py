@@ -47,11 +47,11 @@ def test_a_later_claim_of_a_day_has_what_came_late(timed, client, read_day):
     assert "has no range yet, so that it cannot be claimed again" in read_day(**again)
     assert read_day()[0] == on_time
 
-    with client.writer(timed.scope, timed.stream) as writer:
+    with client.writer(timed) as writer:
         writer.write(json.dumps({"at": at(2, 7)}).encode())
     assert read_day()[0] == on_time
     late, metadata = read_day(**again)
-    with client.writer(timed.scope, timed.stream) as writer:
+    with client.writer(timed) as writer:
         writer.write(json.dumps({"at": at(2, 8)}).encode())
 
     assert late == sorted([*on_time, at(2, 7)])
@@ -75,7 +75,7 @@ def test_a_range_of_the_ledger_cannot_be_claimed_again(client, make_stream, appe
     ranges = StreamCutPartitions(str(stream), consumer="copies")
     ledger = client.cut_ledger(stream.scope)
     ledger.create()
-    head, tail = client.head(stream.scope, stream.stream), client.tail(stream.scope, stream.stream)
+    head, tail = client.head(stream), client.tail(stream)
     ledger.claim(ranges.interval("a"), StreamCutRange(head, tail))
     instance.add_dynamic_partitions(ranges.name, ["a"])
 
@@ -83,7 +83,7 @@ def test_a_range_of_the_ledger_cannot_be_claimed_again(client, make_stream, appe
     def copies(events: StreamRead) -> dg.MaterializeResult[None]:
         return events.done()
 
-    with pytest.raises(dg.Failure, match="claim 2 of it has nothing more"):
+    with pytest.raises(dg.Failure, match="claim 2 would have no more events"):
         dg.materialize(
             [spec, copies],
             selection=[copies],

@@ -206,9 +206,7 @@ def test_ranges_that_airflow_has_taken_are_partitions_and_not_run_again(
     daemon, client, stream, append, ledger, records, instance, partitions, events_of
 ):
     task = Interval(CONSUMER, stream, "2026-01-01T00:00:00+00:00")
-    ledger.record(
-        task, StreamCutRange(client.head(*_of(stream)), client.tail(*_of(stream))), None, by="airflow/billing"
-    )
+    ledger.record(task, StreamCutRange(client.head(stream), client.tail(stream)), None, by="airflow/billing")
     append(stream, ["b1"])
     billing = daemon()
 
@@ -247,7 +245,7 @@ def test_conditions_bound_a_range_below_and_above(daemon, client, stream, append
     billing.tick()
     [record] = records()
     assert 0 < client.distance(record.range.start, record.range.end) <= 60
-    client.seal_stream(stream.scope, stream.stream)
+    client.seal_stream(stream)
     while billing.tick().run_requests:
         pass
     assert "is sealed" in billing.tick().skip_message
@@ -268,7 +266,7 @@ def test_a_part_that_is_gone_fails_the_tick_or_is_skipped(daemon, client, stream
     billing = daemon(on_open="skip")
     billing.tick()
     append(stream, ["b1"])
-    client.truncate_stream(client.tail(*_of(stream)))
+    client.truncate_stream(client.tail(stream))
     append(stream, ["c1"])
     with pytest.raises(Exception, match="are gone"):
         billing.tick()
@@ -287,7 +285,3 @@ def test_a_stream_that_is_not_there_fails_the_tick_and_makes_no_ledger(client, s
     with context, pytest.raises(StreamNotFoundError):
         sensor.evaluate_tick(context)
     assert client.list_tables(scope) == []
-
-
-def _of(stream) -> tuple[str, str]:
-    return stream.scope, stream.stream

@@ -79,7 +79,7 @@ def test_partitions_in_parallel_share_no_row_and_miss_none(day_asset, timed, cli
     }
     assert len(versions) == 3  # the same range, and other rows of it
 
-    with client.writer(timed.scope, timed.stream) as writer:
+    with client.writer(timed) as writer:
         writer.write(json.dumps({"at": at(2)}).encode())  # late: after the watermark
     again = materialize(assets, key(2))
     assert found[key(2)] == [at(2, hour) for hour in HOURS]
@@ -91,12 +91,12 @@ def test_a_partition_before_the_first_watermark_is_read_from_the_head_and_says_s
     client, scope, day_asset, materialize, metadata_of
 ):
     early = StreamName(scope, "early")
-    assert client.create_stream(scope, "early", ScalingPolicy.fixed(2))
+    assert client.create_stream(f"{scope}/early", ScalingPolicy.fixed(2))
     written = [at(1) - hours * 3_600_000 for hours in (1, 5, 25, 30)]
-    with client.writer(scope, "early") as writer:
+    with client.writer(f"{scope}/early") as writer:
         writer.write_many([json.dumps({"at": time}).encode() for time in written], map(str, written))
-    client.note_time(scope, "early", "writer", at(2))
-    next(iter(client.watermarks(scope, "early", follow=True)))
+    client.note_time(f"{scope}/early", "writer", at(2))
+    next(iter(client.watermarks(f"{scope}/early", follow=True)))
     spec = pravega_stream_spec(str(early), options=OPTIONS)
     found: list[int] = []
 
@@ -138,9 +138,9 @@ def test_a_frame_that_is_written_on_is_done(timed, client, materialize):
         assert materialize([spec, hours], key(2), instance=other).success
     second = ledger.records("dagster/hours", timed)[-1]
     ledger.reopen(Interval("dagster/hours", timed, second.interval), "its instance died")
-    before = client.tail(timed.scope, "hours")
+    before = client.tail(f"{timed.scope}/hours")
     assert materialize([spec, hours], key(2)).success
-    assert client.tail(timed.scope, "hours") == before
+    assert client.tail(f"{timed.scope}/hours") == before
 
     records = ledger.records("dagster/hours", timed)
     assert [(record.since.day, record.is_done) for record in records] == [(1, True), (2, True)]
@@ -178,8 +178,8 @@ def test_a_record_of_a_deleted_stream_or_of_another_release_is_reported(timed, d
     assert materialize(assets, key(1)).success
     cuts = client.cut_ledger(timed.scope).records("dagster/day", timed)[0].range
     client.cut_ledger(timed.scope).claim(Interval("dagster/day", timed, interval_of(2)), cuts)
-    client.delete_stream(timed.scope, timed.stream)
-    client.create_stream(timed.scope, timed.stream, ScalingPolicy.fixed(2))
+    client.delete_stream(timed)
+    client.create_stream(timed, ScalingPolicy.fixed(2))
 
     def failure() -> str:
         result = materialize(assets, key(2), raise_on_error=False)
@@ -211,9 +211,9 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
     # The first mark declares the last day of 2012 complete, but not the day before.
     assert [request.partition_key for request in first.run_requests] == ["2012-12-31", key(1), key(2), key(3)]
     nothing = check(first.cursor)
-    assert "not complete up to the end of another partition" in str(nothing.skip_message)
-    client.note_time(timed.scope, timed.stream, "writer", at(5))
-    next(mark for mark in client.watermarks(timed.scope, timed.stream, follow=True) if mark.lower == at(5))
+    assert "not complete up to the end of the next partition" in str(nothing.skip_message)
+    client.note_time(timed, "writer", at(5))
+    next(mark for mark in client.watermarks(timed, follow=True) if mark.lower == at(5))
     assert [request.partition_key for request in check(first.cursor).run_requests] == [key(4)]
 
     hours = dg.HourlyPartitionsDefinition(start_date="2000-01-01-00:00")
@@ -252,7 +252,7 @@ def test_a_sensor_runs_partitions_when_they_are_complete(day_asset, timed, clien
     assert "has no partitions yet" in str(nobody.skip_message)
     assert nobody.cursor in (None, key(2))  # nothing is ignored
 
-    assert client.create_stream(scope, "silent", ScalingPolicy.fixed(1))
+    assert client.create_stream(f"{scope}/silent", ScalingPolicy.fixed(1))
     silent = complete_partitions_sensor("silent", stream=f"{scope}/silent", partitions_def=DAYS, target=[day])
     with dg.build_sensor_context(resources={"pravega": pravega}) as context:
         assert "no watermarks" in str(silent.evaluate_tick(context).skip_message)

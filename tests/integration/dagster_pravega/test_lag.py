@@ -8,7 +8,7 @@ from dagster._core.definitions.observe import observe as observe_assets
 
 from aiopravega import StreamCutRange
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.group_condition import GroupPosition
+from aiopravega.intervals.conditions.group_condition import GroupPosition
 from aiopravega.ledger import Interval
 from dagster_pravega import (
     PravegaResource,
@@ -50,8 +50,8 @@ def record(client, stream):
     def record(name: str, *, done: bool):
         interval = Interval(CONSUMER, stream, name)
         last = ledger.last(interval)
-        start = client.head(stream.scope, stream.stream) if last is None else last.end
-        ledger.record(interval, StreamCutRange(start, client.tail(stream.scope, stream.stream)), last)
+        start = client.head(stream) if last is None else last.end
+        ledger.record(interval, StreamCutRange(start, client.tail(stream)), last)
         if done:
             ledger.finish(interval)
 
@@ -81,7 +81,7 @@ def test_a_consumer_without_intervals_is_behind_by_all_of_the_stream(check, stre
     assert f"{BYTES:,} bytes behind, more than {BYTES - 1:,}" in text
     assert metadata["pravega/lag_bytes"] == BYTES
     assert metadata["pravega/lag_seconds"] == "not known"
-    assert metadata["pravega/cuts"]["end"] == client.tail(stream.scope, stream.stream).to_text()
+    assert metadata["pravega/cuts"]["end"] == client.tail(stream).to_text()
     assert check(error_after=timedelta(days=1))[:2] == (False, dg.AssetCheckSeverity.ERROR)
 
 
@@ -113,7 +113,7 @@ def test_events_are_counted_no_further_than_the_greatest_limit(check):
 def test_what_was_removed_before_it_was_processed_is_an_error(check, record, append, client, stream):
     record("1", done=True)
     append(stream, ["more"])
-    client.truncate_stream(client.tail(stream.scope, stream.stream))
+    client.truncate_stream(client.tail(stream))
     passed, severity, text, _ = check(warn_bytes=10_000)
     assert (passed, severity) == (False, dg.AssetCheckSeverity.ERROR)
     assert "12 bytes were removed before the consumer had processed them" in text
@@ -129,7 +129,7 @@ def test_an_observation_has_a_new_version_only_after_a_write(stream, append, res
         return observation.tags["dagster/data_version"], {k: v.value for k, v in observation.metadata.items()}
 
     first, metadata = observe()
-    assert first == client.tail(stream.scope, stream.stream).to_text()
+    assert first == client.tail(stream).to_text()
     assert metadata["pravega/readable_bytes"] == BYTES
     assert observe()[0] == first
     append(stream, ["more"])
@@ -182,6 +182,6 @@ def test_a_sensor_runs_when_a_reader_group_has_moved_and_has_little_left(client,
         return found.skip_message or [request.tags["pravega/group"] for request in found.run_requests or []]
 
     assert "bytes are left" in tick()
-    client.reset_reader_group(stream.scope, "group", [client.tail(stream.scope, stream.stream)])
+    client.reset_reader_group(stream.scope, "group", [client.tail(stream)])
     assert tick() == [f"{stream.scope}/group"]
     assert "has not moved" in tick()

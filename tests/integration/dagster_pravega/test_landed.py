@@ -14,9 +14,9 @@ from tests.integration.dagster_pravega.days import DAYS, HOURS, OPTIONS, at, int
 
 from aiopravega import UNBOUNDED, StreamCutRange
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.landing import ParquetFolder, Postgres, holdings
 from aiopravega.ledger import Interval
 from dagster_pravega import LandingDatabase, StreamCutPartitions, build_landed_asset, pravega_stream_spec
+from pravega_jobs.landing import ParquetFolder, Postgres, holdings
 
 EXAMPLE = Path(__file__).parents[3] / "example_dags" / "dagster" / "orders_landed.py"
 LAKE = dg.AssetKey(["lake", "orders"])
@@ -124,7 +124,7 @@ def test_a_day_that_is_claimed_again_replaces_its_rows_and_doubles_none(run, tim
     day = [at(1, hour) for hour in HOURS]
     assert run(spec, asset, partition_key=key(1))["dagster/partition_row_count"] == len(HOURS)
     late = at(1, 7)
-    with client.writer(timed.scope, timed.stream) as writer:
+    with client.writer(timed) as writer:
         writer.write(json.dumps({"at": late}).encode())
     assert "as generation 2" in run(spec, asset, partition_key=key(1), tags={"pravega/claim": "2"})
     tags = {"pravega/claim": "2", "pravega/rebuild": "2"}

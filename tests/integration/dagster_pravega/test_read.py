@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame
 
 from aiopravega import StreamName
 from aiopravega.errors import SplitProofError
-from aiopravega.jobs.spark_frames import load_counted
 from dagster_pravega import PravegaResource, PravegaSparkIOManager, StreamRead, pravega_stream_spec
-from dagster_pravega.input_range import InputRange, Piece
+from dagster_pravega.partitions.input_range import InputPiece, InputRange
+from pravega_jobs.spark.frames import load_counted
 
 READ = "flights"
 
@@ -22,9 +22,9 @@ def three_days(make_stream, append, client):
     """A stream of 300 events, and the cuts around the second hundred."""
     stream = make_stream()
     append(stream, (f"1-{number}" for number in range(100)))
-    start = client.tail(stream.scope, stream.stream)
+    start = client.tail(stream)
     append(stream, (f"2-{number}" for number in range(100)))
-    end = client.tail(stream.scope, stream.stream)
+    end = client.tail(stream)
     append(stream, (f"3-{number}" for number in range(100)))
     return stream, {"start": start.to_text(), "end": end.to_text()}
 
@@ -58,7 +58,7 @@ def read_of(spark, pravega_config) -> Callable[[StreamName], StreamRead]:
         whole = pravega.fix_range(str(stream))
         pravega.close()
         frame, count = load_counted(spark, pravega_config, stream, whole.cuts, {}, whole.size)
-        return StreamRead(InputRange(stream, (Piece(whole.cuts, whole.parts),)), count, frame)
+        return StreamRead(InputRange(stream, (InputPiece(whole.cuts, whole.parts),)), count, frame)
 
     return read_of
 

@@ -102,12 +102,12 @@ def test_a_gate_need_not_block(run):
 def test_what_follows_runs_only_if_the_data_is_what_it_claims(run, client, registry, visits):
     [version] = registry.versions("visits", visits.scope)
     head = header(registry.encoding_id("visits", version.version_info, "", visits.scope))
-    with client.writer(visits.scope, visits.stream) as writer:
+    with client.writer(visits) as writer:
         writer.write(head + b'{"page": 1}')
     ran, check = run(build_data_gate)
     assert (ran, check.passed) == (True, True)
 
-    with client.writer(visits.scope, visits.stream) as writer:
+    with client.writer(visits) as writer:
         writer.write(head + b'{"page": "one"}')
     ran, check = run(build_data_gate, sample=None)
     assert (ran, check.passed) == (False, False)

@@ -8,7 +8,7 @@ import pytest
 
 from aiopravega.errors import ConfigurationError
 from dagster_pravega import spark_session
-from dagster_pravega.sessions import release, use
+from dagster_pravega.resources.sessions import release, use
 
 _JOB = Path(__file__).with_name("session_job.py")
 

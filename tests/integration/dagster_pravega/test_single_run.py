@@ -7,7 +7,7 @@ from tests.integration.dagster_pravega.days import DAYS, HOURS, OPTIONS, at, key
 from aiopravega import StreamCutRange
 from aiopravega.ledger import Interval
 from dagster_pravega import StreamCutPartitions, StreamRead, pravega_stream_spec
-from dagster_pravega.input_range import Piece
+from dagster_pravega.partitions.input_range import InputPiece
 
 SINGLE_RUN = dg.BackfillPolicy.single_run()
 
@@ -43,7 +43,7 @@ def run(manager, instance, metadata_of):
 def test_days_that_follow_each_other_are_one_range(timed, client, run):
     spec = pravega_stream_spec(str(timed), options=OPTIONS)
     found: list[int] = []
-    pieces: list[Piece] = []
+    pieces: list[InputPiece] = []
 
     @dg.asset(
         partitions_def=DAYS,
@@ -77,10 +77,10 @@ def test_ranges_of_the_ledger_are_joined_where_they_touch(client, make_stream, a
     ranges = StreamCutPartitions(str(stream), consumer="copies")
     ledger = client.cut_ledger(stream.scope)
     ledger.create()
-    cuts = [client.tail(stream.scope, stream.stream)]
+    cuts = [client.tail(stream)]
     for number in range(4):
         append(stream, [f"{number}-{each}" for each in range(5)])
-        cuts.append(client.tail(stream.scope, stream.stream))
+        cuts.append(client.tail(stream))
     for name, (first, last) in {"a": (0, 1), "b": (1, 2), "d": (3, 4)}.items():
         ledger.claim(ranges.interval(name), StreamCutRange(cuts[first], cuts[last]))
     instance.add_dynamic_partitions(ranges.name, ["a", "b", "d"])

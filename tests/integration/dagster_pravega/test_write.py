@@ -144,7 +144,7 @@ def test_a_stream_that_was_made_again_is_reported_with_cuts_of_its_own(
     stream = make_stream()
     asset = writer(stream, lambda key: rows(key, 20), dg.StaticPartitionsDefinition(["a"]))
     first = metadata_of(materialize(asset, manager, partition_key="a", instance=instance))
-    client.delete_stream(stream.scope, stream.stream)
+    client.delete_stream(stream)
     assert make_stream() == stream
 
     again = [metadata_of(materialize(asset, manager, partition_key="a", instance=instance)) for _ in range(2)]

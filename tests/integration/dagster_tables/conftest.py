@@ -12,13 +12,13 @@ from dagster_pravega import PravegaArrowIOManager, PravegaResource
 
 @pytest.fixture
 def stream(client: PravegaClient, scope: str) -> StreamName:
-    assert client.create_stream(scope, "rides", ScalingPolicy.fixed(2))
+    assert client.create_stream(f"{scope}/rides", ScalingPolicy.fixed(2))
     return StreamName(scope, "rides")
 
 
 @pytest.fixture
 def sink(client: PravegaClient, scope: str) -> StreamName:
-    assert client.create_stream(scope, "copies", ScalingPolicy.fixed(2))
+    assert client.create_stream(f"{scope}/copies", ScalingPolicy.fixed(2))
     return StreamName(scope, "copies")
 
 

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 
-from pyspark_pravega.pipes import PravegaPipes, open_pravega_pipes
+from pyspark_pravega.remote.dagster import PravegaPipes, open_pravega_pipes
 
 
 def deadly(event: bytearray, job: int) -> bytes:

@@ -6,7 +6,7 @@ import pytest
 
 from aiopravega import UNBOUNDED, StreamCutRange
 from aiopravega.intervals import plan_parts
-from aiopravega.intervals.backfill import record_plan
+from aiopravega.intervals.plans.backfill import record_plan
 from dagster_pravega import StreamBatches, StreamCutPartitions, build_cut_backfill, pravega_stream_spec
 
 EVENTS = [f"event {number:03}" for number in range(40)]
@@ -14,7 +14,7 @@ EVENTS = [f"event {number:03}" for number in range(40)]
 
 @pytest.fixture
 def partitions(client, stream):
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write_many([event.encode() for event in EVENTS], EVENTS)
     return StreamCutPartitions(str(stream), consumer="history")
 
@@ -68,8 +68,8 @@ def run(partitions, stream, manager, instance):
 
 
 def test_a_plan_becomes_partitions_and_others_continue_it(plan, run, partitions, stream, client, instance):
-    end = client.tail(stream.scope, stream.stream)
-    with client.writer(stream.scope, stream.stream) as writer:
+    end = client.tail(stream)
+    with client.writer(stream) as writer:
         writer.write(b"late")
 
     keys = plan(end=end.to_text(), parts=4)

@@ -61,8 +61,8 @@ def dg(tmp_path: Path, pravega_config) -> Callable[..., str]:
 
 def test_a_project_that_dg_has_made_runs_from_yaml_alone(dg, client: PravegaClient, scope: str, tmp_path: Path):
     for stream in ("rides", "visits"):
-        assert client.create_stream(scope, stream, ScalingPolicy.fixed(1))
-    with client.writer(scope, "rides") as writer:
+        assert client.create_stream(f"{scope}/{stream}", ScalingPolicy.fixed(1))
+    with client.writer(f"{scope}/rides") as writer:
         writer.write_many([b"a ride"] * 5)
 
     dg("create-dagster", "project", "--no-uv-sync", "rides")

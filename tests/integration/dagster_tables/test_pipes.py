@@ -14,21 +14,21 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
 from dagster_pravega import (
     HandedRange,
-    HandedWork,
     PravegaArrowIOManager,
     PravegaResource,
+    RemoteRun,
     StreamCutPartitions,
     hand_over,
     pravega_stream_spec,
 )
-from pyspark_pravega.pipes import open_pravega_pipes
+from pyspark_pravega.remote.dagster import open_pravega_pipes
 
 JOB = Path(__file__).with_name("pipes_job.py")
 EVENTS = sorted(f"event {number}" for number in range(20))
 
 
 def write(client: PravegaClient, stream: StreamName, *events: str) -> None:
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write_many([event.encode() for event in events], events)
 
 
@@ -81,7 +81,7 @@ def test_a_job_that_is_killed_twice_reads_the_same_range_and_writes_it_once(clie
     write(client, stream, *EVENTS)
     tries: list[str] = []
 
-    def note(context: dg.AssetExecutionContext, work: HandedWork) -> None:
+    def note(context: dg.AssetExecutionContext, work: RemoteRun) -> None:
         tries.append(json.dumps(work.extras["pravega"]["inputs"]["events"]["ranges"]))
         write(client, stream, f"late {context.retry_number}")  # the next try would read it if nothing were recorded
 
@@ -130,7 +130,7 @@ def test_a_partition_of_a_secured_cluster_is_counted_elsewhere_and_no_secret_is_
     handed: list[str] = []
     with PravegaClient(config) as client:
         client.create_scope(stream.scope)
-        client.create_stream(stream.scope, stream.stream)
+        client.create_stream(stream)
         write(client, stream, *EVENTS)
         ledger = client.cut_ledger(stream.scope)
         ledger.create()
@@ -170,7 +170,7 @@ def test_a_job_that_has_not_done_its_work_is_not_taken_for_done(client, stream, 
     [record] = client.cut_ledger(stream.scope).records("dagster/elsewhere", stream)
     assert not record.is_done
     said = run(stream, "nothing", given={"columns": ["event"]})
-    assert "select the columns of the DataFrame there" in said
+    assert "select the columns of the DataFrame in that process" in said
 
 
 def test_a_process_that_no_pipes_client_has_started_is_refused():

@@ -50,7 +50,7 @@ def test_streams_are_kept_with_their_schemas_and_loaded_without_the_cluster(
     client, stream, pravega_config, pravega_emulator
 ):
     scope = stream.scope
-    assert client.create_stream(scope, "sales", ScalingPolicy.fixed(1), tags=["sales"])
+    assert client.create_stream(f"{scope}/sales", ScalingPolicy.fixed(1), tags=["sales"])
     with SchemaRegistry(RegistryConfig(uri=pravega_emulator.schema_registry_uri)) as registry:
         registry.run(register_schema(registry.asynchronous, stream, schema_of("id", "minutes")))
     attributes = {
@@ -63,7 +63,7 @@ def test_streams_are_kept_with_their_schemas_and_loaded_without_the_cluster(
             load()
         assert "dg utils refresh-defs-state" in str(refused.value.__cause__)
         refresh()
-        assert client.create_stream(scope, "later", ScalingPolicy.fixed(1))
+        assert client.create_stream(f"{scope}/later", ScalingPolicy.fixed(1))
 
         definitions = load(connection=NOWHERE, schema_registry={"uri": "http://127.0.0.1:1"}, key_prefix=["shop"])
         specs = {spec.key.path[-1]: spec for spec in definitions.resolve_all_asset_specs()}
@@ -110,4 +110,4 @@ def test_what_is_kept_of_another_scope_is_refused(stream, pravega_config):
         refresh()
         with pytest.raises(ComponentTreeException) as refused:
             load(scope="another")
-        assert f"what is kept is of scope {stream.scope!r}" in str(refused.value.__cause__)
+        assert f"the stored state is of scope {stream.scope!r}" in str(refused.value.__cause__)

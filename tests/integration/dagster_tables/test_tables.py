@@ -101,9 +101,9 @@ def half(client, stream):
     """The stream has a hundred events; the cuts around the second half."""
     cuts = []
     for some in (EVENTS[:50], EVENTS[50:]):
-        with client.writer(stream.scope, stream.stream) as writer:
+        with client.writer(stream) as writer:
             writer.write_many([event.encode() for event in some], some)
-        cuts.append(client.tail(stream.scope, stream.stream))
+        cuts.append(client.tail(stream))
     return StreamCutRange(*cuts)
 
 
@@ -153,7 +153,7 @@ def test_what_is_not_understood_is_refused(read, pravega_config):
 def test_json_becomes_columns_by_a_given_schema(client, stream, read):
     schema = {"type": "object", "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}}
     options = {"decode": "json", "schema_text": json.dumps(schema)}
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write_many([b'{"id": 9007199254740993, "name": "a"}', b'{"name": "b"}', b"no json"], ["x"] * 3)
 
     assert "cannot be decoded by the given schema (Json)" in read(pa.Table, options=options)

@@ -18,14 +18,14 @@ pytestmark = [pytest.mark.timeout(1500), pytest.mark.xdist_group("durable")]
 async def append(cluster: DurablePravega, stream: str, event: bytes) -> None:
     async with PravegaClient(cluster.config) as client:
         await client.create_scope("kept")
-        await client.create_stream("kept", stream)
-        async with client.writer("kept", stream) as writer:
+        await client.create_stream(f"kept/{stream}")
+        async with client.writer(f"kept/{stream}") as writer:
             await writer.write(event)
 
 
 async def content(cluster: DurablePravega, stream: str) -> list[bytes]:
     async with PravegaClient(cluster.config) as client:
-        everything = StreamCutRange(await client.head("kept", stream), await client.tail("kept", stream))
+        everything = StreamCutRange(await client.head(f"kept/{stream}"), await client.tail(f"kept/{stream}"))
         return [event.data async for event in client.read(everything)]
 
 
@@ -87,9 +87,9 @@ async def test_an_account_may_do_what_its_rules_say(cluster):
         await admin.create_scope("theirs")
 
     async with PravegaClient(cluster.config_for("clerk")) as clerk:
-        await clerk.create_stream("mine", "orders")
+        await clerk.create_stream("mine/orders")
         with pytest.raises(PermissionDeniedError):
-            await clerk.create_stream("theirs", "orders")
+            await clerk.create_stream("theirs/orders")
 
 
 def test_a_process_that_is_not_there_is_named(cluster):

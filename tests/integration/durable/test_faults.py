@@ -31,12 +31,12 @@ async def client(cluster):
 
 async def make(client: PravegaClient, name: str) -> StreamName:
     await client.create_scope("faults")
-    await client.create_stream("faults", name)
+    await client.create_stream(f"faults/{name}")
     return StreamName("faults", name)
 
 
 async def fill(client: PravegaClient, stream: StreamName) -> None:
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         await writer.write_many((event(number) for number in range(EVENTS)), ["key"] * EVENTS)
 
 
@@ -98,7 +98,7 @@ async def bulk_read(client: PravegaClient, kill: Kill) -> list[bytes]:
 async def append(client: PravegaClient, kill: Kill) -> list[bytes]:
     """Writes on, while the segment store is killed."""
     stream = await make(client, "append")
-    async with client.writer(stream.scope, stream.stream) as writer, asyncio.TaskGroup() as tasks:
+    async with client.writer(stream) as writer, asyncio.TaskGroup() as tasks:
         for number in range(EVENTS):
             await writer.write(event(number), routing_key="key")
             if number == EVENTS // 3:
@@ -110,7 +110,7 @@ async def append(client: PravegaClient, kill: Kill) -> list[bytes]:
 
 async def transaction(client: PravegaClient, kill: Kill) -> list[bytes]:
     stream = await make(client, "transaction")
-    async with client.transaction(stream.scope, stream.stream, lease=120) as opened:
+    async with client.transaction(stream, lease=120) as opened:
         await opened.write_many((event(number) for number in range(EVENTS // 2)), ["key"] * (EVENTS // 2))
         await kill.waited_for()
         for number in range(EVENTS // 2, EVENTS):
@@ -135,7 +135,7 @@ async def test_tokens_are_renewed_while_a_writer_and_a_reader_stay_open(client):
     stream = await make(client, "tokens")
     written = found = 0
 
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         async with asyncio.timeout(300):
             begin = asyncio.get_running_loop().time()
             while asyncio.get_running_loop().time() - begin < 3 * TOKEN_SECONDS:

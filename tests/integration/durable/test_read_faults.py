@@ -18,8 +18,8 @@ def stream(cluster):
     """60 MB in one segment: far more than what is under way between a reading task and the one after it."""
     with PravegaClient(cluster.config.model_copy(update={"retry_timeout": 120.0})) as client:
         client.create_scope("faults")
-        client.create_stream("faults", "spark")
-        with client.writer("faults", "spark") as writer:
+        client.create_stream("faults/spark")
+        with client.writer("faults/spark") as writer:
             writer.write_many((b"%06d" % number).ljust(SIZE, b".") for number in range(EVENTS))
     return "faults/spark"
 

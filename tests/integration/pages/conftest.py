@@ -161,8 +161,8 @@ def fill(client: PravegaClient, scope: str) -> Callable[..., None]:
     """Writes events into a stream, which it makes if it is not there."""
 
     def fill(stream: str, *events: bytes) -> None:
-        client.create_stream(scope, stream)
-        with client.writer(scope, stream) as writer:
+        client.create_stream(f"{scope}/{stream}")
+        with client.writer(f"{scope}/{stream}") as writer:
             writer.write_many(list(events), [str(number) for number in range(len(events))])
 
     return fill

@@ -44,10 +44,10 @@ class Order(pydantic.BaseModel):
 def cuts(client, scope, fill):
     """Three cuts of the stream `orders`, with ten events between neighbours."""
     fill("orders")
-    found = [client.tail(scope, "orders")]
+    found = [client.tail(f"{scope}/orders")]
     for _ in range(2):
         fill("orders", *EVENTS)
-        found.append(client.tail(scope, "orders"))
+        found.append(client.tail(f"{scope}/orders"))
     return found
 
 
@@ -94,21 +94,21 @@ def test_event_time(open_page, spark, client, scope):
     page.give(spark=spark, schema=json.dumps(schema), datetime=datetime, timedelta=timedelta, UTC=UTC).run(1)
 
     async def until_marked(time):
-        async for mark in asynchronous.watermarks(scope, "orders", follow=True):
+        async for mark in asynchronous.watermarks(f"{scope}/orders", follow=True):
             if mark.lower >= time.timestamp() * 1000:
                 return
 
     # What the page asks of writers: each has noted a time before its first event.
     before = datetime(2025, 12, 31, tzinfo=UTC)
     for writer in ("shop-7", "nightly", "loader"):
-        client.note_time(scope, "orders", writer, before)
+        client.note_time(f"{scope}/orders", writer, before)
     page.wait(until_marked(before))
     page.run(2)
     page.wait(until_marked(datetime(2026, 2, 1, tzinfo=UTC)))
     page.run(3, 4, 5)
     assert page.names["january"].count() == 2
     assert len(list(client.read(page.names["wanted"]))) == 2
-    client.seal_stream(scope, "orders")
+    client.seal_stream(f"{scope}/orders")
     page.run()
     assert page.names["found"].required() == page.names["found"].cut
 
@@ -117,7 +117,7 @@ def test_reach_a_secured_cluster(open_page, pravega_emulator_secure, scope, monk
     server = pravega_emulator_secure
     with PravegaClient(server.config) as owner:
         owner.create_scope(scope)
-        owner.create_stream(scope, "orders")
+        owner.create_stream(f"{scope}/orders")
     page = open_page("reach-a-secured-cluster")
     account = next(each for each in server.accounts if each.name == "reader")
     for name, value in {
@@ -161,7 +161,7 @@ def test_check_schemas(open_page, scope, pravega_emulator, tmp_path, capsys):
 
 def test_serializers(open_page, client, scope, pravega_emulator):
     page = open_page("serializers", **{'"orders"': f'"{scope}orders"', '"events"': f'"{scope}events"'})
-    client.create_stream(scope, f"{scope}orders")
+    client.create_stream(f"{scope}/{scope}orders")
     cancellation = AvroFormat(
         {"type": "record", "name": f"{scope}.Cancellation", "fields": [{"name": "reason", "type": "string"}]}
     )

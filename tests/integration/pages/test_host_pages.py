@@ -138,7 +138,7 @@ def test_schema_gates(open_page, scope, pravega_emulator, fill, tmp_path):
 def test_first_page(open_page, in_dag, spark, client, scope, fill, read, tmp_path):
     fill("flights", *EVENTS)
     fill("orders", *EVENTS)
-    head, tail = client.head(scope, "orders").to_text(), client.tail(scope, "orders").to_text()
+    head, tail = client.head(f"{scope}/orders").to_text(), client.tail(f"{scope}/orders").to_text()
     page = open_page("README", **{'parquet("flights")': f'parquet("{tmp_path}/flights")'})
     assert in_dag(page, 1, delays_per_carrier_and_day=delays_per_carrier_and_day) == {"wait", "read", "write"}
     page.give(**{name: getattr(dagster_pravega, name) for name in dagster_pravega.__all__}, dg=dg).run(2)

@@ -23,9 +23,9 @@ PROTO_ORDER = 'syntax = "proto3"; package demo; message Order { int64 id = 1; do
 def orders(client, scope, fill):
     """The stream `orders` of twelve events, and the cuts around the middle six."""
     fill("orders", *ORDERS[:3])
-    start = client.tail(scope, "orders")
+    start = client.tail(f"{scope}/orders")
     fill("orders", *ORDERS[3:9])
-    end = client.tail(scope, "orders")
+    end = client.tail(f"{scope}/orders")
     fill("orders", *ORDERS[9:])
     return start, end
 
@@ -94,7 +94,7 @@ def test_retention_that_waits(open_page, spark, client, orders, scope):
 
     source = page.names["orders"].writeStream.format("noop").trigger(availableNow=True).start()
     assert source.awaitTermination(LIMIT)
-    assert client.subscribers(scope, "orders") == ["etl"]
+    assert client.subscribers(f"{scope}/orders") == ["etl"]
 
 
 @pytest.mark.usefixtures("orders")

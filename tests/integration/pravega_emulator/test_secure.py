@@ -17,17 +17,17 @@ async def test_the_admin_may_do_everything_and_the_reader_may_read(pravega_emula
     scope = f"s{uuid.uuid4().hex}"
     async with PravegaClient(pravega_emulator_secure.config) as admin:
         await admin.create_scope(scope)
-        await admin.create_stream(scope, "stream")
-        async with admin.writer(scope, "stream") as writer:
+        await admin.create_stream(f"{scope}/stream")
+        async with admin.writer(f"{scope}/stream") as writer:
             await writer.write(b"event")
 
     async with PravegaClient(pravega_emulator_secure.config_for("reader")) as reader:
-        everything = StreamCutRange(await reader.head(scope, "stream"), await reader.tail(scope, "stream"))
+        everything = StreamCutRange(await reader.head(f"{scope}/stream"), await reader.tail(f"{scope}/stream"))
         assert [event.data async for event in reader.read(everything)] == [b"event"]
         with pytest.raises(PermissionDeniedError):
-            await reader.create_stream(scope, "other")
+            await reader.create_stream(f"{scope}/other")
         with pytest.raises(PermissionDeniedError):
-            async with reader.writer(scope, "stream") as writer:
+            async with reader.writer(f"{scope}/stream") as writer:
                 await writer.write(b"not allowed")
 
 

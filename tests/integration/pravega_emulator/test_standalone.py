@@ -34,11 +34,11 @@ async def written_and_read(config: PravegaConfig) -> list[bytes]:
     scope = f"s{uuid.uuid4().hex}"
     async with PravegaClient(config) as client:
         await client.create_scope(scope)
-        await client.create_stream(scope, "stream")
-        async with client.writer(scope, "stream") as writer:
+        await client.create_stream(f"{scope}/stream")
+        async with client.writer(f"{scope}/stream") as writer:
             await writer.write(b"one", routing_key="key")
             await writer.write(b"two", routing_key="key")
-        everything = StreamCutRange(await client.head(scope, "stream"), await client.tail(scope, "stream"))
+        everything = StreamCutRange(await client.head(f"{scope}/stream"), await client.tail(f"{scope}/stream"))
         return [event.data async for event in client.read(everything)]
 
 
@@ -97,10 +97,10 @@ def test_a_program_finds_it_by_its_environment(emulator):
 async def test_settings_of_the_controller_count(emulator):
     async with PravegaClient(emulator.config) as client:
         await client.create_scope("settings")
-        await client.create_stream("settings", "stream")
+        await client.create_stream("settings/stream")
         with pytest.raises(ConfigurationError, match="does not take this lease"):
             await client.controller.create_transaction(StreamName("settings", "stream"), 30_000)
-        transaction = await client.open_transaction("settings", "stream", lease=30)
+        transaction = await client.open_transaction("settings/stream", lease=30)
         assert await transaction.hold() <= 20
 
 

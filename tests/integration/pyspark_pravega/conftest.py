@@ -84,7 +84,7 @@ def make_stream(client: PravegaClient, scope: str) -> Callable[..., StreamName]:
     """Makes streams in the test's scope."""
 
     def make(segments: int = 1, name: str = "stream") -> StreamName:
-        assert client.create_stream(scope, name, ScalingPolicy.fixed(segments))
+        assert client.create_stream(f"{scope}/{name}", ScalingPolicy.fixed(segments))
         return StreamName(scope, name)
 
     return make
@@ -145,7 +145,7 @@ def fill(client) -> Fill:
 
     def fill(stream: StreamName, count: int, name: str = "event") -> list[bytes]:
         events = [f"{name}-{number}".encode() for number in range(count)]
-        with client.writer(stream.scope, stream.stream) as writer:
+        with client.writer(stream) as writer:
             writer.write_many(events, [str(number) for number in range(count)])
         return events
 
@@ -157,7 +157,7 @@ def write(client):
     """Writes events with their routing keys."""
 
     def write(stream, events):
-        with client.writer(stream.scope, stream.stream) as writer:
+        with client.writer(stream) as writer:
             writer.write_many([event for event, _ in events], [key for _, key in events])
 
     return write

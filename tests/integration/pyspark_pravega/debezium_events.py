@@ -4,7 +4,7 @@ import gzip
 import json
 from pathlib import Path
 
-from tests.unit.aiopravega.schema.debezium.connect_avro import avro_of, datum_of
+from tests.unit.pravega_jobs.debezium.connect_avro import avro_of, datum_of
 
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.schema import GroupProperties, RegistryConfig, SchemaFormat, SchemaInfo

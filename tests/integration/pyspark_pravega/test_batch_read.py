@@ -23,7 +23,7 @@ def contents(frame: DataFrame) -> Counter[bytes]:
 
 
 def tail(client, stream: StreamName) -> StreamCut:
-    found: StreamCut = client.tail(stream.scope, stream.stream)
+    found: StreamCut = client.tail(stream)
     return found
 
 
@@ -111,7 +111,7 @@ def test_64_segments_are_read_by_few_tasks_or_by_one_each(read, fill, make_strea
 def test_events_of_no_bytes_and_of_8_mib_are_read(read, client, make_stream):
     stream = make_stream(1)
     events = [b"", b"a" * LARGEST, b"", b"b", b"c" * LARGEST, b"d" * 1000, b""]
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write_many(events, ["key"] * len(events))
 
     rows = read(stream).selectExpr("md5(event)", "offset").orderBy("offset").collect()
@@ -122,7 +122,7 @@ def test_events_of_no_bytes_and_of_8_mib_are_read(read, client, make_stream):
 def test_many_events_of_no_bytes_come_in_several_batches(read, client, make_stream):
     stream = make_stream(1)
     count = 250_000
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write_many([b""] * count, ["key"] * count)
 
     row = read(stream).selectExpr("count(*)", "max(offset)", "count(distinct offset)").first()
@@ -135,7 +135,7 @@ def test_a_stream_that_was_scaled_up_and_down_is_read_whole(read, fill, client, 
     written = []
     for number, segments in enumerate((4, 2, 3)):
         written += fill(stream, 200, f"epoch{number}")
-        client.scale_stream(stream.scope, stream.stream, segments)
+        client.scale_stream(stream, segments)
     written += fill(stream, 200, "last")
 
     frame = read(stream)
@@ -151,7 +151,7 @@ def test_a_range_is_the_same_while_its_stream_scales_and_grows(read, fill, clien
 
     def scale_and_grow():
         for number, segments in enumerate((4, 1, 3)):
-            client.scale_stream(stream.scope, stream.stream, segments)
+            client.scale_stream(stream, segments)
             fill(stream, 100, f"later{number}")
 
     with ThreadPoolExecutor() as pool:
@@ -170,7 +170,7 @@ def test_a_range_may_start_before_and_end_after_a_scaling(read, fill, client, ma
     fill(stream, 100, "before")
     start = tail(client, stream).to_text()
     inside = fill(stream, 100, "old")
-    client.scale_stream(stream.scope, stream.stream, 3)
+    client.scale_stream(stream, 3)
     inside += fill(stream, 100, "new")
     end = tail(client, stream).to_text()
     fill(stream, 100, "after")
@@ -181,7 +181,7 @@ def test_a_range_may_start_before_and_end_after_a_scaling(read, fill, client, ma
 def test_a_sealed_stream_is_read_to_its_end(read, fill, client, make_stream):
     stream = make_stream(3)
     events = fill(stream, 300)
-    client.seal_stream(stream.scope, stream.stream)
+    client.seal_stream(stream)
 
     assert contents(read(stream)) == Counter(events)
 

@@ -16,7 +16,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from aiopravega import StreamCut, StreamCutRange, StreamName, wire
 from aiopravega.blocking import CommitLedger
 from aiopravega.control import TransactionState
-from aiopravega.ledger import CommitRecord, CommitState, PartitionCommit, WriteJob
+from aiopravega.ledger import CommitRecord, CommitState, PartitionCommit
 from aiopravega.read import Event
 from aiopravega.routing import SegmentMap, key_position
 from pyspark_pravega.write.row_hashes import RowTally
@@ -180,10 +180,9 @@ def test_the_checksum_of_a_partition_depends_on_its_rows_only(spark, numbers, wr
 def decide(ledger: CommitLedger, client, sink: StreamName, write_id: str, *events: bytes) -> list[PartitionCommit]:
     """What a driver leaves that is killed between the decision and the first commit."""
     job = ledger.protocol().begin(sink, write_id, uuid.uuid4())
-    assert isinstance(job, WriteJob)
     parts = []
     for partition, event in enumerate(events):
-        transaction = client.open_transaction(sink.scope, sink.stream)
+        transaction = client.open_transaction(sink)
         transaction.write(event)
         transaction.flush()
         transaction.detach()
@@ -235,7 +234,7 @@ def test_a_job_that_lost_its_leases_after_its_decision_is_written_again(numbers,
     ledger = client.commit_ledger(sink.scope)
     ledger.create()
     for part in decide(ledger, client, sink, "daily", b"first", b"second"):
-        client.attach_transaction(sink.scope, sink.stream, part.txn_id).abort()
+        client.attach_transaction(sink, part.txn_id).abort()
 
     write(numbers(100), sink, write_id="daily")
 
@@ -248,8 +247,8 @@ def test_a_job_that_is_in_the_stream_in_part_is_completed_by_the_same_rows(spark
     ledger = client.commit_ledger(sink.scope)
     ledger.create()
     parts = decide(ledger, client, sink, "daily", b"0", b"1", b"2")
-    client.attach_transaction(sink.scope, sink.stream, parts[0].txn_id).commit(wait=30)
-    client.attach_transaction(sink.scope, sink.stream, parts[1].txn_id).abort()
+    client.attach_transaction(sink, parts[0].txn_id).commit(wait=30)
+    client.attach_transaction(sink, parts[1].txn_id).abort()
     rows = spark.range(0, 3, numPartitions=3)
 
     with pytest.raises(Exception, match=r"PartialCommitError.*lost are 1\..*partition 1 has other rows"):
@@ -325,7 +324,7 @@ def test_after_a_write_all_its_transactions_are_committed(numbers, write, make_s
     write(numbers(1000, partitions=4), sink, write_id="daily", read_after_write_consistency=True)
 
     for part in client.commit_ledger(sink.scope).lookup(sink, "daily").record.partitions:
-        state = client.attach_transaction(sink.scope, sink.stream, part.txn_id).state()
+        state = client.attach_transaction(sink, part.txn_id).state()
         assert state is TransactionState.COMMITTED
 
 
@@ -370,7 +369,7 @@ def test_what_may_not_be_made_is_missed_before_work_starts(numbers, write, scope
 def test_a_write_that_is_done_is_done_though_its_stream_was_sealed_since(numbers, write, contents, make_stream, client):
     sink = make_stream(2)
     write(numbers(100), sink, write_id="daily")
-    client.seal_stream(sink.scope, sink.stream)
+    client.seal_stream(sink)
 
     write(numbers(100), sink, write_id="daily")
 
@@ -381,7 +380,7 @@ def test_a_write_that_is_done_is_done_though_its_stream_was_sealed_since(numbers
 
 def test_a_sealed_stream_is_refused_before_work_starts(numbers, write, make_stream, client):
     sink = make_stream(1)
-    client.seal_stream(sink.scope, sink.stream)
+    client.seal_stream(sink)
 
     with pytest.raises(Exception, match=r"StreamSealedError.* is sealed"):
         write(numbers(10), sink)

@@ -46,7 +46,7 @@ def connections(processes: Iterator[int], port: int) -> set[tuple[int, int]]:
 def test_later_tasks_and_jobs_open_no_connection(spark, read, fill, client, make_stream):
     stream = make_stream(SEGMENTS)
     fill(stream, 20 * SEGMENTS)
-    segment = next(iter(client.head(stream.scope, stream.stream).positions))
+    segment = next(iter(client.head(stream).positions))
     port = client.run(client.controller.endpoint(segment)).port
 
     def run() -> set[tuple[int, int]]:

@@ -167,9 +167,9 @@ def test_the_latest_time_is_noted_when_the_rows_are_in_the_stream(write, orders,
     assert len(events_in(sink)) == ROWS
     noted = 1_700_000_000_000 + (ROWS - 1) * 1000 - 500
     # A writer's times do not go back: the server has the noted one, and takes it again, but no earlier one.
-    client.note_time(sink.scope, sink.stream, "first", datetime.fromtimestamp(noted / 1000, UTC))
+    client.note_time(sink, "first", datetime.fromtimestamp(noted / 1000, UTC))
     with pytest.raises(Exception, match=str(noted - 1)):
-        client.note_time(sink.scope, sink.stream, "first", noted - 1)
+        client.note_time(sink, "first", noted - 1)
 
 
 def test_best_effort_writes_what_it_can(write, spark, make_stream, events_in):
@@ -183,7 +183,7 @@ def test_best_effort_writes_what_it_can(write, spark, make_stream, events_in):
 
 def test_only_best_effort_continues_when_a_stream_takes_no_more(client, make_stream, pravega_config, caplog):
     sink = make_stream(1)
-    client.seal_stream(sink.scope, sink.stream)
+    client.seal_stream(sink)
     columns = SinkColumns.find(StructType([StructField("event", StringType())]))
     batch = pa.record_batch({"event": pa.array(["a"])})
 

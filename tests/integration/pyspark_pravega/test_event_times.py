@@ -8,7 +8,7 @@ import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorSet
 
 from aiopravega import ScalingPolicy, StreamName
-from aiopravega.jobs.retries import error_in
+from pravega_jobs.retries import error_in
 
 NEW_YEAR = datetime(2013, 1, 1, tzinfo=UTC)
 HOURS = 72
@@ -72,14 +72,14 @@ def timed(client, scope):
 
     def make(name: str, encode, seal: bool = True) -> StreamName:
         patience = timedelta(minutes=5)
-        assert client.create_stream(scope, name, ScalingPolicy.fixed(2), timestamp_aggregation_timeout=patience)
-        client.note_time(scope, name, "writer", NEW_YEAR)
-        with client.writer(scope, name) as writer:
+        assert client.create_stream(f"{scope}/{name}", ScalingPolicy.fixed(2), timestamp_aggregation_timeout=patience)
+        client.note_time(f"{scope}/{name}", "writer", NEW_YEAR)
+        with client.writer(f"{scope}/{name}") as writer:
             hours = [hour * 7 % HOURS for hour in range(HOURS)]  # out of order
             writer.write_many([encode(hour) for hour in hours], map(str, hours))
-        next(iter(client.watermarks(scope, name, follow=True)))
+        next(iter(client.watermarks(f"{scope}/{name}", follow=True)))
         if seal:
-            client.seal_stream(scope, name)
+            client.seal_stream(f"{scope}/{name}")
         return StreamName(scope, name)
 
     return make
@@ -116,7 +116,7 @@ def test_neighbouring_intervals_share_no_row_and_miss_none(timed, read, protobuf
 def test_given_cuts_bound_the_search(timed, read, client):
     stream = timed("cuts", as_json, seal=False)
     (day,) = days(0, 24, start_stream_cut="earliest", end_stream_cut="latest")
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write_many([as_json(5), as_json(99)])
 
     assert read(stream, **JSON | day).count() == 25
@@ -137,18 +137,18 @@ def test_what_the_watermarks_cannot_answer_is_an_error(timed, read, client, scop
     assert error_of(stream, -48, -24).startswith("BeforeHistoryError")
     assert "has no zone" in error_of(stream, 0, 24, event_time_from="2013-01-01T00:00:00")
     assert "names column 'hour'" in error_of(stream, 0, 24, event_time="hour")
-    assert client.create_stream(scope, "silent", ScalingPolicy.fixed(1))
+    assert client.create_stream(f"{scope}/silent", ScalingPolicy.fixed(1))
     assert error_of(StreamName(scope, "silent"), 0, 24).startswith("NoWatermarksError")
     assert error_of(StreamName(scope, "missing"), 0, 24).startswith("StreamNotFoundError")
-    cuts = {"start_stream_cut": client.head(scope, "open").to_text()}
-    cuts["end_stream_cut"] = client.tail(scope, "open").to_text()
-    client.truncate_stream(client.tail(scope, "open"))
-    client.seal_stream(scope, "open")
+    cuts = {"start_stream_cut": client.head(f"{scope}/open").to_text()}
+    cuts["end_stream_cut"] = client.tail(f"{scope}/open").to_text()
+    client.truncate_stream(client.tail(f"{scope}/open"))
+    client.seal_stream(f"{scope}/open")
     assert error_of(stream, 0, 24).startswith("StreamTruncatedError")
     (clipped,) = days(0, 24, event_time_clip="true")
     assert read(stream, **JSON | clipped).count() == 0
     assert "the StreamCut is of" in error_of(StreamName(scope, "silent"), 0, 24, **cuts)
-    client.delete_stream(scope, "open")
-    client.create_stream(scope, "open", ScalingPolicy.fixed(2))
+    client.delete_stream(f"{scope}/open")
+    client.create_stream(f"{scope}/open", ScalingPolicy.fixed(2))
     assert error_of(stream, 0, 24, **cuts).startswith("StreamMadeAgainError")
     assert error_of(stream, 0, 24).startswith("NoWatermarksError")

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from tests.integration.aiopravega.ghost_model import KEYS, World
+from tests.integration.pravega_jobs.ghost_model import KEYS, World
 from tests.integration.pyspark_pravega.debezium_events import made
 
 from aiopravega.errors import ConfigurationError

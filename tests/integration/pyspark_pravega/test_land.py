@@ -15,8 +15,8 @@ from pyspark.sql import functions as sf
 from aiopravega import StreamCutRange
 from aiopravega.commands import cuts as command
 from aiopravega.errors import LandingError
-from aiopravega.jobs.landing.known_timestamps import known_timestamps
 from aiopravega.ledger import Interval
+from pravega_jobs.landing.known_timestamps import known_timestamps
 from pyspark_pravega.land import Action, DeltaFolder, Iceberg, ParquetFolder, Postgres, holdings, land
 
 DAYS = ("monday", "tuesday", "wednesday")
@@ -68,10 +68,10 @@ def ranges(client, make_stream, fill):
     stream = make_stream(2)
     ledger = client.cut_ledger(stream.scope)
     ledger.create()
-    start, found = client.head(stream.scope, stream.stream), {}
+    start, found = client.head(stream), {}
     for number, day in enumerate(DAYS):
         events = [each.decode() for each in fill(stream, 20, day)]
-        end = client.tail(stream.scope, stream.stream)
+        end = client.tail(stream)
         claimed = ledger.claim(Interval("lander", stream, day), StreamCutRange(start, end), number=number)
         found[day] = claimed, events
         start = end

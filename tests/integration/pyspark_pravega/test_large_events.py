@@ -38,11 +38,11 @@ def stream(java, client, make_stream) -> StreamName:
         if len(event) <= 8 * MIB:
             small.append(event)
             continue
-        with client.writer(name.scope, name.stream) as writer:
+        with client.writer(name) as writer:
             writer.write_many(small, [KEY] * len(small))
         small.clear()
         java.write(name, [(KEY, event)], large=True)
-    with client.writer(name.scope, name.stream) as writer:
+    with client.writer(name) as writer:
         writer.write_many(small, [KEY] * len(small))
     return name
 

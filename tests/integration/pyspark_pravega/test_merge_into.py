@@ -48,10 +48,10 @@ def ranges(client, make_stream, write):
         stream = make_stream(2)
         ledger = client.cut_ledger(stream.scope)
         ledger.create()
-        start, claimed = client.head(stream.scope, stream.stream), []
+        start, claimed = client.head(stream), []
         for number, events in enumerate(lists):
             write(stream, events)
-            end = client.tail(stream.scope, stream.stream)
+            end = client.tail(stream)
             claimed.append(ledger.claim(Interval("merger", stream, str(number)), StreamCutRange(start, end)))
             start = end
         return stream, ledger, claimed

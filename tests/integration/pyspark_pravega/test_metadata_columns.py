@@ -42,7 +42,7 @@ def test_the_bounds_of_the_batch_come_from_the_watermarks(spark, pravega_config,
     streams = [make_stream(2, "marked"), make_stream(1, "plain")]
     fill(streams[0], 10)
     fill(streams[1], 10)
-    cut = client.tail(scope, "marked")
+    cut = client.tail(f"{scope}/marked")
     note_until_marked(client, streams[0], cut)
     fill(streams[0], 10)
 
@@ -73,7 +73,7 @@ def note_until_marked(client, stream: StreamName, cut) -> None:
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         client.run(client.controller.note_time(stream, "writer", NOTED, cut.positions))
-        if client.time_bounds(StreamCutRange(cut, client.tail(stream.scope, stream.stream))).lower == NOTED:
+        if client.time_bounds(StreamCutRange(cut, client.tail(stream))).lower == NOTED:
             return
         client.run(asyncio.sleep(0.1))
     raise AssertionError("no watermark within a minute")

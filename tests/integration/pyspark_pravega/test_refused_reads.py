@@ -8,7 +8,7 @@ from aiopravega import SegmentId, StreamCut, StreamName
 
 
 def tail(client, stream: StreamName) -> StreamCut:
-    found: StreamCut = client.tail(stream.scope, stream.stream)
+    found: StreamCut = client.tail(stream)
     return found
 
 
@@ -21,7 +21,7 @@ def refused(frame: DataFrame) -> str:
 
 def test_a_cut_that_a_truncation_removed_is_refused(read, fill, client, make_stream):
     stream = make_stream(2)
-    start = client.head(stream.scope, stream.stream)
+    start = client.head(stream)
     fill(stream, 100)
     client.truncate_stream(tail(client, stream))
 
@@ -34,9 +34,9 @@ def test_a_cut_that_a_truncation_removed_is_refused(read, fill, client, make_str
 
 def test_a_cut_whose_segments_are_gone_is_refused(read, fill, client, make_stream):
     stream = make_stream(1)
-    start = client.head(stream.scope, stream.stream)
+    start = client.head(stream)
     fill(stream, 10)
-    client.scale_stream(stream.scope, stream.stream, 2)
+    client.scale_stream(stream, 2)
     client.truncate_stream(tail(client, stream))
 
     said = refused(read(stream, start_stream_cut=start.to_text()))
@@ -60,7 +60,7 @@ def test_an_end_before_the_start_across_a_scaling_is_refused(read, fill, client,
     stream = make_stream(1)
     first = tail(client, stream).to_text()
     fill(stream, 10)
-    client.scale_stream(stream.scope, stream.stream, 2)
+    client.scale_stream(stream, 2)
     fill(stream, 10)
 
     said = refused(read(stream, start_stream_cut="latest", end_stream_cut=first))

@@ -19,7 +19,7 @@ def write_avro(pravega_emulator, write):
 def test_avro_gives_the_table_that_json_gives(changes, write, client, make_stream, write_avro, pravega_emulator):
     plain = make_stream(2)
     registered = StreamName(plain.scope, "registered")
-    client.create_stream(registered.scope, registered.stream)
+    client.create_stream(registered)
     events = [one for one in texts("schema", "order_items") if one[0]]
     write(plain, events)
     write_avro(registered, events)

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from aiopravega import UNBOUNDED, StreamCutRange, StreamName
-from aiopravega.ledger.commits.commit_record import record_key
+from aiopravega.ledger.commits.record import record_key
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_rows_are_not_lost_after_a_first_write_of_none(rows, write, contents, ma
 def test_comparing_opens_no_transaction(rows, write, make_stream, client):
     sink = make_stream(2)
     write(rows(100), sink)
-    client.seal_stream(sink.scope, sink.stream)  # from here on, none can be opened
+    client.seal_stream(sink)  # from here on, none can be opened
 
     write(rows(100), sink)
 
@@ -156,7 +156,7 @@ def test_a_generation_is_written_once_and_has_cuts_of_its_own(rows, write, conte
         write(rows(100), sink, rebuild="4")
 
     assert contents(sink) == numbers(200)
-    first, second = client.written(sink.scope, sink.stream, "daily")
+    first, second = client.written(sink, "daily")
     for start, record in ((0, first), (100, second)):
         found = sorted(int(event.data) for event in client.read(record.cuts, sink))
         assert found == list(range(start, start + 100))

@@ -15,8 +15,8 @@ def stream(pravega_emulator_secure):
     with PravegaClient(pravega_emulator_secure.config) as client:
         name = StreamName(f"secret-{uuid.uuid4().hex}", "stream")
         client.create_scope(name.scope)
-        client.create_stream(name.scope, name.stream)
-        with client.writer(name.scope, name.stream) as writer:
+        client.create_stream(name)
+        with client.writer(name) as writer:
             writer.write_many([b"event"] * 100, ["key"] * 100)
         yield name
 

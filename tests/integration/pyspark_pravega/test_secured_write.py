@@ -40,7 +40,7 @@ def test_an_account_that_may_only_read_is_refused_before_work_starts(spark, prav
     sink = StreamName(f"spark-{uuid.uuid4().hex}", "secured")
     with PravegaClient(pravega_emulator_secure.config) as client:
         client.create_scope(sink.scope)
-        client.create_stream(sink.scope, sink.stream)
+        client.create_stream(sink)
     reader = pravega_emulator_secure.config_for("reader")
     options = options_for(reader, sink)
 

@@ -41,9 +41,9 @@ def test_each_stream_is_read_between_cuts_of_its_own(load, fill, client, make_st
     options: dict[str, str] = {}
     for number, stream in enumerate(streams):
         fill(stream, 50, "before")
-        start = client.tail(stream.scope, stream.stream)
+        start = client.tail(stream)
         expected += named(stream, fill(stream, 60 + number, "inside"))
-        end = client.tail(stream.scope, stream.stream)
+        end = client.tail(stream)
         fill(stream, 70, "after")
         options |= {f"start_stream_cut.{stream.stream}": start.to_text(), f"end_stream_cut.{stream}": end.to_text()}
 
@@ -83,8 +83,8 @@ def test_metadata_says_where_a_stream_begins_and_ends(load, fill, client, make_s
 
     assert frame.columns == ["head_stream_cut", "tail_stream_cut"]
     [row] = frame.collect()
-    assert StreamCut.from_text(row.head_stream_cut) == client.head(stream.scope, stream.stream)
-    assert StreamCut.from_text(row.tail_stream_cut) == client.tail(stream.scope, stream.stream)
+    assert StreamCut.from_text(row.head_stream_cut) == client.head(stream)
+    assert StreamCut.from_text(row.tail_stream_cut) == client.tail(stream)
     between = {"start_stream_cut": row.head_stream_cut, "end_stream_cut": row.tail_stream_cut}
     assert events(load(stream=stream.stream, **between)) == named(stream, written)
 

@@ -46,7 +46,7 @@ PAYLOADS = {
 @pytest.fixture
 def put(client):
     def put(stream, events):
-        with client.writer(stream.scope, stream.stream) as writer:
+        with client.writer(stream) as writer:
             writer.write_many(events, ["key"] * len(events))
 
     return put
@@ -104,7 +104,7 @@ def test_rows_of_a_segment_are_in_order_over_its_tasks(read, put, make_stream):
 def test_segments_before_and_after_a_scaling_are_split(read, put, fill, client, make_stream):
     stream = make_stream(1)
     put(stream, PAYLOADS["json"])
-    client.scale_stream(stream.scope, stream.stream, 3)
+    client.scale_stream(stream, 3)
     fill(stream, 1000)
 
     frame = read(stream, split_bytes=MIB)
@@ -154,7 +154,7 @@ def test_no_events_are_given_out_after_a_wrong_border(planted):
 def test_a_cut_inside_an_event_is_no_failure_of_a_split(read, put, client, make_stream):
     stream = make_stream(1)
     put(stream, PAYLOADS["json"])
-    [segment] = client.head(stream.scope, stream.stream).positions
+    [segment] = client.head(stream).positions
     inside = StreamCut(stream, {segment: 12})
 
     with pytest.raises(Exception, match="MalformedEventError: .*no event starts at offset 12"):

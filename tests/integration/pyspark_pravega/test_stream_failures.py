@@ -20,7 +20,7 @@ def test_events_that_retention_has_removed_are_missed(follow, fill, files, clien
     frame = follow(stream, start_stream_cut="earliest")
     files.run(frame)
     fill(stream, 100, "lost")
-    client.truncate_stream(client.tail(*names(stream)))
+    client.truncate_stream(client.tail(stream))
     fill(stream, 100, "kept")
 
     for limit in (None, 1000):
@@ -33,7 +33,7 @@ def test_events_removed_before_the_position_of_a_query_are_not_missed(spark, fol
     stream = make_stream(2)
     fill(stream, 100)
     files.run(follow(stream, start_stream_cut="earliest"))
-    client.truncate_stream(client.tail(*names(stream)))
+    client.truncate_stream(client.tail(stream))
     fill(stream, 100, "more")
 
     files.run(follow(stream, start_stream_cut="earliest"))
@@ -46,7 +46,7 @@ def test_a_deleted_stream_is_named(follow, fill, files, client, make_stream):
     fill(stream, 10)
     query = files.start(follow(stream, start_stream_cut="earliest"))
     query.processAllAvailable()
-    client.delete_stream(*names(stream))
+    client.delete_stream(stream)
 
     said = failure(query)
 
@@ -58,7 +58,7 @@ def test_a_stream_that_was_made_again_is_not_taken_for_the_old_one(follow, fill,
     stream = make_stream(1)
     fill(stream, 10)
     files.run(follow(stream, start_stream_cut="earliest"))
-    client.delete_stream(*names(stream))
+    client.delete_stream(stream)
     make_stream(1)
     fill(stream, 10)
 
@@ -81,7 +81,7 @@ def test_a_checkpoint_is_for_the_same_streams(follow, fill, files, make_stream):
 def test_an_end_before_the_checkpoint_is_refused_and_does_no_harm(spark, follow, fill, files, client, make_stream):
     stream = make_stream(1)
     fill(stream, 10)
-    end = client.tail(*names(stream)).to_text()
+    end = client.tail(stream).to_text()
     fill(stream, 10, "more")
     files.run(follow(stream, start_stream_cut="earliest"))
 
@@ -98,7 +98,3 @@ def test_a_stream_that_is_missing_is_named(follow, files, scope):
     said = failure(files.start(follow(StreamName(scope, "missing"))))
 
     assert "StreamNotFoundError" in said
-
-
-def names(stream: StreamName) -> tuple[str, str]:
-    return stream.scope, stream.stream

@@ -125,9 +125,9 @@ def test_batches_have_about_so_many_bytes(spark, follow, fill, files, client, ma
     for batch in batches(query):
         source = batch["sources"][0]
         # Spark knows no start of the first batch.
-        start = cut_at(source["startOffset"], stream) if source["startOffset"] else client.head(*names(stream))
+        start = cut_at(source["startOffset"], stream) if source["startOffset"] else client.head(stream)
         sizes.append(client.distance(start, cut_at(source["endOffset"], stream)))
-    assert sum(sizes) == client.distance(client.head(*names(stream)), client.tail(*names(stream)))
+    assert sum(sizes) == client.distance(client.head(stream), client.tail(stream))
     assert max(sizes) <= 5000
     assert min(sizes[:-2]) > 4000
 
@@ -135,7 +135,7 @@ def test_batches_have_about_so_many_bytes(spark, follow, fill, files, client, ma
 def test_an_event_that_is_longer_than_the_limit_is_read(spark, follow, client, files, make_stream):
     stream = make_stream(1)
     events = [b"a" * LARGEST, b"", b"b" * LARGEST]
-    with client.writer(*names(stream)) as writer:
+    with client.writer(stream) as writer:
         writer.write_many(events, ["key"] * len(events))
 
     files.run(follow(stream, start_stream_cut="earliest", max_bytes_per_trigger=10))
@@ -150,7 +150,7 @@ def test_a_stream_that_scales_under_way_is_read_whole(spark, follow, fill, files
     events = []
     for number, segments in enumerate((4, 2, 3, 1)):
         events += fill(stream, 100, f"epoch{number}")
-        client.scale_stream(*names(stream), segments)
+        client.scale_stream(stream, segments)
     events += fill(stream, 100, "last")
     wait_for(files, spark, query, events)
 
@@ -163,7 +163,7 @@ def test_a_sealed_stream_comes_to_its_end(spark, follow, fill, files, client, ma
     query = running(files.start(follow(stream, start_stream_cut="earliest")))
     query.processAllAvailable()
     events += fill(stream, 100, "last")
-    client.seal_stream(*names(stream))
+    client.seal_stream(stream)
     wait_for(files, spark, query, events)
     query.processAllAvailable()
 
@@ -177,9 +177,9 @@ def test_a_sealed_stream_comes_to_its_end(spark, follow, fill, files, client, ma
 def test_several_streams_are_one_query(spark, follow, fill, files, client, make_stream):
     first, second, empty = make_stream(1, "first"), make_stream(2, "second"), make_stream(1, "empty")
     skipped = fill(second, 50, "skipped")
-    start = client.tail(*names(second)).to_text()
+    start = client.tail(second).to_text()
     events = fill(first, 300, "first") + fill(second, 100, "second")
-    client.scale_stream(*names(second), 3)
+    client.scale_stream(second, 3)
     events += fill(second, 100, "scaled")
     options = {"stream": None, "streams": "first,second,empty", "start_stream_cut": "earliest"}
     options["start_stream_cut.second"] = start
@@ -201,8 +201,8 @@ def test_several_streams_are_one_query(spark, follow, fill, files, client, make_
 def test_a_query_stops_at_the_end_that_is_asked_for(spark, follow, fill, files, client, make_stream, running):
     stream = make_stream(2)
     wanted = fill(stream, 200, "wanted")
-    end = client.tail(*names(stream)).to_text()
-    client.scale_stream(*names(stream), 3)
+    end = client.tail(stream).to_text()
+    client.scale_stream(stream, 3)
     fill(stream, 200, "after")
     options = {"start_stream_cut": "earliest", "end_stream_cut": end, "max_bytes_per_trigger": 1000}
 
@@ -261,7 +261,3 @@ def test_a_query_makes_only_the_columns_of_its_schema(
 
     assert frame.schema.simpleString() == expected.schema.simpleString()
     assert sorted(spark.table(f"columns_{len(columns)}").collect()) == sorted(expected.collect())
-
-
-def names(stream: StreamName) -> tuple[str, str]:
-    return stream.scope, stream.stream

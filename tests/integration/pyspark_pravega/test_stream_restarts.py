@@ -59,7 +59,7 @@ def test_a_query_that_is_killed_again_and_again_writes_every_event_once(spark, s
     job = start(stream, "latest")
     wait_for(job, offsets / "2")
     job.kill()
-    client.scale_stream(stream.scope, stream.stream, 3)
+    client.scale_stream(stream, 3)
     events += fill(stream, 1000, "second")
     # When a batch has just been committed.
     job = start(stream, "latest")

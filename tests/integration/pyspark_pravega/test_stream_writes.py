@@ -250,11 +250,11 @@ def test_a_query_that_is_killed_again_and_again_writes_every_event_once(
         job.kill()
 
     events = [f"key-{number % 10}:{number}" for number in range(2000)]
-    with client.writer(source.scope, source.stream) as writer:
+    with client.writer(source) as writer:
         writer.write_many([event.encode() for event in events], [event.split(":")[0] for event in events])
 
     kill_when_there_is(start(), checkpoint / "offsets" / "1")  # in the course of a batch
-    client.scale_stream(sink.scope, sink.stream, 3)
+    client.scale_stream(sink, 3)
     kill_when_there_is(start(), checkpoint / "commits" / "3")  # when one has just been committed
     start("--to-the-end").succeed()
 
@@ -269,7 +269,7 @@ def test_a_query_that_is_killed_again_and_again_writes_every_event_once(
 
 def test_a_query_whose_stream_cannot_be_marked_says_so_once(make_stream, client, pravega_config, caplog):
     sink = make_stream(1)
-    client.seal_stream(sink.scope, sink.stream)
+    client.seal_stream(sink)
     options = {"controller": pravega_config.controller_uri, "scope": sink.scope, "stream": sink.stream}
 
     for _ in range(3):  # Spark makes one for each micro-batch

@@ -64,7 +64,7 @@ def test_a_table_is_what_the_stream_is_in_each_query(spark, create, fill, make_s
 def test_a_table_keeps_its_options_and_a_query_may_add_some(spark, create, fill, client, make_stream):
     stream = make_stream(1)
     fill(stream, 10)
-    cut = client.tail(stream.scope, stream.stream).to_text()
+    cut = client.tail(stream).to_text()
     fill(stream, 5)
     table = create(stream, f", start_stream_cut '{cut}', metadata_columns 'event_pointer'")
 
@@ -135,8 +135,8 @@ def test_a_view_with_a_secret_reads_and_shows_it_in_no_plan(spark, pravega_emula
     server, scope = pravega_emulator_secure, f"secret-{uuid.uuid4().hex}"
     with PravegaClient(server.config) as client:
         client.create_scope(scope)
-        client.create_stream(scope, "stream")
-        with client.writer(scope, "stream") as writer:
+        client.create_stream(f"{scope}/stream")
+        with client.writer(f"{scope}/stream") as writer:
             writer.write_many([b"event"] * 10)
     password = server.config_for("reader").password.get_secret_value()
     view = f"view_{uuid.uuid4().hex}"
@@ -190,7 +190,7 @@ def test_streams_with_a_schema_in_the_registry_become_typed_tables(
                 "users", SchemaInfo.of(SchemaFormat.JSON, "User", json.dumps(schema)), scope, declared_only=True
             )
             head = header(registry.encoding_id("users", version, "", scope))
-            with client.writer(scope, "users") as writer:
+            with client.writer(f"{scope}/users") as writer:
                 writer.write(head + json.dumps(event).encode())
 
         write(SCHEMA, {"id": 1, "name": "alice"})
@@ -265,7 +265,7 @@ def test_errors_of_a_table_that_lost_its_stream_are_clear(spark, create, fill, c
     stream = make_stream(1)
     fill(stream, 1)
     table = create(stream)
-    client.delete_stream(stream.scope, stream.stream)
+    client.delete_stream(stream)
 
     with pytest.raises(PySparkException, match=r"aiopravega.errors.StreamNotFoundError"):
         spark.sql(f"SELECT * FROM {table}").collect()

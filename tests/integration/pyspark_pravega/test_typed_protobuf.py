@@ -22,7 +22,7 @@ def descriptors() -> bytes:
 
 def test_protobuf_is_read_by_a_descriptor_set(read, client, make_stream, tmp_path):
     stream = make_stream(1)
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write_many([timestamp_pb2.Timestamp(seconds=n).SerializeToString() for n in range(9)], ["key"] * 9)
     (tmp_path / "timestamp.desc").write_bytes(descriptors())
 
@@ -42,7 +42,7 @@ def test_what_java_wrote_with_a_registry_is_read(read, client, make_stream, prav
         version = registry.add_schema(stream.stream, schema, stream.scope)
         for codec in ("", "application/x-snappy-framed"):  # which get the ids 0 and 1, as in Java's events
             registry.encoding_id(stream.stream, version, codec, stream.scope)
-    with client.writer(stream.scope, stream.stream) as writer:
+    with client.writer(stream) as writer:
         writer.write_many(JAVA_WROTE, ["key"] * len(JAVA_WROTE))
 
     frame = read(stream, decode="auto", schema_registry_uri=uri)

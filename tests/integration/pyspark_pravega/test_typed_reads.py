@@ -38,7 +38,7 @@ def write(client):
     """Writes events in order, all to one segment."""
 
     def write(stream, events):
-        with client.writer(stream.scope, stream.stream) as writer:
+        with client.writer(stream) as writer:
             writer.write_many(events, ["key"] * len(events))
 
     return write

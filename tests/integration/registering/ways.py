@@ -20,11 +20,11 @@ from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.commands.main import main
 from aiopravega.errors import PravegaError, SchemaRefusedError
 from aiopravega.gates import check_schema
-from aiopravega.jobs.retries import error_named
 from aiopravega.schema import GroupProperties, SchemaFormat
 from aiopravega.schema.open import register_schema
 from airflow_pravega.operators.schema import PravegaRegisterSchemaOperator, PravegaSchemaGateOperator
 from dagster_pravega import SchemaRegistryResource, build_schema_gate
+from pravega_jobs.retries import error_named
 from pyspark_pravega.encode.encode_options import ENCODE_OPTIONS, EncodeOptions
 from pyspark_pravega.encode.planning import encode_plan
 from pyspark_pravega.option_texts import Options
@@ -118,7 +118,7 @@ def by_a_gate(around: Surroundings, stream: StreamName, case: Case, policy: str 
 
 def by_the_catalog(around: Surroundings, stream: StreamName, case: Case, policy: str | None) -> None:
     around.client.create_scope(stream.scope)
-    around.client.delete_stream(stream.scope, stream.stream)
+    around.client.delete_stream(stream)
     PravegaCatalog(around.client, around.registry).create(stream, case.schema, new_policy=policy)
 
 

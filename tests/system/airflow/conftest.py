@@ -57,10 +57,10 @@ def make_stream(client: PravegaClient) -> Callable[[str], Callable[..., None]]:
     def make(name: str) -> Callable[..., None]:
         stream = StreamName.parse(name)
         assert client.create_scope(stream.scope)
-        assert client.create_stream(stream.scope, stream.stream, ScalingPolicy.fixed(2))
+        assert client.create_stream(stream, ScalingPolicy.fixed(2))
 
         def write(*events: str) -> None:
-            with client.writer(stream.scope, stream.stream) as writer:
+            with client.writer(stream) as writer:
                 writer.write_many([event.encode() for event in events])
 
         return write

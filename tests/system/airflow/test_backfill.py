@@ -20,12 +20,11 @@ AT_ONCE = 2
 def test_a_backfill_goes_backwards_two_runs_at_a_time(airflow, client):
     assert client.create_scope(STREAM.scope)
     patience = timedelta(minutes=5)
-    stream = (STREAM.scope, STREAM.stream)
-    assert client.create_stream(*stream, ScalingPolicy.fixed(2), timestamp_aggregation_timeout=patience)
-    client.note_time(*stream, "source", FIRST)
-    next(iter(client.watermarks(*stream, follow=True)))
+    assert client.create_stream(STREAM, ScalingPolicy.fixed(2), timestamp_aggregation_timeout=patience)
+    client.note_time(STREAM, "source", FIRST)
+    next(iter(client.watermarks(STREAM, follow=True)))
     rides = {day: [f"{day:%A} {number}" for number in range(24)] for day in DAYS}
-    with client.writer(*stream) as writer:
+    with client.writer(STREAM) as writer:
         for number in range(24):  # the days' events are mixed
             for day in DAYS:
                 at = int((day + timedelta(hours=number)).timestamp() * 1000)
@@ -47,7 +46,7 @@ def test_a_backfill_goes_backwards_two_runs_at_a_time(airflow, client):
     api.wait(lambda: len(waiting()) == AT_ONCE, f"{AT_ONCE} runs of the backfill wait")
     assert [run["state"] for run in of_backfill()].count("queued") == len(DAYS) - AT_ONCE
 
-    client.note_time(*stream, "source", DAYS[-1] + timedelta(days=1))
+    client.note_time(STREAM, "source", DAYS[-1] + timedelta(days=1))
     for run_id in api.runs(DAG_ID):
         api.wait_for_run(DAG_ID, run_id)
 

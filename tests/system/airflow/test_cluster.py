@@ -23,7 +23,7 @@ def cluster(tmp_path):
 
 def test_a_job_survives_the_death_of_its_worker(airflow, client, make_stream, cluster):
     write = make_stream(str(RIDES))
-    assert client.create_stream(COPIES.scope, COPIES.stream)
+    assert client.create_stream(COPIES)
     api = airflow.api
     api.add_connection("spark_cluster", "spark", host=f"spark://{cluster.host}", port=cluster.port)
     api.unpause(DAG_ID)

@@ -17,7 +17,7 @@ def test_each_condition_wakes_its_deferred_sensor(airflow, client):
     api = airflow.api
 
     def write(stream, *events):
-        with client.writer(SCOPE, stream) as writer:
+        with client.writer(f"{SCOPE}/{stream}") as writer:
             writer.write_many(events)
 
     def events_of(task_id):
@@ -27,12 +27,12 @@ def test_each_condition_wakes_its_deferred_sensor(airflow, client):
     client.create_scope(SCOPE)
     for stream in ("rides", "timed", "rest"):
         patience = timedelta(minutes=5)
-        client.create_stream(SCOPE, stream, ScalingPolicy.fixed(1), timestamp_aggregation_timeout=patience)
-    head = client.head(SCOPE, "rides")
+        client.create_stream(f"{SCOPE}/{stream}", ScalingPolicy.fixed(1), timestamp_aggregation_timeout=patience)
+    head = client.head(f"{SCOPE}/rides")
     write("rest", b"left")
     write("timed", b"early")
-    client.note_time(SCOPE, "timed", "writer", 1_000)
-    next(iter(client.watermarks(SCOPE, "timed", follow=True)))  # a stream without any is refused
+    client.note_time(f"{SCOPE}/timed", "writer", 1_000)
+    next(iter(client.watermarks(f"{SCOPE}/timed", follow=True)))  # a stream without any is refused
     after_two = {segment: offset + 2 * len(b"\0\0\0\0\0\0\0\0one") for segment, offset in head.positions.items()}
     ahead = StreamCut(head.stream, {segment: offset + 1 for segment, offset in after_two.items()})
 
@@ -51,7 +51,7 @@ def test_each_condition_wakes_its_deferred_sensor(airflow, client):
     assert events_of("bounded") == [b"one", b"two"]
 
     assert api.task(DAG_ID, run, "watermark")["state"] == "deferred"
-    client.note_time(SCOPE, "timed", "writer", 2_000)
+    client.note_time(f"{SCOPE}/timed", "writer", 2_000)
     api.wait_for_task(DAG_ID, run, "watermark", "success")
     assert events_of("watermark") == [b"early"]
 

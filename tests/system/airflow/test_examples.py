@@ -37,8 +37,8 @@ def make(client: PravegaClient, scope: str, stream: str, *events: Any) -> None:
     """A stream in a new scope, with some events."""
     assert client.create_scope(scope)
     patience = timedelta(minutes=10)
-    assert client.create_stream(scope, stream, ScalingPolicy.fixed(4), timestamp_aggregation_timeout=patience)
-    with client.writer(scope, stream) as writer:
+    assert client.create_stream(f"{scope}/{stream}", ScalingPolicy.fixed(4), timestamp_aggregation_timeout=patience)
+    with client.writer(f"{scope}/{stream}") as writer:
         writer.write_many([json.dumps(event).encode() for event in events])
 
 
@@ -54,13 +54,13 @@ def flights(first: date, last: date) -> Callable[[PravegaClient, str], None]:
 
 def marked_until(client: PravegaClient, scope: str, end: datetime) -> None:
     """Wait until the stream's watermarks have reached a time."""
-    next(mark for mark in client.watermarks(scope, "flights", follow=True) if mark.lower >= end.timestamp() * 1000)
+    next(mark for mark in client.watermarks(f"{scope}/flights", follow=True) if mark.lower >= end.timestamp() * 1000)
 
 
 def month(client: PravegaClient, scope: str) -> None:
     """Flights about the end of January, and marks that say that January is complete."""
     make(client, scope, "flights")
-    client.note_time(scope, "flights", source.WRITER, JANUARY)
+    client.note_time(f"{scope}/flights", source.WRITER, JANUARY)
     marked_until(client, scope, JANUARY)
     list(source.replay(client, StreamName(scope, "flights"), date(2013, 1, 30), date(2013, 2, 3)))
 
@@ -68,11 +68,11 @@ def month(client: PravegaClient, scope: str) -> None:
 def year(client: PravegaClient, scope: str) -> None:
     """Flights of each month, and marks that say that the year is complete."""
     make(client, scope, "flights")
-    client.note_time(scope, "flights", source.WRITER, JANUARY)
+    client.note_time(f"{scope}/flights", source.WRITER, JANUARY)
     marked_until(client, scope, JANUARY)
     for day in DAYS:
         list(source.replay(client, StreamName(scope, "flights"), day, day))
-    client.note_time(scope, "flights", source.WRITER, YEAR_ENDS + timedelta(days=1))
+    client.note_time(f"{scope}/flights", source.WRITER, YEAR_ENDS + timedelta(days=1))
     marked_until(client, scope, YEAR_ENDS)
 
 
@@ -188,7 +188,7 @@ def after_watched(ran: Ran) -> None:
 
 def after_upkeep(ran: Ran) -> None:
     assert [each["order"] for each in ran.result("read")["events"]] == [1, 2]
-    assert ran.client.subscribers(ran.scope, "orders") == ["upkeep"]
+    assert ran.client.subscribers(f"{ran.scope}/orders") == ["upkeep"]
 
 
 def after_end(ran: Ran) -> None:
@@ -201,7 +201,7 @@ def orders(client: PravegaClient, scope: str) -> None:
 
 
 def whole(client: PravegaClient, scope: str) -> dict[str, str]:
-    return StreamCutRange(client.head(scope, "flights"), client.tail(scope, "flights")).to_json()
+    return StreamCutRange(client.head(f"{scope}/flights"), client.tail(f"{scope}/flights")).to_json()
 
 
 FIRST = date(2013, 1, 1)

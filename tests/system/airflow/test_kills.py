@@ -39,7 +39,7 @@ def test_a_killed_component_loses_and_doubles_nothing(airflow, client, make_stre
     records = client.cut_ledger("system-kills").records(f"{DAG_ID}/wait", StreamName("system-kills", "rides"))
     assert [record.state.value for record in records] == ["done"] * len(runs)
     ranges = [
-        client.head("system-kills", "rides"),
+        client.head("system-kills/rides"),
         *chain(*((record.range.start, record.range.end) for record in records)),
     ]
     for end, start in list(pairwise(ranges))[::2]:

@@ -11,7 +11,7 @@ from pyarrow import parquet
 from tests.system.canaries import command_lines_watched, files_with, has
 
 from aiopravega import StreamName
-from aiopravega.jobs.landing import LandingTable, ParquetFolder, Postgres
+from pravega_jobs.landing import LandingTable, ParquetFolder, Postgres
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600), pytest.mark.xdist_group("airflow_processes")]
 

@@ -35,7 +35,7 @@ def secured(pravega_emulator_secure, airflow):
     with PravegaClient(server.config) as client:
         assert client.create_scope(RIDES.scope)
         for stream in (RIDES, LOUDER):
-            assert client.create_stream(stream.scope, stream.stream, ScalingPolicy.fixed(2))
+            assert client.create_stream(stream, ScalingPolicy.fixed(2))
         yield client, passwords | {"wrong": WRONG}
 
 
@@ -45,7 +45,7 @@ def test_runs_work_and_no_password_shows(airflow, database, secured):
     api = airflow.api
 
     def write(events):
-        with client.writer(RIDES.scope, RIDES.stream) as writer:
+        with client.writer(RIDES) as writer:
             writer.write_many([event.encode() for event in events])
 
     def read(stream):

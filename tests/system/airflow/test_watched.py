@@ -69,5 +69,5 @@ def test_batched_repeated_and_lost_events_lose_and_double_nothing(airflow, clien
     records = client.cut_ledger(STREAM.scope).records(DAG_ID, STREAM)
     assert {record.state.value for record in records} == {"done"}
     assert all(last.range.end == following.range.start for last, following in pairwise(records))
-    assert records[-1].range.end == client.tail(STREAM.scope, STREAM.stream)
+    assert records[-1].range.end == client.tail(STREAM)
     record_property("runs, and those that found nothing", [len(states()), [s for _, s in states()].count("skipped")])

@@ -14,7 +14,7 @@ CONSUMER_PAGE = "pravega/pravega_default/consumer?stream=system-ways%2Frides&con
 
 def test_runs_by_api_command_line_schedule_and_asset_continue_one_chain(airflow, client, make_stream):
     write = make_stream("system-ways/rides")
-    head = client.head("system-ways", "rides")
+    head = client.head("system-ways/rides")
     api = airflow.api
     api.unpause("rides_by_hand", "rides_by_asset")
 
@@ -51,7 +51,7 @@ def test_runs_by_api_command_line_schedule_and_asset_continue_one_chain(airflow,
         runs.append(run)
     assert intervals[1:3] == ["typed", "2026-01-01T00:00:00+00:00"]
     assert len(set(intervals)) == 4
-    assert position == client.tail("system-ways", "rides").to_text()
+    assert position == client.tail("system-ways/rides").to_text()
     records = client.cut_ledger("system-ways").records("rides", StreamName("system-ways", "rides"))
     assert [record.state.value for record in records] == ["done"] * 4
 

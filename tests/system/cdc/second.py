@@ -39,7 +39,7 @@ class SecondDebezium:
 
     def __enter__(self) -> Self:
         self._client.create_scope(self.stream.scope)
-        self._client.create_stream(self.stream.scope, self.stream.stream)
+        self._client.create_stream(self.stream)
         self.server.start()
         return self
 
@@ -48,11 +48,11 @@ class SecondDebezium:
 
     def tail(self) -> StreamCut:
         """The cut after all events."""
-        return self._client.tail(self.stream.scope, self.stream.stream)
+        return self._client.tail(self.stream)
 
     def events(self) -> list[bytes]:
         """All events, in the order of the stream."""
-        head = self._client.head(self.stream.scope, self.stream.stream)
+        head = self._client.head(self.stream)
         return [event.data for event in self._client.read(StreamCutRange(head, self.tail()))]
 
     def tail_after(self, text: bytes) -> StreamCut:

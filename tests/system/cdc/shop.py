@@ -44,9 +44,9 @@ class Shop:
             self.client.create_scope(SCOPE)
             self.streams = {table: table.stream(SCOPE, self.database.schema) for table in (*TABLES, EXTRAS)}
             for stream in self.streams.values():
-                self.client.create_stream(SCOPE, stream.stream, ScalingPolicy.fixed(SEGMENTS))
+                self.client.create_stream(f"{SCOPE}/{stream.stream}", ScalingPolicy.fixed(SEGMENTS))
             for name in (PREFIX, f"{PREFIX}.transaction"):
-                self.client.create_stream(SCOPE, name)
+                self.client.create_stream(f"{SCOPE}/{name}")
             self.finders: dict[Table, MarkFinder] = {
                 table: MarkFinder(self.client, stream, table) for table, stream in self.streams.items()
             }

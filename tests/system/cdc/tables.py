@@ -93,7 +93,7 @@ class MarkFinder:
     def __init__(self, client: PravegaClient, stream: StreamName, table: Table) -> None:
         self.stream, self.table = stream, table
         self._client = client
-        self.cut = client.head(stream.scope, stream.stream)
+        self.cut = client.head(stream)
         self.events = self.repeated = 0
         self._known: set[tuple[Any, ...]] = set()
 
@@ -106,7 +106,7 @@ class MarkFinder:
         def is_there() -> bool:
             nonlocal position
             debezium.look_after()
-            tail = self._client.tail(self.stream.scope, self.stream.stream)
+            tail = self._client.tail(self.stream)
             for event in self._client.read(StreamCutRange(position, tail)):
                 change = json.loads(event.data)
                 after = change["after"] or {}

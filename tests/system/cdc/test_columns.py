@@ -103,7 +103,7 @@ def test_a_merge_adds_the_columns_and_rows_that_change_after_it_are_the_database
     def merged(table: Table) -> list[tuple[Any, ...]]:
         return [tuple(row.values()) for row in DeltaTable(target).to_pyarrow_table(columns=table.names()).to_pylist()]
 
-    assert merge("before", EXTRAS, shop.client.head(after.stream.scope, after.stream.stream), before.cut) == []
+    assert merge("before", EXTRAS, shop.client.head(after.stream), before.cut) == []
     assert_rows(merged(EXTRAS), EXTRAS, before.rows)
     assert merge("altered", LAST, before.cut, after.cut) == ["added", "m"]
     # A renamed column is a new one: what a row had before is under the old name, until the row changes.

@@ -104,11 +104,7 @@ def has_ended(job: ProcessTree) -> bool:
 def test_the_states_and_the_merged_tables_are_the_databases_at_each_cut(
     shop: Shop, spark: SparkSession, lake: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    starts = {
-        table: shop.client.head(stream.scope, stream.stream)
-        for table, stream in shop.streams.items()
-        if table in TABLES
-    }
+    starts = {table: shop.client.head(stream) for table, stream in shop.streams.items() if table in TABLES}
     targets = {f"delta:{tmp_path}/lake/{table.name}": table for table in TABLES}
     targets |= {f"iceberg:lake/shop.{table.name}": table for table in TABLES}
     with Load(shop.database, seed=2) as load:

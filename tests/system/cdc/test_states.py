@@ -6,7 +6,7 @@ from tests.system.cdc.shop import Shop
 from tests.system.cdc.tables import assert_rows, state
 
 from aiopravega.blocking import PravegaClient
-from aiopravega.gates.debezium_report import check_debezium
+from pravega_jobs.debezium.server.report import check_debezium
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000), pytest.mark.xdist_group("cdc")]
 

@@ -9,8 +9,8 @@ from tests.system.cdc.second import SecondDebezium
 from tests.system.cdc.shop import Shop
 from tests.system.cdc.tables import Table, state
 
-from aiopravega.gates.debezium_report import check_debezium
-from aiopravega.gates.debezium_settings import Harm
+from pravega_jobs.debezium.server.report import check_debezium
+from pravega_jobs.debezium.server.settings import Harm
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000), pytest.mark.xdist_group("cdc")]
 TABLE = Table("stones", ("id",), "id int, n int", "n")

@@ -49,10 +49,10 @@ def make_streams(client: PravegaClient) -> Callable[..., Callable[..., None]]:
     def make(scope: str, first: str, *others: str) -> Callable[..., None]:
         assert client.create_scope(scope)
         for name in (first, *others):
-            assert client.create_stream(scope, name, ScalingPolicy.fixed(2))
+            assert client.create_stream(f"{scope}/{name}", ScalingPolicy.fixed(2))
 
         def write(*events: str) -> None:
-            with client.writer(scope, first) as writer:
+            with client.writer(f"{scope}/{first}") as writer:
                 writer.write_many([event.encode() for event in events], events)
 
         return write

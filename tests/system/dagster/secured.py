@@ -104,7 +104,7 @@ def read_only(reader: PravegaResource) -> dg.MaterializeResult[None]:
 
 @dg.asset
 def from_launchpad(launched: PravegaResource) -> dg.MaterializeResult[None]:
-    with launched.client.writer(SCOPE, "written") as writer:
+    with launched.client.writer(f"{SCOPE}/written") as writer:
         writer.write(b"by the client")
     return dg.MaterializeResult(metadata={"bytes": launched.fix_range(f"{SCOPE}/written").size})
 

@@ -75,5 +75,5 @@ def test_observations_start_runs_that_read_each_event_once(dagster, client, make
     taken = [record for record in records if record.state.value != "given back"]
     assert {record.state.value for record in taken} == {"done"}, records
     assert all(last.range.end == following.range.start for last, following in pairwise(taken))
-    assert taken[-1].range.end == client.tail(STREAM.scope, "rides")
+    assert taken[-1].range.end == client.tail(f"{STREAM.scope}/rides")
     assert contents(STREAM.scope, "copies") == sorted(written)

@@ -17,10 +17,10 @@ def partitions(dagster, client, make_streams):
     write = make_streams(STREAM.scope, "rides", "copies", "spark-copies")
     ledger = client.cut_ledger(STREAM.scope)
     ledger.create()
-    tail = client.tail(STREAM.scope, "rides")
+    tail = client.tail(f"{STREAM.scope}/rides")
     for number in range(COUNT):
         write(*(f"{number} {each}" for each in range(5)))
-        start, tail = tail, client.tail(STREAM.scope, "rides")
+        start, tail = tail, client.tail(f"{STREAM.scope}/rides")
         ledger.claim(interval(number), StreamCutRange(start, tail))
     names = [interval(number).name for number in range(COUNT)]
     for name in names:

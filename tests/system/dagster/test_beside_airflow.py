@@ -83,4 +83,4 @@ def test_each_scheduler_processes_and_continues_what_the_other_has_taken(
         (name, True) for name in (by_airflow, by_dagster, after)
     ]
     assert all(last.range.end == following.range.start for last, following in pairwise(records))
-    assert records[-1].range.end == client.tail(STREAM.scope, "rides")
+    assert records[-1].range.end == client.tail(f"{STREAM.scope}/rides")

@@ -42,8 +42,8 @@ def test_a_killed_run_is_executed_again_and_a_stream_that_was_made_again_is_noti
     assert contents(STREAM.scope, "copies") == sorted(written)
     assert [record.state.value for record in records(STREAM)] == ["done"]
 
-    assert client.delete_stream(STREAM.scope, "rides")
-    assert client.create_stream(STREAM.scope, "rides", ScalingPolicy.fixed(2))
+    assert client.delete_stream(f"{STREAM.scope}/rides")
+    assert client.create_stream(f"{STREAM.scope}/rides", ScalingPolicy.fixed(2))
     write("a new ride")
 
     def refused():
@@ -65,11 +65,11 @@ def test_a_step_whose_jvm_is_killed_is_tried_again_with_a_new_one_and_writes_onc
     graphql = dagster.graphql
     gate, waiting = dagster.home / "gate", dagster.home / "waiting"
     written = [f"ride {number}" for number in range(10)]
-    start = client.tail(stream.scope, "rides")
+    start = client.tail(f"{stream.scope}/rides")
     write(*written)
     ledger = client.cut_ledger(stream.scope)
     ledger.create()
-    ledger.claim(Interval("copies", stream, "first"), StreamCutRange(start, client.tail(stream.scope, "rides")))
+    ledger.claim(Interval("copies", stream, "first"), StreamCutRange(start, client.tail(f"{stream.scope}/rides")))
     write("a ride after the range")
     graphql.add_partition("streams", f"pravega {stream} copies", "first")
 

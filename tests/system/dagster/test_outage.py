@@ -84,10 +84,10 @@ def _copied_through(
         graphql = dagster.graphql
         assert client.create_scope(STREAM.scope)
         for name in ("rides", "copies"):
-            assert client.create_stream(STREAM.scope, name, ScalingPolicy.fixed(2))
+            assert client.create_stream(f"{STREAM.scope}/{name}", ScalingPolicy.fixed(2))
 
         def write(text):
-            with client.writer(STREAM.scope, "rides") as writer:
+            with client.writer(f"{STREAM.scope}/rides") as writer:
                 writer.write_many([f"{text} {number}".encode() for number in range(5)])
 
         def copied():
@@ -111,5 +111,5 @@ def _copied_through(
         expected = sorted(f"{text} {number}" for text in ("before", "after") for number in range(5))
         graphql.wait(lambda: copied() == expected, "the rides after the outage are copied")
         records = client.cut_ledger(STREAM.scope).records("copies", STREAM)
-        assert records[-1].range.end == client.tail(STREAM.scope, "rides")
+        assert records[-1].range.end == client.tail(f"{STREAM.scope}/rides")
         return [tick["skipReason"] for tick in skipped]

@@ -36,7 +36,7 @@ def scope(client):
 def make_sink(client, scope):
     def make(*names):
         for name in names:
-            assert client.create_stream(scope, name, ScalingPolicy.fixed(1))
+            assert client.create_stream(f"{scope}/{name}", ScalingPolicy.fixed(1))
 
     return make
 
@@ -71,7 +71,7 @@ def test_days_and_halves_are_asked_for_when_they_are_complete_and_again_by_will(
     assert by_partition[f"{key(2)}|pm"]["dagster/partition_row_count"] == 2
 
     def late(hour):
-        with client.writer(scope, timed.stream) as writer:
+        with client.writer(timed) as writer:
             writer.write(json.dumps({"at": at(2, hour)}).encode())
         return [row(at(2, each)) for each in (*HOURS, *range(7, hour + 1))]
 
@@ -112,13 +112,13 @@ def test_what_lies_between_two_cuts_is_planned_by_a_job_and_backfilled_from_the_
     written = [f"ride {number:02}" for number in range(40)]
 
     def write(*events):
-        with client.writer(scope, "rides") as writer:
+        with client.writer(f"{scope}/rides") as writer:
             writer.write_many([event.encode() for event in events])
 
     write("before")
-    start = client.tail(scope, "rides").to_text()
+    start = client.tail(f"{scope}/rides").to_text()
     write(*written)
-    end = client.tail(scope, "rides").to_text()
+    end = client.tail(f"{scope}/rides").to_text()
     write("after")
 
     config = {"ops": {"plan_history": {"config": {"start": start, "end": end, "parts": 3}}}}

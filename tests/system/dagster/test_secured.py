@@ -33,7 +33,7 @@ def client(pravega_emulator_secure):
     with PravegaClient(config) as owner, SchemaRegistry(registry_config) as registry:
         assert owner.create_scope(SCOPE)
         for stream in STREAMS:
-            assert owner.create_stream(SCOPE, stream, ScalingPolicy.fixed(2))
+            assert owner.create_stream(f"{SCOPE}/{stream}", ScalingPolicy.fixed(2))
         for stream in ("typed", "typed-by-spark"):
             schema = SchemaInfo.of(SchemaFormat.AVRO, "Number", NUMBERS)
             registry.run(register_schema(registry.asynchronous, StreamName(SCOPE, stream), schema))
@@ -98,7 +98,7 @@ def test_runs_work_and_no_password_shows(client, dagster, contents, tmp_path, te
 
     with command_lines_watched(secrets) as lines:
         gate.touch()
-        with client.writer(SCOPE, "rides") as writer:
+        with client.writer(f"{SCOPE}/rides") as writer:
             writer.write_many([ride.encode() for ride in RIDES], RIDES)
         graphql.start_sensor(LOCATION, "ranges")
         graphql.start_sensor(LOCATION, "wrong_ranges")

@@ -30,7 +30,7 @@ def test_a_killed_daemon_loses_and_doubles_nothing(dagster, client, make_streams
     graphql.wait(lambda: {each.state.value for each in records(STREAM)} == {"done"}, "all ranges are done")
     taken = records(STREAM)
     assert all(last.range.end == following.range.start for last, following in pairwise(taken))
-    assert taken[-1].range.end == client.tail(STREAM.scope, "rides")
+    assert taken[-1].range.end == client.tail(f"{STREAM.scope}/rides")
     ours = [{"key": "pravega/stream", "value": str(STREAM)}]
     graphql.wait(lambda: len(graphql.runs(statuses=["SUCCESS"], tags=ours)) == len(taken), "the runs have ended")
     runs = graphql.runs(tags=ours)

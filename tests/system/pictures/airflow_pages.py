@@ -31,17 +31,17 @@ def fill(client: PravegaClient) -> None:
     chance = random.Random(1)
     client.create_scope(SCOPE)
     patience = timedelta(minutes=10)
-    client.create_stream(SCOPE, STREAM, ScalingPolicy.fixed(2), timestamp_aggregation_timeout=patience)
-    client.create_stream(SCOPE, TOTALS, ScalingPolicy.fixed(1))
-    client.note_time(SCOPE, STREAM, "plant", FIRST)
-    next(iter(client.watermarks(SCOPE, STREAM, follow=True)))
+    client.create_stream(f"{SCOPE}/{STREAM}", ScalingPolicy.fixed(2), timestamp_aggregation_timeout=patience)
+    client.create_stream(f"{SCOPE}/{TOTALS}", ScalingPolicy.fixed(1))
+    client.note_time(f"{SCOPE}/{STREAM}", "plant", FIRST)
+    next(iter(client.watermarks(f"{SCOPE}/{STREAM}", follow=True)))
     write(client, chance, 60)
-    client.note_time(SCOPE, STREAM, "plant", FIRST + timedelta(days=COMPLETE))
+    client.note_time(f"{SCOPE}/{STREAM}", "plant", FIRST + timedelta(days=COMPLETE))
 
 
 def write(client: PravegaClient, chance: random.Random, count: int) -> None:
     """Write some readings."""
-    with client.writer(SCOPE, STREAM) as writer:
+    with client.writer(f"{SCOPE}/{STREAM}") as writer:
         for _ in range(count):
             sensor = f"sensor-{chance.randrange(8)}"
             writer.write(json.dumps({"sensor": sensor, "value": round(chance.random(), 3)}).encode(), sensor)

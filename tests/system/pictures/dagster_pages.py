@@ -39,16 +39,16 @@ def fill(config: PravegaConfig) -> list[str]:
     with PravegaClient(config) as client:
         client.create_scope(stream.scope)
         for name in (STREAM, TOTALS):
-            client.create_stream(stream.scope, StreamName.parse(name).stream, ScalingPolicy.fixed(2))
+            client.create_stream(name, ScalingPolicy.fixed(2))
         ledger = client.cut_ledger(stream.scope)
         ledger.create()
-        tail, names = client.tail(stream.scope, stream.stream), []
+        tail, names = client.tail(stream), []
         for number in range(RANGES):
-            with client.writer(stream.scope, stream.stream) as writer:
+            with client.writer(stream) as writer:
                 for _ in range(chance.randrange(400, 1200)):
                     sensor = f"sensor-{chance.randrange(8)}"
                     writer.write(json.dumps({"sensor": sensor, "value": chance.random()}).encode(), routing_key=sensor)
-            start, tail = tail, client.tail(stream.scope, stream.stream)
+            start, tail = tail, client.tail(stream)
             interval = Interval(CONSUMER, stream, f"2026-01-{number + 1:02}")
             ledger.claim(interval, StreamCutRange(start, tail), number=number)
             names.append(interval.name)

@@ -29,12 +29,12 @@ def client(pravega_emulator_secure):
     with PravegaClient(pravega_emulator_secure.config) as owner:
         assert owner.create_scope(RIDES.scope)
         for stream in (RIDES, LOUDER):
-            assert owner.create_stream(stream.scope, stream.stream, ScalingPolicy.fixed(4))
+            assert owner.create_stream(stream, ScalingPolicy.fixed(4))
         yield owner
 
 
 def test_a_job_reads_and_writes_and_no_secret_shows(pravega_emulator_secure, client, tmp_path):
-    with client.writer(RIDES.scope, RIDES.stream) as writer:
+    with client.writer(RIDES) as writer:
         writer.write_many([event.encode() for event in EVENTS], [str(number) for number in range(len(EVENTS))])
     owner = pravega_emulator_secure.accounts[0]
     secret = secrets.token_hex()

@@ -4,7 +4,7 @@ import pytest
 
 from aiopravega import StreamCut
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.conditions import Combine, MoveCondition
+from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from airflow.sdk import Connection
 
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.connection import config_from_connection
+from airflow_pravega.connections.pravega import config_from_connection
 from airflow_pravega.hooks.pravega import PravegaHook
 
 

@@ -6,7 +6,7 @@ import pytest
 from airflow.sdk import Context
 
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.identity import chain_name, consumer_name, dag_of, interval_name, run_order, write_name
+from airflow_pravega.tasks.identity import chain_name, consumer_name, dag_of, interval_name, run_order, write_name
 
 
 def context(map_index: int | None = -1, try_number: int = 1, **run: Any) -> Context:

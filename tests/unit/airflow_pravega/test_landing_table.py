@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiopravega.errors import ConfigurationError
+from airflow_pravega.connections.postgres import libpq_dsn
 from airflow_pravega.operators.land import PravegaLandOperator
-from airflow_pravega.spark.postgres_connection import libpq_dsn
 
 PASSWORD = "s3cret-of-postgres"
 operator = partial(PravegaLandOperator, task_id="land", stream="shop/orders", stream_cuts={})

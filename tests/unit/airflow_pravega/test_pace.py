@@ -2,7 +2,7 @@
 
 import pytest
 
-from airflow_pravega.looks.pace import CHECKS_PER_SECOND, IDLE, SHORTEST, Pace
+from airflow_pravega.polling.pace import CHECKS_PER_SECOND, IDLE, SHORTEST, Pace
 
 LONGEST = 5.0
 

@@ -7,8 +7,8 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import Connection
 
 from aiopravega.errors import ConfigurationError
+from airflow_pravega.connections.spark import session_settings
 from airflow_pravega.operators.spark import PravegaSparkWriteOperator
-from airflow_pravega.spark.connection import session_settings
 
 PASSWORD = "s3cret-of-spark"
 

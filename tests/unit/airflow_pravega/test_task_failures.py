@@ -4,7 +4,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from aiopravega import errors
-from airflow_pravega.task_failures import failing_for_good, from_event, to_event
+from airflow_pravega.tasks.failures import failing_for_good, from_event, to_event
 
 
 def test_what_no_retry_can_help_fails_the_task_without_retries():

@@ -10,9 +10,9 @@ from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import CutRecord, Interval
 from aiopravega.positions import NamedCut
-from airflow_pravega.intervals import to_xcom
 from airflow_pravega.sensors.event_time import PravegaEventTimeSensor
-from airflow_pravega.templated_values import optional_number, position_of, time_of, whole_number
+from airflow_pravega.tasks.arguments import optional_number, position_of, time_of, whole_number
+from airflow_pravega.tasks.intervals import to_xcom
 
 STREAM = StreamName("examples", "flights")
 NEW_YEAR = datetime(2013, 1, 1, tzinfo=UTC)

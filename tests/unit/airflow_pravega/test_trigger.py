@@ -9,7 +9,7 @@ from airflow.triggers.base import BaseEventTrigger
 
 from aiopravega.cuts import StreamCut
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.conditions import Combine, MoveCondition
+from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
 from aiopravega.names import SegmentId, StreamName
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger

@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from airflow_pravega.turns import HANDOVER, Turn, turn_in
+from airflow_pravega.polling.turns import HEAD_START, Turn, turn_in
 
 
 class Clock:
@@ -33,7 +33,7 @@ async def test_the_earliest_run_is_next_whenever_it_came(wait):
     assert [turn.is_next for turn in (first, second, other)] == [True, False, True]
 
 
-async def test_when_the_next_one_has_gone_it_is_the_turn_of_the_following(wait):
+async def test_when_the_next_run_has_gone_the_following_run_is_next(wait):
     second = wait("2026-01-02")
     with turn_in("orders", "2026-01-01") as first:
         assert first.is_next
@@ -41,30 +41,30 @@ async def test_when_the_next_one_has_gone_it_is_the_turn_of_the_following(wait):
     assert second.is_next
 
 
-async def test_one_of_two_with_the_same_order_is_next(wait):
+async def test_one_of_two_runs_with_the_same_order_is_next(wait):
     assert [turn.is_next for turn in (wait("2026-01-01"), wait("2026-01-01"))] == [True, False]
 
 
-async def test_the_others_wait_until_the_one_that_was_woken_has_taken_its_range(wait):
+async def test_the_other_runs_wait_until_the_woken_run_has_taken_its_range(wait):
     first, second = wait("2026-01-01"), wait("2026-01-02")
-    assert first.take(None)
-    assert not second.take(None)
-    assert second.take(1)
+    assert first.may_wake(None)
+    assert not second.may_wake(None)
+    assert second.may_wake(1)
 
 
-async def test_one_that_was_woken_and_takes_nothing_is_waited_for_no_longer_than_a_time(wait, clock):
+async def test_a_woken_run_that_takes_no_range_is_waited_for_only_for_its_head_start(wait, clock):
     first, second = wait("2026-01-01"), wait("2026-01-02")
-    assert first.take(7)
-    clock.now = HANDOVER - 1
-    assert not second.take(7)
-    clock.now = HANDOVER
-    assert second.take(7)
-    assert not first.take(7)
+    assert first.may_wake(7)
+    clock.now = HEAD_START - 1
+    assert not second.may_wake(7)
+    clock.now = HEAD_START
+    assert second.may_wake(7)
+    assert not first.may_wake(7)
 
 
-async def test_one_that_waits_again_is_woken_again_at_once(wait):
+async def test_a_run_that_waits_again_is_woken_again_at_once(wait):
     def woken(turn: Turn) -> bool:
-        return turn.take(7)
+        return turn.may_wake(7)
 
     second = wait("2026-01-02")
     with turn_in("orders", "2026-01-01") as first:
@@ -74,8 +74,8 @@ async def test_one_that_waits_again_is_woken_again_at_once(wait):
     assert not woken(second)
 
 
-async def test_nothing_is_left_when_nobody_waits():
+async def test_a_chain_is_forgotten_when_no_run_waits():
     with turn_in("orders", "2026-01-01") as first:
-        assert first.take(7)
+        assert first.may_wake(7)
     with turn_in("orders", "2026-01-02") as second:
-        assert second.take(7)
+        assert second.may_wake(7)

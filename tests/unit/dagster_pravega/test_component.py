@@ -15,7 +15,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 import dagster_pravega
 from dagster_pravega import PravegaCdcComponent, PravegaScopeComponent, PravegaStreamComponent, StreamCutPartitions
-from dagster_pravega.connection import resource_of
+from dagster_pravega.components.connection import resource_of
 
 ORDERS: dict[str, Any] = {
     "stream": "shop/orders",

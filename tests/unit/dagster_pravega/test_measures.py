@@ -2,7 +2,7 @@
 
 from aiopravega import StreamCut, StreamCutRange, StreamName
 from aiopravega.names import SegmentId
-from dagster_pravega.measures import data_version, measures
+from dagster_pravega.metadata.measures import data_version, measures
 
 
 def a_range(segments: int, size: int = 1000) -> StreamCutRange:

@@ -5,7 +5,7 @@ import pytest
 
 from aiopravega.errors import ConfigurationError
 from dagster_pravega import observe_pravega_stream, pravega_stream_spec
-from dagster_pravega.spec import stream_of
+from dagster_pravega.metadata.spec import stream_of
 
 
 def test_a_stream_is_an_asset_with_the_key_scope_and_stream():

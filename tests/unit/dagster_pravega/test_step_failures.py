@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from aiopravega import errors
-from dagster_pravega.step_failures import failing_for_good
+from dagster_pravega.metadata.failures import failing_for_good
 
 
 def test_what_no_retry_can_help_forbids_retries():

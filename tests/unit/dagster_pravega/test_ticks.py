@@ -14,7 +14,7 @@ from dagster_pravega import (
     build_stream_lag_check,
     complete_partitions_sensor,
 )
-from dagster_pravega.ticks import ask_in_tick
+from dagster_pravega.sensors.ticks import ask_in_tick
 
 
 @pytest.fixture

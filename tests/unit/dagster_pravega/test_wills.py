@@ -5,9 +5,9 @@ import pytest
 
 from aiopravega import StreamName
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.claimed_again import claimed_again
+from aiopravega.intervals.chain.claimed_again import claimed_again
 from aiopravega.ledger import Interval
-from dagster_pravega.wills import CLAIM_TAG, REBUILD_TAG, claim_of, generation_of
+from dagster_pravega.metadata.rebuild_and_claim import CLAIM_TAG, REBUILD_TAG, claim_of, generation_of
 
 
 def run(**tags: str) -> dg.DagsterRun:

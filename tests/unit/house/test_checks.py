@@ -18,8 +18,9 @@ class Checkout:
         subprocess.run(["git", "init", "--quiet", folder], check=True, timeout=60)
 
     def write(self, name: str, text: str) -> None:
-        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.folder / name).write_text(text)
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
 
     def check(self, name: str, *arguments: str) -> tuple[bool, str]:
         """True if a check passes, and its output."""
@@ -36,7 +37,7 @@ def checkout(tmp_path: Path) -> Checkout:
     return Checkout(folder)
 
 
-@pytest.mark.parametrize("name", ["module_size", "reasons", "addresses", "words"])
+@pytest.mark.parametrize("name", ["module_size", "circles", "reasons", "addresses", "words"])
 def test_the_checks_pass_on_themselves(checkout: Checkout, name: str) -> None:
     passed, said = checkout.check(name)
     assert passed, said
@@ -215,11 +216,13 @@ def test_docstrings_comments_imports_and_blank_lines_are_not_lines_of_code(check
 
 def test_more_small_modules_than_the_limit_fail_and_are_named(checkout: Checkout) -> None:
     tool = checkout.folder / "tools" / "check_module_size.py"
-    tool.write_text(re.sub(r"^SMALL_LIMIT = \d+$", "SMALL_LIMIT = 1", tool.read_text(), flags=re.MULTILINE))
+    tool.write_text(re.sub(r"^SMALL_LIMIT = \d+", "SMALL_LIMIT = 1", tool.read_text(), flags=re.MULTILINE))
     checkout.write("client/src/client/large.py", "x = 1\n" * 16)
     checkout.write("client/src/client/small.py", "x = 1\n" * 15)
     assert checkout.check("module_size")[0]
     checkout.write("client/src/client/__init__.py", "")
+    assert checkout.check("module_size")[0]
+    checkout.write("client/src/client/empty.py", "")
 
     passed, said = checkout.check("module_size")
 
@@ -232,3 +235,54 @@ def test_more_small_modules_than_the_limit_fail_and_are_named(checkout: Checkout
 def test_a_part_of_a_word_is_no_phrase(checkout: Checkout) -> None:
     checkout.write("page.md", "He reminds us.\n")
     assert checkout.check("words")[0]
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "from shop.orders import Order",
+        "import shop.orders",
+        "from . import orders",
+        "from .orders import Order",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from shop.orders import Order",
+        "def f():\n    from shop.orders import Order",
+        "from importlib import import_module\nimport_module('shop.orders')",
+    ],
+    ids=["name", "module", "relative module", "relative name", "for types", "in a function", "by its name"],
+)
+def test_modules_that_import_each_other_are_named(checkout: Checkout, back: str) -> None:
+    checkout.write("shop/src/shop/__init__.py", "")
+    checkout.write("shop/src/shop/orders.py", "from shop.prices import price\n")
+    checkout.write("shop/src/shop/prices.py", back + "\n")
+    passed, said = checkout.check("circles")
+    assert not passed
+    assert "shop/src/shop/orders.py imports price from shop/src/shop/prices.py" in said
+    assert "from shop/src/shop/orders.py" in said
+    assert "1 circle among 3 modules" in said
+
+
+def test_a_circle_may_go_through_a_package_and_a_third_module(checkout: Checkout) -> None:
+    checkout.write("shop/src/shop/__init__.py", "from shop.orders import Order\n")
+    checkout.write("shop/src/shop/orders.py", "from shop.prices import price\n")
+    checkout.write("shop/src/shop/prices.py", "from shop import Order\n")
+    passed, said = checkout.check("circles")
+    assert not passed
+    assert "circle 1: 3 modules" in said
+    assert "shop/src/shop/prices.py imports Order from shop/src/shop/__init__.py" in said
+
+
+def test_the_package_of_an_imported_module_is_not_in_a_circle(checkout: Checkout) -> None:
+    checkout.write("shop/src/shop/__init__.py", "from shop.orders import Order\n")
+    checkout.write(
+        "shop/src/shop/orders.py", "import shop.prices\nfrom shop import prices\nfrom shop.prices import price\n"
+    )
+    checkout.write("shop/src/shop/prices.py", "")
+    passed, said = checkout.check("circles")
+    assert passed, said
+    assert said == "no circles among 3 modules\n"
+
+
+def test_modules_that_are_not_of_the_product_may_be_in_a_circle(checkout: Checkout) -> None:
+    checkout.write("tests/one.py", "import tests.two\n")
+    checkout.write("tests/two.py", "import tests.one\n")
+    assert checkout.check("circles")[0]

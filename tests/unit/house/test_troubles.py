@@ -11,7 +11,7 @@ from aiopravega import errors
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "how-to" / "troubles.md"
-SOURCES = ("aiopravega", "pravega_emulator", "pyspark_pravega", "providers/pravega", "dagster_pravega")
+SOURCES = ("aiopravega", "pravega_emulator", "pravega_jobs", "pyspark_pravega", "providers/pravega", "dagster_pravega")
 ROW = re.compile(r"^\| `(\w+)` \| `([^`]+)` \|", re.MULTILINE)
 HOLE = "…"
 TROUBLES = ROW.findall(PAGE.read_text())

@@ -10,7 +10,7 @@ __all__ = ["BlockReader", "open_block_reader", "open_block_serializer"]
 
 
 class BlockReader(Face[aio.BlockReader]):
-    """Makes columns of blocks of a group's events, in the thread of its caller. Each encoding id is asked for once."""
+    """Decodes blocks of a group's events into columns, in the caller's thread. Each encoding id is asked for once."""
 
     schema = shows(aio.BlockReader.schema)
 

@@ -1,8 +1,8 @@
-"""How the blocking API derives from the asyncio one: one line for each method, with its types, name and docstring.
+"""The blocking API as derived from the asyncio one: one line for each method, with its types, name and docstring.
 
 `head = waits(aio.PravegaClient.head)` in a class is a method that runs the asyncio one in the loop's thread and waits
-for the result. mypy sees its parameters and result, `help` and `inspect.signature` show them. What the methods do is
-not known here.
+for the result. mypy sees its parameters and result, `help` and `inspect.signature` show them. This module does not know
+the methods themselves.
 """
 
 import inspect
@@ -28,7 +28,7 @@ _WORDS = {"`async with`": "`with`", "`contextlib.aclosing`": "`contextlib.closin
 
 
 class Twin(Protocol[A_co]):
-    """What the functions of this module need: the blocking form of an object of the asyncio API."""
+    """The blocking form of an object of the asyncio API, as the functions of this module need it."""
 
     @property
     def asynchronous(self) -> A_co:
@@ -39,7 +39,7 @@ class Twin(Protocol[A_co]):
 
     @property
     def loop(self) -> LoopThread:
-        """The thread that runs it."""
+        """The thread that runs the object."""
 
 
 class Face(Generic[A_co]):
@@ -62,7 +62,7 @@ class Face(Generic[A_co]):
 
     @property
     def loop(self) -> LoopThread:
-        """The thread that runs it."""
+        """The thread that runs the object."""
         return self._loop
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -71,7 +71,7 @@ class Face(Generic[A_co]):
 
 
 class OpenFace(Face[C_co]):
-    """A blocking form of what is used with `async with`: it is used with `with`."""
+    """A blocking form of an object that is used with `async with`; it is used with `with`."""
 
     def __enter__(self) -> Self:
         self.run(self.asynchronous.__aenter__())
@@ -96,7 +96,7 @@ def waits(
 def waits(
     method: Callable[..., Coroutine[Any, Any, Any]], face: Callable[[LoopThread, Any], Any] | None = None
 ) -> Callable[..., Any]:
-    """The blocking form of a coroutine method; with `face`, its result has a blocking form, too."""
+    """The blocking form of a coroutine method; with `face`, its result also has a blocking form."""
 
     def call(twin: Twin[Any], /, *args: Any, **kwargs: Any) -> Any:
         result = twin.run(method(twin.asynchronous, *args, **kwargs))
@@ -116,7 +116,7 @@ def calls(
 
 
 def calls(method: Callable[..., Any], face: Callable[[LoopThread, Any], Any] | None = None) -> Callable[..., Any]:
-    """The blocking form of a method that is no coroutine: it is called in the loop's thread, like all others."""
+    """The blocking form of a method that is not a coroutine: it is called in the loop's thread, like all others."""
 
     async def called(*args: Any, **kwargs: Any) -> Any:
         return method(*args, **kwargs)
@@ -142,14 +142,14 @@ def iterates(
 
 
 class Shown(Protocol[A_contra, T_co]):
-    """A property whose type mypy takes from that of the asyncio API."""
+    """A property whose type mypy takes from the property of the asyncio API."""
 
     def __get__(self, twin: Twin[A_contra], owner: Any) -> T_co:
         """Its value."""
 
 
 def shows(getter: Callable[[A], T]) -> Shown[A, T]:
-    """The blocking form of a property, which is the same: a property does not wait."""
+    """The blocking form of a property, which has the same value: a property does not wait."""
     get = cast(Callable[[A], T], getattr(getter, "fget"))  # noqa: B009 - for mypy a property of a class is its function
     return cast(Shown[A, T], property(lambda twin: get(twin.asynchronous), doc=without_await(getter.__doc__)))
 
@@ -157,7 +157,7 @@ def shows(getter: Callable[[A], T]) -> Shown[A, T]:
 def mirrors(
     method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
 ) -> Callable[[Callable[Concatenate[F, P], T]], Callable[Concatenate[F, P], T]]:
-    """For a blocking form that is written by hand: mypy compares it with the asyncio one, whose docstring it has."""
+    """Decorate a blocking form written by hand: mypy compares it with the asyncio one; it gets its docstring."""
 
     def derive(call: Callable[Concatenate[F, P], T]) -> Callable[Concatenate[F, P], T]:
         return cast(Callable[Concatenate[F, P], T], derived(call, method))
@@ -179,7 +179,7 @@ def derived(call: Callable[..., T], method: Callable[..., Any], returns: Any = N
     signature = signature.replace(parameters=[first, *others])
     if returns is not None:
         signature = signature.replace(return_annotation=returns)
-    call.__signature__ = signature  # type: ignore[attr-defined]  # functions take it, which their type does not say
+    call.__signature__ = signature  # type: ignore[attr-defined]  # functions have it, but their type does not
     call.__annotations__ = {
         name: parameter.annotation for name, parameter in signature.parameters.items() if name != "self"
     } | {"return": signature.return_annotation}

@@ -11,7 +11,7 @@ class PravegaCatalog(Face[aio.PravegaCatalog]):
 
     Args:
         client: of the cluster; it stays open.
-        registry: where the streams' schemas are; None: the catalog knows none.
+        registry: the registry of the streams' schemas; None: the catalog knows no schemas.
     """
 
     def __init__(self, client: PravegaClient, registry: SchemaRegistry | None = None) -> None:

@@ -49,7 +49,7 @@ class PravegaClient(OpenFace[aio.PravegaClient]):
 
     @property
     def arithmetic(self) -> Arithmetic:
-        """Answers many questions about one stream's cuts with few calls."""
+        """Calculations with the cuts of one stream, with few calls."""
         return self.asynchronous.arithmetic
 
     def locate(self, segment: SegmentId, *, again: bool = False) -> tuple[Endpoint, str]:

@@ -1,8 +1,8 @@
-"""Single events on their way from any thread to a writer in the loop's thread: in batches, because each hop costs.
+"""The queue of single events from any thread to a writer in the loop's thread: in batches, because each hop costs.
 
-Threads add events; a batch that is full, or a few milliseconds old, is handed over, and a task in the loop's thread
-writes one after another. A thread that begins a batch while too many wait has to wait too: that bounds the memory. How
-a writer makes events durable is not known here.
+Threads add events. A task in the loop's thread writes each batch that is full, or a few milliseconds old, one after
+another. A thread that begins a batch while too many wait has to wait as well: that bounds the memory. The writer makes
+events durable; this module does not know how.
 """
 
 import asyncio
@@ -21,11 +21,11 @@ from aiopravega.write.batch import BLOCK_BYTES, BLOCK_EVENTS, FramedBlock, check
 
 T = TypeVar("T")
 
-# A batch is full with so many events, or with a block's bytes.
+# A batch is full with so many events, or with the bytes of a block.
 BATCH_EVENTS: Final = 4 * BLOCK_EVENTS
-# Batches at a time: one is being written, one waits to be written, and one takes events.
+# Batches at a time: one is being written, one waits to be written, and one is open for events.
 MOST_BATCHES: Final = 3
-# How long an event may wait for others in its batch, in seconds.
+# The longest time that an event waits for others in its batch, in seconds.
 LINGER: Final = 0.005
 
 
@@ -42,12 +42,12 @@ class _Batch:
 
 
 class Handover:
-    """The batches of one writer.
+    """The events that one writer has not accepted yet, in batches.
 
     Args:
         loop: the writer's.
-        segments: the segments that the writer writes to now; raises why it takes no events, if it takes none.
-        write: writes blocks, each with the index of its segment among those.
+        segments: the segments that the writer writes to now; raises the reason if the writer takes no events.
+        write: writes blocks, each with the index of its segment among `segments`.
     """
 
     def __init__(
@@ -57,23 +57,23 @@ class Handover:
         write: Callable[[list[tuple[int, FramedBlock]], SegmentMap], Coroutine[Any, Any, None]],
     ) -> None:
         self._loop, self._segments, self._write = loop, segments, write
-        # What follows is changed under the lock, which nobody holds while waiting. The threads' own steps are single
-        # stores, between which an interrupt does no harm.
+        # The lock protects the following fields; no thread holds it while it waits. The threads' own steps are single
+        # stores: an interrupt between them does no harm.
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._batches: deque[_Batch] = deque()
-        self._open: _Batch | None = None  # the last one, while it takes events
+        self._open: _Batch | None = None  # the last batch, while it takes events
         self._lingers = False
         self._error: Exception | None = None
-        # This is changed in the loop's thread only.
+        # Changed in the loop's thread only.
         self._writing: asyncio.Task[None] | None = None
 
     def add(self, data: bytes | bytearray | memoryview, routing_key: str | None) -> None:
-        """Take an event, in any thread; waits while too many batches do.
+        """Add an event, in any thread; wait while too many batches wait.
 
         Raises:
-            EventTooLargeError: more than 8 MiB; it is not taken.
-            PravegaError: why an earlier event could not be written, or why the writer takes none.
+            EventTooLargeError: the event has more than 8 MiB; it is not added.
+            PravegaError: the error of an earlier event that could not be written, or of a writer that takes no events.
         """
         check_event(data)
         event = bytes(data), random.random() if routing_key is None else key_position(routing_key)
@@ -88,7 +88,7 @@ class Handover:
         self._loop.call_soon(self._start)
 
     def _begin(self) -> _Batch:
-        """A new batch, when there is room for it; the lock is given up while this waits."""
+        """A new batch, as soon as there is room; the lock is released while this waits."""
         while len(self._batches) >= MOST_BATCHES and self._error is None and self._open is None:
             self._changed.wait()
         if self._error is not None:
@@ -120,7 +120,7 @@ class Handover:
             try:
                 segments = self._segments()
                 await self._write(blocks_of(batch.events, segments), segments)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the thread that wrote must see it
+            except Exception as error:  # noqa: BLE001 - the thread that added the event must see any error
                 self._error = error
                 self._drop_all()
                 return
@@ -139,10 +139,10 @@ class Handover:
             self._changed.notify_all()
 
     async def written(self) -> None:
-        """Wait, in the loop's thread, until the writer has accepted all that was added before.
+        """Wait, in the loop's thread, until the writer has accepted all events that were added before.
 
         Raises:
-            PravegaError: why it has not.
+            PravegaError: an event could not be written.
         """
         with self._lock:
             self._open = None
@@ -158,7 +158,7 @@ class Handover:
     async def before(
         self, call: Coroutine[Any, Any, T], otherwise: Callable[[], Coroutine[Any, Any, None]] | None
     ) -> T:
-        """Await a call after all that was added before; `otherwise` ends what cannot continue after an error."""
+        """Await a call after all events that were added before; `otherwise` is called if one could not be written."""
         try:
             await self.written()
         except BaseException:
@@ -170,7 +170,7 @@ class Handover:
         return await call
 
     async def drop(self) -> None:
-        """Forget, in the loop's thread, what the writer has not accepted."""
+        """Drop, in the loop's thread, the events that the writer has not accepted."""
         if self._writing is not None:
             self._writing.cancel()
             await asyncio.gather(self._writing, return_exceptions=True)
@@ -183,7 +183,7 @@ class Handover:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Leave the writer's block, as if the block had raised why an event could not be written."""
+        """Leave the writer's block, as if the block had raised the error of an event that could not be written."""
         try:
             if kind is None:
                 await self.written()
@@ -196,7 +196,7 @@ class Handover:
 
 
 def blocks_of(events: Sequence[tuple[bytes, float]], segments: SegmentMap) -> list[tuple[int, FramedBlock]]:
-    """Blocks of events with their positions, by the index of their segment; each segment's keep their order."""
+    """Blocks of events with their positions, by the index of their segment; events of a segment keep their order."""
     lanes: dict[int, tuple[list[bytes], list[float]]] = {}
     for data, position in events:
         payloads, positions = lanes.setdefault(segments.index_for(position), ([], []))

@@ -9,7 +9,7 @@ L_co = TypeVar("L_co", bound=aio.CommitLedger | aio.CutLedger, covariant=True)
 
 
 class LedgerFace(Face[L_co]):
-    """A ledger, which is in a key-value table."""
+    """A ledger in a key-value table."""
 
     @property
     def scope(self) -> str:

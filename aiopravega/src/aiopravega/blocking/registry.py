@@ -7,7 +7,7 @@ from aiopravega.schema import RegistryConfig
 
 
 class EncodingCache(Face[aio.EncodingCache]):
-    """Remembers the meanings of encoding ids of one registry."""
+    """Remembers the encodings of one registry."""
 
     identify = waits(aio.EncodingCache.identify)
     get = waits(aio.EncodingCache.get)

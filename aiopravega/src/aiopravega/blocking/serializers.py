@@ -1,7 +1,7 @@
 """The blocking form of `aiopravega.schema.serializers`.
 
 Serializers send no requests, so they are the same; a deserializer asks the registry for each encoding id once. Whole
-blocks of events are the business of `aiopravega.blocking.blocks`.
+blocks of events are in `aiopravega.blocking.blocks`.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ class Deserializer(Face[aio.Deserializer]):
     def deserialize(self, event: bytes) -> Any:
         readers = self.asynchronous.readers
         read = readers.known.get(event[:HEADER_BYTES])
-        with suppress(MalformedEventError):  # which is then met again, and may have a reason that passes
+        with suppress(MalformedEventError):  # it is raised again below, if its reason has not passed
             if read is not None:
                 return read(event)
         return self.run(self.asynchronous.deserialize(event))
@@ -36,7 +36,7 @@ class Deserializer(Face[aio.Deserializer]):
     def deserialize_many(self, events: Iterable[bytes]) -> list[Any]:
         listed = events if isinstance(events, list) else list(events)
         if (read_all := self.asynchronous.readers.list_reader(listed)) is not None:
-            with suppress(MalformedEventError):  # which is then met again
+            with suppress(MalformedEventError):  # it is raised again below
                 return read_all(listed)
         return [self.deserialize(event) for event in listed]
 

@@ -1,7 +1,7 @@
 """The blocking forms of the event writer and of transactions.
 
-Their `write` does not wait for the loop's thread: it hands events over in batches (`aiopravega.blocking.handover`).
-Everything else that a writer does comes after the events that were written before.
+Their `write` does not wait for the loop's thread: it adds events to a queue (`aiopravega.blocking.event_queue`). All
+other calls of a writer come after the events that were written before.
 """
 
 from collections.abc import Callable, Coroutine
@@ -28,11 +28,11 @@ A_co = TypeVar("A_co", covariant=True)
 
 
 class _Writing(Twin[A_co], Protocol[A_co]):
-    """A blocking form that hands events over."""
+    """A blocking form with a queue of events."""
 
     @property
     def handover(self) -> Handover:
-        """Its events that are not accepted yet."""
+        """Its events that the writer has not accepted yet."""
 
 
 def follows(
@@ -41,7 +41,7 @@ def follows(
 ) -> Callable[Concatenate[_Writing[A], P], T]:
     """The blocking form of a coroutine method that comes after all events that were written.
 
-    If some could not be written, the error is raised, after `otherwise` was called instead.
+    If an event could not be written, `otherwise` is called instead, and the error is raised.
     """
 
     def call(twin: _Writing[A], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -68,8 +68,8 @@ def drops(method: Callable[[A], Coroutine[Any, Any, None]]) -> Callable[[_Writin
 class EventWriter(OpenFace[AioWriter]):
     """Writes to one stream; made by `PravegaClient.writer`, used with `with`. Threads can share it.
 
-    Events are on their way when `write` returns; `flush` and the end of the block wait until all are durable. Why an
-    event could not be written is raised by a later call, or at the end of the block.
+    Events are on their way when `write` returns; `flush` and the end of the block wait until all are durable. The error
+    of an event that could not be written is raised by a later call, or at the end of the block.
     """
 
     def __init__(self, loop: LoopThread, writer: AioWriter) -> None:
@@ -148,7 +148,7 @@ class Transaction(TransactionHandle):
     """An open transaction that takes events; made by `PravegaClient.transaction`, used with `with`.
 
     At the end of the block it commits and waits until readers see the events; it aborts if the block raises, or if an
-    event could not be written. Why it could not is raised by a later call, or at the end of the block.
+    event could not be written. That error is raised by a later call, or at the end of the block.
     """
 
     def __init__(self, loop: LoopThread, transaction: aio.Transaction) -> None:
@@ -185,7 +185,7 @@ class Transaction(TransactionHandle):
     write_block = follows(aio.Transaction.write_block)
     flush = follows(aio.Transaction.flush)
     note_time = calls(aio.Transaction.note_time)
-    # What is not kept open any more ends by itself.
+    # A transaction that is not kept open any more ends by itself.
     commit = follows(aio.Transaction.commit, otherwise=aio.Transaction.detach)
     abort = drops(aio.Transaction.abort)
     detach = drops(aio.Transaction.detach)

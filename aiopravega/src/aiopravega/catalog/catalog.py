@@ -61,8 +61,8 @@ class PravegaCatalog:
         """
         name = self._name(stream)
         configuration = await self._client.controller.stream_configuration(name)
-        head = await self._client.head(name.scope, name.stream)
-        tail = await self._client.tail(name.scope, name.stream)
+        head = await self._client.head(name)
+        tail = await self._client.tail(name)
         return StreamTable(
             name,
             len(await self._client.controller.current_segments(name)),
@@ -123,11 +123,11 @@ class PravegaCatalog:
         check_name("stream", name.stream)
         if not await self._client.controller.scope_exists(name.scope):
             raise ScopeNotFoundError(f"cannot create stream {name}: there is no scope {name.scope}")
-        if await self._client.stream_exists(name.scope, name.stream):
+        if await self._client.stream_exists(name):
             raise AlreadyExistsError(f"there is a stream {name} already")
         made = await self._register(name, schema, new_policy, declared_only) if schema is not None else None
         try:
-            created = await self._client.create_stream(name.scope, name.stream, scaling, retention, tags)
+            created = await self._client.create_stream(name, scaling, retention, tags)
         except BaseException:
             await self._forget(made)
             raise
@@ -160,7 +160,7 @@ class PravegaCatalog:
             PravegaError: the cluster or the registry cannot be asked; a second call continues.
         """
         name = self._name(stream)
-        dropped = await self._client.delete_stream(name.scope, name.stream)
+        dropped = await self._client.delete_stream(name)
         if self._registry is None or keep_schemas:
             return dropped
         from aiopravega.schema.open import GroupAddress, find_group

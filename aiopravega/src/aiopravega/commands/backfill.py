@@ -12,9 +12,9 @@ from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_cluster, duration, event_time, ledger_of, number_with_unit, run, table
 from aiopravega.cuts import UNBOUNDED
 from aiopravega.errors import ConfigurationError, PravegaError
-from aiopravega.intervals.backfill import BackfillPlan, PlannedInterval, run_backfill
-from aiopravega.intervals.planning import plan_parts, plan_times
-from aiopravega.intervals.steps import Step
+from aiopravega.intervals.plans.backfill import BackfillPlan, PlannedInterval, run_backfill
+from aiopravega.intervals.plans.planning import plan_parts, plan_times
+from aiopravega.intervals.plans.steps import Step
 from aiopravega.names import StreamName
 from aiopravega.positions import parse_position
 from aiopravega.times import TimeUnit

@@ -1,6 +1,6 @@
 """The command `pravega cuts`: what a cut ledger has, whether it is whole, and a picture of it.
 
-What a person decides about it is in `decisions`; where ranges can end by a database's transactions, in `whole_cuts`.
+What a person decides about it is in `decisions`. Other distributions add subcommands, such as `whole` of pravega-jobs.
 """
 
 import argparse
@@ -8,17 +8,32 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Final, Protocol
 
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_cluster, duration, ledger_of, run, table
 from aiopravega.commands.decisions import add_decisions
-from aiopravega.commands.whole_cuts import add_whole
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.picture import draw_png, draw_text
-from aiopravega.intervals.verify import IntervalFinding, verify
+from aiopravega.intervals.reports.picture import draw_png, draw_text
+from aiopravega.intervals.reports.verify import IntervalFinding, verify
 from aiopravega.ledger import CutRecord, IntervalState
 from aiopravega.names import StreamName
+
+# Entry points of other distributions: subcommands of this topic, and what compares a table with a ledger.
+_SUBCOMMANDS: Final = "aiopravega.cuts"
+_TABLES: Final = "aiopravega.tables"
+
+
+class CompareTable(Protocol):
+    """Compares a table with the records of consumers; `all_consumers`: they are all that the ledger knows."""
+
+    def __call__(
+        self, table: str, stream: StreamName, consumers: Mapping[str, Sequence[CutRecord]], *, all_consumers: bool
+    ) -> Mapping[str, Sequence[IntervalFinding]]:
+        """Return the differences of each consumer."""
+        ...
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,7 +71,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         each.add_argument("stream", help="scope/stream")
         each.add_argument("--consumer", help="only this consumer of the stream")
     add_decisions(commands)
-    add_whole(commands)
+    for added in entry_points(group=_SUBCOMMANDS):
+        added.load()(commands)
     return run(parser.parse_args(arguments))
 
 
@@ -145,21 +161,14 @@ async def _verify(client: PravegaClient, options: argparse.Namespace) -> int:
 
 def _compared(
     options: argparse.Namespace, scope: str | None, consumers: Mapping[str, Sequence[CutRecord]]
-) -> dict[str, list[IntervalFinding]]:
-    """In what a table differs from the records, by consumer."""
-    from aiopravega.jobs.landing import compare, table_of
-
-    stream, target = StreamName.parse(options.stream, scope), table_of(options.table)
-    held, rows = [each for each in target.holdings() if each.stream == stream], target.rows()
-    if options.consumer is None:
-        unknown = sorted({each.consumer for each in held} - consumers.keys())
-        if unknown:
-            raise ConfigurationError(
-                f"{options.table} holds intervals of {unknown} on {stream}, whom the ledger does not know: name the "
-                "right ledger by --ledger, or one consumer by --consumer"
-            )
-    by_consumer = {name: [each for each in held if each.consumer == name] for name in consumers}
-    return {name: compare(records, by_consumer[name], rows) for name, records in consumers.items()}
+) -> Mapping[str, Sequence[IntervalFinding]]:
+    """Differences between a table and the records, by consumer; another distribution knows tables."""
+    known = list(entry_points(group=_TABLES))
+    if not known:
+        raise ConfigurationError("--table needs pravega-jobs, which knows tables: pip install 'pravega-jobs[delta]'")
+    compared: CompareTable = known[0].load()
+    stream = StreamName.parse(options.stream, scope)
+    return compared(options.table, stream, consumers, all_consumers=options.consumer is None)
 
 
 async def _plot(client: PravegaClient, options: argparse.Namespace) -> int:

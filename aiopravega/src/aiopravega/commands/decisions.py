@@ -12,8 +12,8 @@ from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_cluster, ledger_of
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError, StreamNotFoundError
-from aiopravega.intervals.losses import bytes_between
-from aiopravega.intervals.skips import find_skips, skip
+from aiopravega.intervals.chain.losses import bytes_between
+from aiopravega.intervals.chain.skips import find_skips, skip
 from aiopravega.ledger import CutLedger, CutRecord, Interval
 from aiopravega.names import StreamName
 
@@ -83,7 +83,7 @@ async def _text_of_forgotten(
     counts = ", ".join(f"{count} {state.value}" for state, count in Counter(record.state for record in records).items())
     text = f"{consumer!r} on {stream}: {len(records)} intervals ({counts}) are forgotten, with their processing times"
     try:
-        head, tail = await client.head(stream.scope, stream.stream), await client.tail(stream.scope, stream.stream)
+        head, tail = await client.head(stream), await client.tail(stream)
     except StreamNotFoundError:
         return f"{text}; there is no such stream any more"
     size = await bytes_between(client, StreamCutRange(head, tail))

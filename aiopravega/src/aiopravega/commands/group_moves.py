@@ -93,7 +93,7 @@ async def _parts(client: PravegaClient, options: argparse.Namespace) -> list[Par
     if not streams or len(streams) < len(given):
         raise ConfigurationError("with --latest, --interval or --from, name the streams, and no cuts")
     if options.latest:
-        return [await client.tail(stream.scope, stream.stream) for stream in streams]
+        return [await client.tail(stream) for stream in streams]
     if options.interval:
         return [await _interval(client, options, stream) for stream in streams]
     return [await _of_times(client, options, stream) for stream in streams]
@@ -111,9 +111,7 @@ async def _interval(client: PravegaClient, options: argparse.Namespace, stream: 
 
 async def _of_times(client: PravegaClient, options: argparse.Namespace, stream: StreamName) -> StreamCutRange:
     until = options.until or options.since + timedelta(milliseconds=1)
-    found = await client.range_for(
-        stream.scope, stream.stream, (options.since, until), ahead=options.ahead, unit=TimeUnit.MS
-    )
+    found = await client.range_for(stream, (options.since, until), ahead=options.ahead, unit=TimeUnit.MS)
     return found if options.until else StreamCutRange(found.start, UNBOUNDED)
 
 

@@ -20,8 +20,8 @@ from aiopravega.commands.group_moves import add_moves, group_name
 from aiopravega.cuts import UNBOUNDED, StreamCutRange
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.groups import JavaCheckpoint, ReaderGroupDescription, flink_sql_options
-from aiopravega.intervals.lag_picture import LagPoint, draw_lag_png, lag_line
-from aiopravega.intervals.picture import plotting
+from aiopravega.intervals.reports.lag_picture import LagPoint, draw_lag_png, lag_line
+from aiopravega.intervals.reports.picture import plotting
 from aiopravega.names import SegmentId
 
 _NO_CHECKPOINT: Final = "none"

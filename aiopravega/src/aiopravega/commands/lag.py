@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_controller, run, scopes_of, table
-from aiopravega.intervals.gauges import Sample, gauges
+from aiopravega.intervals.reports.gauges import Sample, gauges
 
 # Of which kind a number is, by its labels.
 _KINDS: Final = ("group", "consumer")

@@ -11,8 +11,8 @@ from aiopravega.commands.common import add_controller, run, table
 from aiopravega.commands.ledger_backup import add_backups
 from aiopravega.errors import ConfigurationError
 from aiopravega.ledger import DEFAULT_TABLE, CommitLedger, CommitRecord, CommitState, StoredCommit
-from aiopravega.ledger.commits.expiry import expired
-from aiopravega.ledger.commits.inspection import ADVICE, Inspection, Resolution, Standing, inspect, resolve
+from aiopravega.ledger.commits.cleanup import expired
+from aiopravega.ledger.commits.recovery import ADVICE, Inspection, Resolution, Standing, inspect, resolve
 from aiopravega.names import StreamName
 
 # Writes that are inspected together; each asks for the states of all its transactions.

@@ -28,7 +28,7 @@ from aiopravega.errors import (
     TableNotFoundError,
 )
 from aiopravega.ledger import DEFAULT_TABLE
-from aiopravega.ledger.commits.mark import tag_of
+from aiopravega.ledger.commits.stream_mark import tag_of
 from aiopravega.ledger.commits.table_keys import IDENTITY_KEY
 from aiopravega.names import StreamName
 from aiopravega.read import Order
@@ -70,8 +70,8 @@ async def _export(client: PravegaClient, options: argparse.Namespace) -> int:
     if identity is not None or table == DEFAULT_TABLE:
         # An account that may not change a stream leaves it without the mark of its ledger.
         sinks = {stored.record.sink async for stored in client.commit_ledger(scope, table).records()}
-        streams += [sink for sink in sinks - set(streams) if await client.stream_exists(sink.scope, sink.stream)]
-    tails = {str(stream): (await client.tail(stream.scope, stream.stream)).to_text() for stream in streams}
+        streams += [sink for sink in sinks - set(streams) if await client.stream_exists(sink)]
+    tails = {str(stream): (await client.tail(stream)).to_text() for stream in streams}
     entries = await _found(client, scope, table) or {}
     content = {
         "format": _FORMAT,
@@ -156,10 +156,7 @@ async def _grown(client: PravegaClient, content: dict[str, Any], wanted: dict[by
     for name, tail in content["streams"].items():
         stream = StreamName.parse(name)
         try:
-            if (
-                await client.compare(StreamCut.from_text(tail), await client.tail(stream.scope, stream.stream))
-                is not Order.SAME
-            ):
+            if await client.compare(StreamCut.from_text(tail), await client.tail(stream)) is not Order.SAME:
                 grown[name] = "was written to"
         except (StreamNotFoundError, StreamMadeAgainError):
             continue  # what the file says of it is about a stream that is gone: no write will ask for it

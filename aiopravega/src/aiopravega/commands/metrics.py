@@ -11,7 +11,7 @@ from typing import Final
 from aiopravega.client import PravegaClient
 from aiopravega.commands.common import add_controller, run, scopes_of
 from aiopravega.errors import ConfigurationError, PravegaError
-from aiopravega.intervals.gauges import GAUGES, Sample, gauges
+from aiopravega.intervals.reports.gauges import GAUGES, Sample, gauges
 
 _CONTENT: Final = "text/plain; version=0.0.4; charset=utf-8"
 _LONGEST_REQUEST: Final = 16 * 1024

@@ -19,6 +19,7 @@ from aiopravega.read.given_cuts import GivenCuts
 from aiopravega.read.history import Order
 from aiopravega.read.plan import Planner
 from aiopravega.store import SegmentStore
+from aiopravega.stream_argument import takes_stream
 from aiopravega.times import EventTime, TimeUnit
 
 # Pravega makes a mark every 10 s by default.
@@ -34,10 +35,10 @@ class TimeCalls:
     _planner: Planner
     _given_cuts: GivenCuts
 
+    @takes_stream
     async def note_time(
         self,
-        scope: str,
-        stream: str,
+        stream: StreamName | str,
         writer_id: str,
         time: EventTime,
         cut: StreamCut | None = None,
@@ -53,12 +54,12 @@ class TimeCalls:
             ConfigurationError: the time has no zone, or lies before one that this writer has noted.
         """
         notes = TimeNotes(self.controller, self._planner, self._given_cuts)
-        await notes.note(StreamName(scope, stream), writer_id, unit.number(time), cut)
+        await notes.note(StreamName.of(stream), writer_id, unit.number(time), cut)
 
+    @takes_stream
     async def watermarks(
         self,
-        scope: str,
-        stream: str,
+        stream: StreamName | str,
         *,
         since: EventTime | None = None,
         follow: bool = False,
@@ -71,7 +72,7 @@ class TimeCalls:
         Raises:
             StreamNotFoundError: there is no such stream.
         """
-        name = StreamName(scope, stream)
+        name = StreamName.of(stream)
         log = await self._marks(name)
         first = None if since is None else unit.first_number(since)
         alive = True
@@ -83,7 +84,8 @@ class TimeCalls:
             if alive:
                 await asyncio.sleep(_POLL_SECONDS)
 
-    async def cut_at(self, scope: str, stream: str, time: EventTime, *, unit: TimeUnit = TimeUnit.MS) -> CutAt:
+    @takes_stream
+    async def cut_at(self, stream: StreamName | str, time: EventTime, *, unit: TimeUnit = TimeUnit.MS) -> CutAt:
         """The first cut that is known to be complete up to an event time, or why there is none.
 
         Raises:
@@ -92,13 +94,13 @@ class TimeCalls:
             ConfigurationError: the time has no zone.
         """
         number = unit.first_number(time)
-        name = StreamName(scope, stream)
+        name = StreamName.of(stream)
         return await self._answer(name, await self._marks(name), number)
 
+    @takes_stream
     async def range_for(
         self,
-        scope: str,
-        stream: str,
+        stream: StreamName | str,
         interval: tuple[EventTime, EventTime],
         *,
         ahead: int | timedelta | None = None,
@@ -111,8 +113,7 @@ class TimeCalls:
         A reader keeps the events with `start <= time < end`: then neighbouring intervals share no event and miss none.
 
         Args:
-            scope: the stream's scope.
-            stream: its name.
+            stream: a StreamName, or a text `scope/stream`.
             interval: the start, which is included, and the end, which is not.
             ahead: how much newer an event may be than the time that its writer notes next: 0 if each writer writes in
                 the order of event times. None: this is not known, so the range starts at the head.
@@ -132,7 +133,7 @@ class TimeCalls:
         start, end = unit.number(interval[0]), unit.first_number(interval[1])
         if not start < end:
             raise ConfigurationError(f"the interval from {start} to {end} is empty: it must start before it ends")
-        name = StreamName(scope, stream)
+        name = StreamName.of(stream)
         marks = await self._marks(name)
         known = await self._answer(name, marks, end)
         if from_head and known.reach is Reach.BEFORE_HISTORY and known.lower is not None:

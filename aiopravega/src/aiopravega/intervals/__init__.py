@@ -1,13 +1,12 @@
 """Work with the intervals of a cut ledger: checks for gaps, pictures, and backfills."""
 
-from aiopravega.intervals.backfill import BackfillPlan, PlannedInterval, run_backfill
-from aiopravega.intervals.chain import NextStart, OnOpen, next_start
-from aiopravega.intervals.losses import Left, OnTruncated, what_is_left
-from aiopravega.intervals.planning import plan_parts, plan_times
-from aiopravega.intervals.skips import Skips, find_skips, skip
-from aiopravega.intervals.times import claim_times, interval_name
-from aiopravega.intervals.transaction_cuts import WholeTransactions, whole_transactions
-from aiopravega.intervals.verify import FindingKind, IntervalFinding, verify
+from aiopravega.intervals.chain.claims import claim_times, interval_name
+from aiopravega.intervals.chain.losses import Left, OnTruncated, what_is_left
+from aiopravega.intervals.chain.next_start import NextStart, OnOpen, next_start
+from aiopravega.intervals.chain.skips import Skips, find_skips, skip
+from aiopravega.intervals.plans.backfill import BackfillPlan, PlannedInterval, run_backfill
+from aiopravega.intervals.plans.planning import plan_parts, plan_times
+from aiopravega.intervals.reports.verify import FindingKind, IntervalFinding, verify
 
 __all__ = [
     "BackfillPlan",
@@ -19,7 +18,6 @@ __all__ = [
     "OnTruncated",
     "PlannedInterval",
     "Skips",
-    "WholeTransactions",
     "claim_times",
     "find_skips",
     "interval_name",
@@ -30,5 +28,4 @@ __all__ = [
     "skip",
     "verify",
     "what_is_left",
-    "whole_transactions",
 ]

@@ -1,13 +1,12 @@
 """Ledgers on key-value tables: which transactions make up which write (exactly once), which range which interval."""
 
-from aiopravega.ledger.commits.commit_ledger import DEFAULT_TABLE, CommitLedger, ledger_name
-from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit
 from aiopravega.ledger.commits.fingerprint import Fingerprint
-from aiopravega.ledger.commits.job import WriteJob
-from aiopravega.ledger.commits.keeper import Keepers, LeaseKeeper
-from aiopravega.ledger.commits.notes import LeaseNotes
+from aiopravega.ledger.commits.leases import Keepers, LeaseKeeper, LeaseNotes
+from aiopravega.ledger.commits.ledger import DEFAULT_TABLE, CommitLedger, ledger_name
 from aiopravega.ledger.commits.protocol import CommitProtocol
-from aiopravega.ledger.commits.reuse import check_same, refuse_used
+from aiopravega.ledger.commits.record import CommitRecord, CommitState, PartitionCommit, StoredCommit
+from aiopravega.ledger.commits.same_rows import check_same, refuse_used
+from aiopravega.ledger.commits.write_job import WriteJob
 from aiopravega.ledger.intervals.cut_entries import StoredRange
 from aiopravega.ledger.intervals.cut_ledger import CUT_TABLE, CutLedger
 from aiopravega.ledger.intervals.cut_record import CutRecord, Interval, IntervalState, SkippedPart

@@ -1,12 +1,14 @@
 """The client's calls about ledgers: a part of `aiopravega.client.PravegaClient`."""
 
 from aiopravega.control import Controller
-from aiopravega.ledger.commits.commit_ledger import DEFAULT_TABLE, CommitLedger, Tail, ledger_name
-from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState
-from aiopravega.ledger.commits.keeper import Keepers
+from aiopravega.ledger.commits.leases import Keepers
+from aiopravega.ledger.commits.ledger import DEFAULT_TABLE, CommitLedger, ledger_name
+from aiopravega.ledger.commits.record import CommitRecord, CommitState
+from aiopravega.ledger.commits.table import Tail
 from aiopravega.ledger.intervals.cut_ledger import CUT_TABLE, CutLedger
 from aiopravega.names import StreamName
 from aiopravega.store import SegmentStore
+from aiopravega.stream_argument import takes_stream
 
 
 class LedgerCalls:
@@ -21,25 +23,27 @@ class LedgerCalls:
         """The commit ledger in a key-value table: what exactly-once writes have written."""
         return CommitLedger(self.controller, self.store, self._tail_of, scope, table, self._keepers)
 
-    async def written(self, scope: str, stream: str, write_id: str, *, ledger: str | None = None) -> list[CommitRecord]:
+    @takes_stream
+    async def written(
+        self, stream: StreamName | str, write_id: str, *, ledger: str | None = None
+    ) -> list[CommitRecord]:
         """What an exactly-once write has written: a record for each generation that is done, the first one first.
 
         A record has the generation, the cuts between which its events are, and their number. The newest is the last;
         there is none if the ledger does not know the write, or only one to a stream of this name that was deleted.
 
         Args:
-            scope: of the stream.
-            stream: that was written to.
+            stream: that was written to: a StreamName, or a text `scope/stream`.
             write_id: the name of the write.
             ledger: `scope/table` of the commit ledger; None: the one in the stream's scope.
 
         Raises:
             StreamNotFoundError: there is no such stream.
             TableNotFoundError: there is no such ledger.
-            ConfigurationError: `ledger` is not a name.
+            ConfigurationError: `stream` or `ledger` is not a name.
         """
-        sink = StreamName(scope, stream)
-        found = await self.commit_ledger(*ledger_name(ledger, scope)).lookup(sink, write_id)
+        sink = StreamName.of(stream)
+        found = await self.commit_ledger(*ledger_name(ledger, sink.scope)).lookup(sink, write_id)
         if found is None or found.record.incarnation != (await self.controller.first_segment(sink)).number:
             return []
         return [record for record in found.record.generations if record.state is CommitState.DONE]

@@ -14,6 +14,7 @@ from aiopravega.read.parts import Divider
 from aiopravega.read.plan import Planner
 from aiopravega.read.split import Splitter
 from aiopravega.store import SegmentStore
+from aiopravega.stream_argument import takes_stream
 
 
 class RangeCalls:
@@ -29,13 +30,15 @@ class RangeCalls:
         self._splitter = Splitter(store)
         self.arithmetic = Arithmetic(controller, store, self._planner)
 
-    async def head(self, scope: str, stream: str) -> StreamCut:
+    @takes_stream
+    async def head(self, stream: StreamName | str) -> StreamCut:
         """The first cut that can still be read."""
-        return await self._planner.head(StreamName(scope, stream))
+        return await self._planner.head(StreamName.of(stream))
 
-    async def tail(self, scope: str, stream: str) -> StreamCut:
+    @takes_stream
+    async def tail(self, stream: StreamName | str) -> StreamCut:
         """The cut after the last event that is written now."""
-        return await self._planner.tail(StreamName(scope, stream))
+        return await self._planner.tail(StreamName.of(stream))
 
     async def resolve(self, wanted: StreamCutRange, stream: StreamName | None = None) -> StreamCutRange:
         """Replace unbounded ends of a range by head and tail; `stream` is needed when both ends are unbounded."""

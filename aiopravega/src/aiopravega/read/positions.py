@@ -14,9 +14,9 @@ async def find_cut(client: RangeCalls, stream: StreamName, position: Position) -
     """
     match position:
         case NamedCut.HEAD:
-            return await client.head(stream.scope, stream.stream)
+            return await client.head(stream)
         case NamedCut.TAIL:
-            return await client.tail(stream.scope, stream.stream)
+            return await client.tail(stream)
         case StreamCut():
             return position
 

@@ -1,5 +1,6 @@
 """Key-value tables: small values under fixed-length keys, with conditional updates."""
 
-from aiopravega.tables.table import KeyValueTable, TableEntry
+from aiopravega.tables.conditional import TableEntry
+from aiopravega.tables.table import KeyValueTable
 
 __all__ = ["KeyValueTable", "TableEntry"]

@@ -7,14 +7,12 @@ a conflict still finds the entry as it was, and if the server cannot store that 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import Final
 
 from aiopravega import wire
 from aiopravega.errors import PravegaError, ServerError, TableConflictError
 from aiopravega.retry import Retries, RetryPolicy
-
-if TYPE_CHECKING:
-    from aiopravega.tables.table import TableEntry
 
 # An update without a condition.
 ANY: Final = wire.KEY_ANY_VERSION
@@ -22,9 +20,18 @@ ANY: Final = wire.KEY_ANY_VERSION
 ABSENT: Final = wire.KEY_NOT_EXISTS
 
 
+@dataclass(frozen=True, slots=True)
+class TableEntry:
+    """A key with its value and version; a version changes with every update."""
+
+    key: bytes
+    value: bytes
+    version: int
+
+
 async def conditionally(
     attempt: Callable[[], Awaitable[Sequence[int]]],
-    read: Callable[[], Awaitable[Mapping[bytes, "TableEntry"]]],
+    read: Callable[[], Awaitable[Mapping[bytes, TableEntry]]],
     wanted: Mapping[bytes, tuple[bytes | None, int]],
     policy: RetryPolicy,
     what: str,
@@ -60,12 +67,12 @@ async def conditionally(
         await asyncio.sleep(pause)
 
 
-def _done(found: Mapping[bytes, "TableEntry"], wanted: Mapping[bytes, tuple[bytes | None, int]]) -> bool:
+def _done(found: Mapping[bytes, TableEntry], wanted: Mapping[bytes, tuple[bytes | None, int]]) -> bool:
     """Whether the table shows what the update was to make."""
     return all((found[key].value if key in found else None) == value for key, (value, _) in wanted.items())
 
 
-def _as_before(found: Mapping[bytes, "TableEntry"], wanted: Mapping[bytes, tuple[bytes | None, int]]) -> bool:
+def _as_before(found: Mapping[bytes, TableEntry], wanted: Mapping[bytes, tuple[bytes | None, int]]) -> bool:
     """Whether all keys have the version that they must have: then nothing is seen of what a conflict was with."""
     return all(
         version == ANY or (found[key].version if key in found else ABSENT) == version

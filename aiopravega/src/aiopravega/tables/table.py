@@ -8,7 +8,6 @@ of the Java client: so keys with the same primary part are in one partition, in 
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from aiopravega import wire
 from aiopravega.control import Access, Controller, TableConfiguration
@@ -16,7 +15,7 @@ from aiopravega.errors import ConfigurationError
 from aiopravega.names import SegmentId
 from aiopravega.routing import SegmentMap, table_key_position
 from aiopravega.store import SegmentStore
-from aiopravega.tables.conditional import ABSENT, ANY, conditionally
+from aiopravega.tables.conditional import ABSENT, ANY, TableEntry, conditionally
 
 # Keys asked for at a time when the whole table is read, and removed at a time.
 _PAGE = 500
@@ -27,15 +26,6 @@ _READS_AT_ONCE = 4
 _ANY_OFFSET = -1
 # Error messages quote so many bytes of a wrong key.
 _LONGEST_SHOWN = 40
-
-
-@dataclass(frozen=True, slots=True)
-class TableEntry:
-    """A key with its value and version; a version changes with every update."""
-
-    key: bytes
-    value: bytes
-    version: int
 
 
 def _key_after(key: bytes) -> bytes | None:

@@ -10,10 +10,10 @@ _SHAPE: Final = "write pravega://scope/stream"
 
 
 def sanitize_uri(uri: SplitResult) -> SplitResult:
-    """Check the URI of a stream; Airflow calls it for every asset of the scheme `pravega`.
+    """Check the URI of a stream; Airflow calls this function for every asset of the scheme `pravega`.
 
     Raises:
-        ConfigurationError: it is not the URI of a stream; being a ValueError, it stops the DAG from being parsed.
+        ConfigurationError: the URI is not one of a stream. As a ValueError it stops the DAG from being parsed.
     """
     shown = uri.geturl()
     if uri.query or uri.fragment or "@" in uri.netloc or ":" in uri.netloc:

@@ -1,4 +1,4 @@
-"""The streams of a scope as Airflow's assets, with what the catalog knows of them."""
+"""The streams of a scope as Airflow's assets, with their descriptions in the catalog."""
 
 from contextlib import ExitStack
 from typing import Any, Final
@@ -9,7 +9,7 @@ from aiopravega.blocking import PravegaClient
 from aiopravega.blocking.catalog import PravegaCatalog
 from aiopravega.blocking.registry import SchemaRegistry
 from aiopravega.catalog import StreamTable
-from airflow_pravega.connection import SCHEMA_REGISTRY, connection_extras
+from airflow_pravega.connections.pravega import SCHEMA_REGISTRY, connection_extras
 from airflow_pravega.hooks.pravega import PravegaHook
 
 _GROUP: Final = "pravega"
@@ -18,21 +18,21 @@ _GROUP: Final = "pravega"
 def scope_assets(
     scope: str, *, tag: str | None = None, pravega_conn_id: str = PravegaHook.default_conn_name
 ) -> list[Asset]:
-    """An asset for every stream of a scope, as they are now: `pravega://scope/stream`.
+    """Make an asset for every stream that a scope has now: `pravega://scope/stream`.
 
-    Its `extra` has the stream's tags and number of segments, and if the connection names a Schema Registry that has a
-    group for it, format, policy, types with versions, and the fields of its events. It asks the cluster: in a file of
-    DAGs, whenever Airflow parses it.
+    The `extra` of an asset has the stream's tags and number of segments. If the connection names a Schema Registry that
+    has a group for the stream, it also has format, policy, types with versions, and the fields of the events. This
+    function asks the cluster: in a file of DAGs, whenever Airflow parses the file.
 
     Args:
-        scope: whose streams they are.
+        scope: name of the scope.
         tag: only streams with this tag.
         pravega_conn_id: id of the connection.
 
     Raises:
         AirflowNotFoundException: there is no such connection.
         ScopeNotFoundError: there is no such scope.
-        PravegaError: the cluster or the registry cannot be asked.
+        PravegaError: the cluster or the registry does not answer.
     """
     hook = PravegaHook(pravega_conn_id)
     with ExitStack() as stack:

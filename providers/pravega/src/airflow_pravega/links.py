@@ -1,6 +1,6 @@
-"""Links from tasks: to what the page "Pravega" shows of a stream and of a consumer, and to Spark's own pages.
+"""Links from tasks to the page "Pravega" of a stream or a consumer, and to Spark's pages.
 
-A task stores an address as soon as it knows it, so a link is there while the task runs, too. Airflow asks for each link
+A task stores an address as soon as it knows it, so that the link works while the task runs. Airflow asks for each link
 again, in the task's process, when the task has deferred or ended.
 """
 
@@ -12,48 +12,48 @@ from airflow.providers.common.compat.sdk import TaskInstanceKey, XCom
 from airflow.sdk import BaseOperator, BaseOperatorLink, Context
 
 from aiopravega import StreamName
-from airflow_pravega.page.address import page_path
+from airflow_pravega.page import page_path
 
 
 class _StoredLink(BaseOperatorLink):
-    """A link whose address the task has stored among its XComs."""
+    """A link with an address that the task has stored among its XComs."""
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """The address that is stored; empty if there is none."""
+        """The stored address; empty if there is none."""
         return str(XCom.get_value(ti_key=ti_key, key=self.xcom_key) or "")
 
 
 class PravegaStreamLink(_StoredLink):
-    """The page of the stream that a task works on: what it holds, how it is configured, who reads it.
+    """The page of the stream that a task works on: its data, its configuration, its readers.
 
     The address is a path of Airflow's server.
     """
 
     @property
     def name(self) -> str:
-        """What the button says."""
+        """The text of the button."""
         return "Pravega stream"
 
 
 class PravegaConsumerLink(_StoredLink):
-    """The page of the consumer whose interval a task takes or reads: its intervals over time, and what failed.
+    """The page of the consumer whose interval a task takes or reads: its intervals over time, and their failures.
 
-    The address is a path of Airflow's server. A task without a consumer, such as one that reads a range that somebody
-    wrote down, has no such link.
+    The address is a path of Airflow's server. A task without a consumer, such as one that reads a range that a user has
+    written in the DAG, does not have this link.
     """
 
     @property
     def name(self) -> str:
-        """What the button says."""
+        """The text of the button."""
         return "Pravega consumer"
 
 
 class PravegaSparkLink(_StoredLink):
-    """Spark's own pages of a task, if they are asked for: while it runs, those of the session; then the history."""
+    """Spark's pages for a task, if its settings switch them on: the session's while it runs, then the history's."""
 
     @property
     def name(self) -> str:
-        """What the button says."""
+        """The text of the button."""
         return "Spark"
 
 
@@ -63,7 +63,7 @@ def store_link(context: Context, link: BaseOperatorLink, address: str) -> None:
 
 
 def store_last_link(context: Context, link: BaseOperatorLink, address: str, log: Any) -> None:
-    """As `store_link`, when a task ends: what the task ended with counts, so a link that fails is only a warning."""
+    """Store a link when a task ends; if that fails, only warn, so that the task keeps its own result or error."""
     try:
         store_link(context, link, address)
     except Exception as error:  # noqa: BLE001 - the task's own error counts, whatever Airflow's server says
@@ -75,11 +75,11 @@ class LinkedToStream:
 
     operator_extra_links: Collection[BaseOperatorLink] = (PravegaStreamLink(),)
     pravega_conn_id: str
-    # A sensor that is not deferred checks again and again.
+    # A sensor that is not deferred checks many times, and stores each address once.
     _stored: frozenset[tuple[str, str]] = frozenset()
 
     def link_to_stream(self, context: Context, stream: StreamName) -> None:
-        """Lead to the stream."""
+        """Store the link to the stream's page."""
         self._lead(context, PravegaStreamLink(), "stream", stream=str(stream))
 
     def _lead(self, context: Context, link: BaseOperatorLink, page: str, **query: str) -> None:
@@ -96,7 +96,7 @@ class LinkedToConsumer(LinkedToStream):
     operator_extra_links: Collection[BaseOperatorLink] = (PravegaStreamLink(), PravegaConsumerLink())
 
     def link_to_consumer(self, context: Context, stream: StreamName, cuts: object) -> None:
-        """Lead to the stream, and to the consumer that a range names, if it names one."""
+        """Store the links to the stream's page, and to the page of the consumer that a range names, if any."""
         self.link_to_stream(context, stream)
         if isinstance(cuts, Mapping) and "consumer" in cuts:
             self._lead(context, PravegaConsumerLink(), "consumer", stream=str(stream), consumer=str(cuts["consumer"]))

@@ -1,7 +1,7 @@
-"""What Airflow gets to know about this distribution: the connection form, the asset URIs, the modules.
+"""The description of this distribution for Airflow: the connection form, the asset URIs, the modules.
 
-Airflow checks it against `airflow/provider_info.schema.json`, and a mapping that does not fit breaks `import airflow`
-in every process. The fields of the connection are read in `airflow_pravega.connection`.
+Airflow checks it against `airflow/provider_info.schema.json`; a mapping that does not fit breaks `import airflow` in
+every process. `airflow_pravega.connections.pravega` reads the fields of the connection.
 """
 
 from typing import Any, Final
@@ -118,7 +118,7 @@ def get_provider_info() -> dict[str, Any]:
             {
                 "schemes": ["pravega"],
                 "handler": "airflow_pravega.assets.sanitize_uri",
-                "to_openlineage_converter": "airflow_pravega.lineage.assets.convert_asset_to_openlineage",
+                "to_openlineage_converter": "airflow_pravega.lineage.reporting.convert_asset_to_openlineage",
             }
         ],
         "task-decorators": [

@@ -3,7 +3,7 @@
 from typing import Final
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.debezium.options import (
+from pravega_jobs.debezium.changes.options import (
     BeforeImage,
     ChangeOptions,
     Changes,

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.debezium import metadata
-from aiopravega.schema.debezium.connect import schema_in
-from aiopravega.schema.debezium.meanings import columns_of
-from aiopravega.schema.debezium.options import NewColumns
-from aiopravega.schema.debezium.plan import ChangePlan, columns_for
-from aiopravega.schema.debezium.registered.texts import ChangeTexts
-from aiopravega.schema.open.blocks.changes import table_columns
+from pravega_jobs.debezium.changes import metadata
+from pravega_jobs.debezium.changes.connect import schema_in
+from pravega_jobs.debezium.changes.meanings import columns_of
+from pravega_jobs.debezium.changes.options import NewColumns
+from pravega_jobs.debezium.changes.plan import ChangePlan, columns_for
+from pravega_jobs.debezium.changes.registered.blocks import table_columns
+from pravega_jobs.debezium.changes.registered.texts import ChangeTexts
 from pyspark_pravega.arrow_types import arrow_schema, of_user, spark_schema
 from pyspark_pravega.decode.changes import ChangesPlan, RegisteredChanges
 from pyspark_pravega.decode.decode_options import DecodeOptions, Format

@@ -11,12 +11,12 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from aiopravega.names import SegmentId, StreamName
-from aiopravega.schema.debezium.decoder import ChangeDecoder
-from aiopravega.schema.debezium.envelope import Opener
-from aiopravega.schema.debezium.plan import ChangePlan
-from aiopravega.schema.debezium.registered.envelopes import RegisteredEnvelopes
-from aiopravega.schema.debezium.registered.texts import ChangeTexts
 from aiopravega.schema.registry.model import SchemaFormat
+from pravega_jobs.debezium.changes.decoder import ChangeDecoder
+from pravega_jobs.debezium.changes.envelope import Opener
+from pravega_jobs.debezium.changes.plan import ChangePlan
+from pravega_jobs.debezium.changes.registered.envelopes import RegisteredEnvelopes
+from pravega_jobs.debezium.changes.registered.texts import ChangeTexts
 from pyspark_pravega.decode.decode_options import OnError
 from pyspark_pravega.decode.decoder import Decoded
 from pyspark_pravega.decode.failures import Failures

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final, Self
 from pydantic import SecretStr
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD
+from aiopravega.sizes import LARGEST_PAYLOAD
 from pyspark_pravega.option_texts import Options, choice
 
 if TYPE_CHECKING:
-    from aiopravega.schema.debezium.options import ChangeOptions
+    from pravega_jobs.debezium.changes.options import ChangeOptions
 
 
 class Format(StrEnum):

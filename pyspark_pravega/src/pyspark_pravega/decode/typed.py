@@ -15,7 +15,7 @@ from aiopravega.names import SegmentId, StreamName
 from aiopravega.schema.arrow.block import DecodedBlock
 from aiopravega.schema.open.blocks.deserializer import BlockDeserializer
 from aiopravega.schema.open.blocks.targets import Target
-from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD
+from aiopravega.sizes import LARGEST_PAYLOAD
 from pyspark_pravega.decode.decode_options import OnError
 from pyspark_pravega.decode.decoder import Decoded
 from pyspark_pravega.decode.failures import Failures

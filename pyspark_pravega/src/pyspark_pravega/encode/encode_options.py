@@ -9,7 +9,7 @@ from pyspark_pravega.decode.decode_options import ENCODE, SCHEMA_OPTIONS, Format
 from pyspark_pravega.option_texts import Options, choice
 
 if TYPE_CHECKING:
-    from aiopravega.schema.debezium.options import WrittenChanges
+    from pravega_jobs.debezium.changes.options import WrittenChanges
 
 WITH_SCHEMAS: Final = "with_schemas"
 _REGISTER: Final = "schema_register"

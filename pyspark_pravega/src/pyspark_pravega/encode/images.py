@@ -10,8 +10,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.debezium.metadata import CHANGE_TYPE, SEQUENCE, TYPES, UNCHANGED
-from aiopravega.schema.debezium.options import AFTER, BEFORE, OP
+from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE, SEQUENCE, TYPES, UNCHANGED
+from pravega_jobs.debezium.changes.options import AFTER, BEFORE, OP
 
 # Columns that say in which order changes were made: of this package, of Delta and Spark.
 _ORDERS: Final = (SEQUENCE, "_lsn", "_commit_version")

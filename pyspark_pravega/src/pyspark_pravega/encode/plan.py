@@ -11,7 +11,7 @@ from aiopravega.schema.registry.codecs import NONE
 from pyspark_pravega.decode.decode_options import Format
 
 if TYPE_CHECKING:
-    from aiopravega.schema.debezium.options import WrittenChanges
+    from pravega_jobs.debezium.changes.options import WrittenChanges
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class EncodePlan:
             CodecNotRegisteredError: the codec is not known in this process.
         """
         if self.changes is not None:
-            from aiopravega.schema.debezium.connect import schema_in
-            from aiopravega.schema.debezium.written_events import ChangeEncoder
+            from pravega_jobs.debezium.changes.connect import schema_in
+            from pravega_jobs.debezium.changes.written_events import ChangeEncoder
 
             events = ChangeEncoder(self.columns, self.changes, None if self.schema is None else schema_in(self.schema))
             return BlockSerializer(events, keys=events.keys)

@@ -4,7 +4,7 @@ They have the names of the options of `decode=debezium-json`, so that one set se
 """
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.schema.debezium.options import Changes, Decimals, TimePrecision, WrittenChanges
+from pravega_jobs.debezium.changes.options import Changes, Decimals, TimePrecision, WrittenChanges
 from pyspark_pravega.decode.change_options import key_columns
 from pyspark_pravega.decode.decode_options import Format
 from pyspark_pravega.encode.encode_options import WITH_SCHEMAS

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql.types import BinaryType, DataType, LongType, StringType, StructField, StructType, TimestampType
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.spark_options import CORRUPT, READ_BYTES
+from pravega_jobs.spark.options import CORRUPT, READ_BYTES
 from pyspark_pravega.decode.decoder import DecodePlan
 
 EVENT: Final = "event"

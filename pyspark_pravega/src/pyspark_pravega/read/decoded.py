@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import PravegaError
-from aiopravega.jobs.spark_options import CORRUPT
+from pravega_jobs.spark.options import CORRUPT
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.decode.decode_options import Format
 from pyspark_pravega.decode.decoder import DecodePlan
@@ -54,7 +54,7 @@ def read_columns(options: ReadOptions, given: StructType | None = None) -> Colum
 
 def _changes(options: ReadOptions, given: StructType | None) -> tuple[DecodePlan, tuple[str, ...]]:
     """How change events become rows, and the columns of option `metadata_columns` that are not about changes."""
-    from aiopravega.jobs.newest_change import newest_schema
+    from pravega_jobs.merging.newest_change import newest_schema
     from pyspark_pravega.decode.change_planning import about_changes, change_plan
     from pyspark_pravega.decode.planning import registered_groups
     from pyspark_pravega.decode.typed import Registered

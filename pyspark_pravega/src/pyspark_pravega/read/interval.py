@@ -12,9 +12,9 @@ from typing import Final, Self
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.spark_options import INTERVAL_OPTIONS, TIME_OPTION, TIME_UNIT_OPTION
 from aiopravega.names import StreamName
 from aiopravega.times import EventTime, TimeUnit
+from pravega_jobs.spark.options import INTERVAL_OPTIONS, TIME_OPTION, TIME_UNIT_OPTION
 from pyspark_pravega.option_texts import Options
 
 _FROM, _TO, _AHEAD, _CLIP = INTERVAL_OPTIONS
@@ -84,7 +84,7 @@ class TimeInterval:
             PravegaError: it is not known, or not there any more, as `PravegaClient.range_for` says.
         """
         interval = self.since, self.until
-        return client.range_for(stream.scope, stream.stream, interval, ahead=self.ahead, clip=self.clip, unit=self.unit)
+        return client.range_for(stream, interval, ahead=self.ahead, clip=self.clip, unit=self.unit)
 
 
 def _time(given: Options, option: str, unit: TimeUnit) -> EventTime:

@@ -102,5 +102,5 @@ class PravegaMetadataReader(DataSourceReader):
             streams = client.list_streams(self._config.scope or "")
             return [(stream.scope, stream.stream) for stream in sorted(streams)]
         name = self._stream
-        head, tail = client.head(name.scope, name.stream), client.tail(name.scope, name.stream)
+        head, tail = client.head(name), client.tail(name)
         return [(head.to_text(), tail.to_text())]

@@ -9,7 +9,8 @@ from typing import Final, Self
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.spark_options import (
+from aiopravega.times import TimeUnit
+from pravega_jobs.spark.options import (
     CONNECTION_OPTIONS,
     INTERVAL_OPTIONS,
     METADATA_COLUMNS_OPTION,
@@ -17,7 +18,6 @@ from aiopravega.jobs.spark_options import (
     STREAM_OPTION,
     TIME_UNIT_OPTION,
 )
-from aiopravega.times import TimeUnit
 from pyspark_pravega.decode.decode_options import DECODE_OPTIONS, DecodeOptions
 from pyspark_pravega.option_texts import METADATA_OPTION, Options
 from pyspark_pravega.read.interval import TimeInterval

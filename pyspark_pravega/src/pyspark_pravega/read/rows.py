@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aiopravega.jobs.spark_options import CORRUPT, READ_BYTES
 from aiopravega.names import SegmentId
 from aiopravega.read.bulk import EventBlock
 from aiopravega.schema.arrow.arrays import pick
 from aiopravega.schema.arrow.frames import Positions, events_between
+from pravega_jobs.spark.options import CORRUPT, READ_BYTES
 from pyspark_pravega.read.columns import EVENT, TIME_COLUMNS, Columns
 
 # Bounds the memory of a batch of very short events: a row is some 50 bytes apart from its event.

@@ -11,9 +11,9 @@ from typing import Final
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import ConfigurationError, InvalidStreamCutError
-from aiopravega.jobs.spark_options import RANGE_OPTIONS
 from aiopravega.names import StreamName
 from aiopravega.positions import Position, parse_position
+from pravega_jobs.spark.options import RANGE_OPTIONS
 from pyspark_pravega.option_texts import Options
 
 _START, _END = RANGE_OPTIONS

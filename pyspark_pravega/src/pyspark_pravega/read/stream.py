@@ -195,7 +195,7 @@ class PravegaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return self._targets[source.stream]
         end = _end(source)
         if end is None:
-            return client.tail(source.stream.scope, source.stream.stream)
+            return client.tail(source.stream)
         return self._look_up(source.stream, end)
 
     def _step(self, client: PravegaClient, cuts: Cuts, targets: Cuts, limit: ReadLimit) -> Cuts:

@@ -24,9 +24,9 @@ class Subscription:
         """
         for stream, cut in cuts.items():
             if stream not in self._told:
-                client.subscribe(stream.scope, stream.stream, self._name, cut, between_events=True)
+                client.subscribe(stream, self._name, cut, between_events=True)
             elif self._told[stream] != cut:
-                client.report(stream.scope, stream.stream, self._name, cut, between_events=True)
+                client.report(stream, self._name, cut, between_events=True)
             self._told[stream] = cut
 
 

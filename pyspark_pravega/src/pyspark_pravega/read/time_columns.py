@@ -10,8 +10,8 @@ from dataclasses import replace
 from aiopravega.blocking import PravegaClient
 from aiopravega.cuts import StreamCutRange
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.spark_options import TIME_UNIT_OPTION
 from aiopravega.times import TimeUnit
+from pravega_jobs.spark.options import TIME_UNIT_OPTION
 from pyspark_pravega.read.columns import TIME_COLUMNS, Columns
 from pyspark_pravega.read.plan import Piece
 

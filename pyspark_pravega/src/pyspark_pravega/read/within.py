@@ -27,10 +27,10 @@ from pyspark.sql.types import (
 )
 
 from aiopravega.errors import ConfigurationError, MalformedEventError
-from aiopravega.jobs.spark_options import TIME_OPTION
 from aiopravega.names import SegmentId
 from aiopravega.schema.arrow.arrays import booleans, mask_of
 from aiopravega.times import TimeUnit
+from pravega_jobs.spark.options import TIME_OPTION
 from pyspark_pravega.decode.decode_options import OnError
 from pyspark_pravega.decode.decoder import Decoded, DecodePlan, Decoder
 from pyspark_pravega.read.interval import TimeInterval

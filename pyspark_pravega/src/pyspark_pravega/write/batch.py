@@ -13,7 +13,6 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.ledger import CommitRecord, WriteJob
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.write import job
 from pyspark_pravega.write.partition import Partition
@@ -48,7 +47,7 @@ class PravegaBatchWriter(DataSourceArrowWriter):
             logger.warning(warning)
         # None: plain writes have no ledger.
         self._job = job.begin(client, self._options, uuid4()) if self._options.exactly_once else None
-        if not isinstance(self._job, CommitRecord):
+        if self._job is None or self._job.done is None:
             job.check_open(client, self._options)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
@@ -64,8 +63,8 @@ class PravegaBatchWriter(DataSourceArrowWriter):
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Make the write visible as a whole; called on the driver after all tasks have succeeded."""
         client = cluster(self._options.config).client
-        if isinstance(self._job, CommitRecord):
-            job.already_written(self._options, self._job, _partitions(messages))
+        if self._job is not None and self._job.done is not None:
+            job.already_written(self._options, self._job.done, _partitions(messages))
             return
         if self._job is not None:
             job.commit(client, self._options, self._job, _partitions(messages))
@@ -73,7 +72,7 @@ class PravegaBatchWriter(DataSourceArrowWriter):
 
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         """Throw the write away; called on the driver after a task or the commit has failed."""
-        if isinstance(self._job, WriteJob):
+        if self._job is not None and self._job.done is None:
             client = cluster(self._options.config).client
             job.abandon(client, self._options, self._job, _partitions(messages))
 

@@ -25,7 +25,7 @@ def prepare_stream(client: PravegaClient, options: WriteOptions) -> None:
         StreamNotFoundError: there is no stream, and it may not be made.
     """
     stream = options.stream
-    if not client.stream_exists(stream.scope, stream.stream):
+    if not client.stream_exists(stream):
         if not options.create_stream:
             raise StreamNotFoundError(
                 f"there is no stream {stream}, and allow_create_stream is false: create it, or check its name"
@@ -34,8 +34,7 @@ def prepare_stream(client: PravegaClient, options: WriteOptions) -> None:
             client.create_scope(stream.scope)
         try:
             client.create_stream(
-                stream.scope,
-                stream.stream,
+                stream,
                 options.scaling,
                 options.retention,
                 timestamp_aggregation_timeout=options.patience,
@@ -55,7 +54,7 @@ def check_open(client: PravegaClient, options: WriteOptions) -> None:
         StreamSealedError: the stream is sealed.
     """
     stream = options.stream
-    if client.is_sealed(stream.scope, stream.stream):
+    if client.is_sealed(stream):
         raise StreamSealedError(f"{stream} is sealed: it takes no more events. Write to another stream.")
 
 
@@ -81,18 +80,18 @@ def prepare(client: PravegaClient, options: WriteOptions) -> str | None:
     return None
 
 
-def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJob | CommitRecord:
-    """Check whether the write is done already; finish what an earlier attempt decided and left.
+def begin(client: PravegaClient, options: WriteOptions, attempt: UUID) -> WriteJob:
+    """Begin a write, or find that it is done (`WriteJob.done`). A write that an earlier attempt decided is finished.
 
     Raises:
         PartialCommitError: an earlier attempt is in the stream in part, and the rest of it is lost.
         GenerationError: the generation cannot follow: the one before it is not done, or not known.
         WriteIdReusedError: it is done, and the options take no write id a second time.
     """
-    found = _protocol(client, options).begin(options.stream, options.write_id, attempt, options.rebuild)
-    if isinstance(found, CommitRecord) and options.on_written is OnWritten.FAIL:
-        raise refuse_used(found)
-    return found
+    job = _protocol(client, options).begin(options.stream, options.write_id, attempt, options.rebuild)
+    if job.done is not None and options.on_written is OnWritten.FAIL:
+        raise refuse_used(job.done)
+    return job
 
 
 def already_written(options: WriteOptions, record: CommitRecord, partitions: Sequence[Partition]) -> None:

@@ -139,7 +139,7 @@ def write_in_transaction(
 
     The transaction's lease is kept alive while the task runs. When the task ends, the other tasks of the job may
     need much longer, and this process may be gone by then: so it is left to the keepers of the job's other tasks, of
-    which `keeper` is this process's one; see `aiopravega.ledger.commits.keeper`.
+    which `keeper` is this process's one; see `aiopravega.ledger.commits.leases`.
 
     Raises:
         PravegaError: why it failed; the transaction is aborted.
@@ -148,7 +148,7 @@ def write_in_transaction(
     first = next((batch for batch in batches if batch.num_rows), None)
     if first is None:
         return Partition()
-    transaction = client.open_transaction(stream.scope, stream.stream, lease=lease)
+    transaction = client.open_transaction(stream, lease=lease)
     try:
         writer = TransactionWriter(transaction, columns, turn=partition)
         for chunk in chunks(chain([first], batches), _wanted(columns, len(transaction.segments.segments))):

@@ -17,7 +17,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from pyspark.sql.types import StructType
 
 from aiopravega.errors import ConfigurationError, PravegaError
-from aiopravega.ledger import CommitRecord, WriteJob
+from aiopravega.ledger import WriteJob
 from pyspark_pravega.connections import cluster
 from pyspark_pravega.write import job
 from pyspark_pravega.write.partition import Partition
@@ -75,9 +75,9 @@ class PravegaStreamWriter(DataSourceStreamArrowWriter):
         if not options.exactly_once:
             write_plain(client, options, self._columns, latest.over(iterator))
             return PartitionWritten(Partition(), name, latest.time)
-        found = job.begin(client, options, uuid5(self._planned, name))
-        partition = write_once(client, options, self._columns, found, latest.over(iterator))
-        return PartitionWritten(partition, name, latest.time, found)
+        begun = job.begin(client, options, uuid5(self._planned, name))
+        partition = write_once(client, options, self._columns, begun, latest.over(iterator))
+        return PartitionWritten(partition, name, latest.time, begun)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Make a batch visible as a whole; called on the driver after all its tasks have succeeded."""
@@ -87,16 +87,16 @@ class PravegaStreamWriter(DataSourceStreamArrowWriter):
             return
         client = cluster(self._options.config).client
         options = replace(self._options, write_id=names[0])
-        found = done[0] if done else jobs[0] if jobs else None
+        begun = done[0] if done else jobs[0] if jobs else None
         if any((other.replaces, other.lost) != (jobs[0].replaces, jobs[0].lost) for other in jobs):
-            found = job.begin(client, options, jobs[0].attempt)
-        if isinstance(found, CommitRecord):  # an earlier attempt is done with it, or another one was meanwhile
+            begun = job.begin(client, options, jobs[0].attempt)
+        if begun is not None and begun.done is not None:  # by an earlier attempt, or by another one meanwhile
             if job.parts_of(partitions):
                 job.abandon(client, options, jobs[0], partitions)
-            job.already_written(options, found, partitions)
+            job.already_written(options, begun.done, partitions)
             return
-        if found is not None:
-            job.commit(client, options, found, partitions)
+        if begun is not None:
+            job.commit(client, options, begun, partitions)
         query = names[0].rpartition("/")[0]
         note_time(client, options, query, messages)
 
@@ -125,11 +125,12 @@ def _name(context: TaskContext) -> str:
 
 def _sorted(
     messages: Sequence[WriterCommitMessage | None],
-) -> tuple[list[Partition], list[WriteJob], list[CommitRecord]]:
-    """What tasks have written, and what they found in the ledger."""
+) -> tuple[list[Partition], list[WriteJob], list[WriteJob]]:
+    """The partitions that tasks have written, and how they found the write in the ledger: to be written, and done."""
     known = messages_of(messages)
+    jobs = [message.job for message in known if message.job is not None]
     return (
         [message.partition for message in known],
-        [message.found for message in known if isinstance(message.found, WriteJob)],
-        [message.found for message in known if isinstance(message.found, CommitRecord)],
+        [each for each in jobs if each.done is None],
+        [each for each in jobs if each.done is not None],
     )

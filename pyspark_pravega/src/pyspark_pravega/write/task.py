@@ -12,7 +12,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, EventTooLargeError, PravegaError
-from aiopravega.ledger import CommitRecord, WriteJob
+from aiopravega.ledger import WriteJob
 from aiopravega.times import TimeUnit
 from pyspark_pravega.write import job
 from pyspark_pravega.write.columns import SinkColumns
@@ -29,14 +29,14 @@ _GLANCE: Final = 4
 class PartitionWritten(WriterCommitMessage):
     """What a task reports to the driver.
 
-    `found` is what a task of a streaming query found in the ledger; the driver of a batch job has read it itself.
+    `job` is the write as a task of a streaming query has begun it; the driver of a batch job begins it itself.
     `latest` is the latest event time of the rows, as their column has it.
     """
 
     partition: Partition
     write_id: str
     latest: int | None = None
-    found: WriteJob | CommitRecord | None = None
+    job: WriteJob | None = None
 
 
 def messages_of(messages: Sequence[WriterCommitMessage | None]) -> list[PartitionWritten]:
@@ -77,7 +77,7 @@ def write_once(
     client: PravegaClient,
     options: WriteOptions,
     columns: SinkColumns,
-    found: WriteJob | CommitRecord,
+    begun: WriteJob,
     batches: Iterator[pa.RecordBatch],
 ) -> Partition:
     """Write the task's partition into a transaction for the driver to commit, if it is to be written.
@@ -86,13 +86,13 @@ def write_once(
         PravegaError: why it failed; the transaction is aborted.
     """
     partition = task_context().partitionId()
-    if isinstance(found, CommitRecord) or not found.needs(partition):
+    if not begun.needs(partition):
         # An earlier attempt has written it.
         if options.on_written is not OnWritten.SKIP:
             return recognise(columns, batches)
         _glance(batches)
         return Partition()
-    with job.keeper(client, options, found) as keeper:
+    with job.keeper(client, options, begun) as keeper:
         return write_in_transaction(
             client,
             options.stream,
@@ -115,7 +115,7 @@ def write_plain(
         PravegaError: why it failed; events may be in the stream already.
     """
     try:
-        with client.writer(options.stream.scope, options.stream.stream) as writer:
+        with client.writer(options.stream) as writer:
             write_plainly(writer, columns, batches)
     except (ConfigurationError, EventTooLargeError):
         raise  # a mistake in the rows, which no other moment makes better

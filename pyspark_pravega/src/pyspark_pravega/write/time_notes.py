@@ -28,7 +28,7 @@ def note_time(
         return
     stream, times = options.stream, options.times
     try:
-        client.note_time(stream.scope, stream.stream, times.writer or writer, latest - _delay(options))
+        client.note_time(stream, times.writer or writer, latest - _delay(options))
     except PravegaError as error:
         logger.warning("%s: time %d is not noted: %s", stream, latest, error)
 

@@ -13,7 +13,10 @@ from uuid import uuid4
 from aiopravega.config import PravegaConfig
 from aiopravega.control import RetentionPolicy, ScalingPolicy
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.spark_options import (
+from aiopravega.ledger import ledger_name
+from aiopravega.names import StreamName
+from aiopravega.times import TimeUnit
+from pravega_jobs.spark.options import (
     CONNECTION_OPTIONS,
     INTERVAL_OPTIONS,
     LEDGER_OPTION,
@@ -25,9 +28,6 @@ from aiopravega.jobs.spark_options import (
     TIME_UNIT_OPTION,
     WRITE_ID_OPTION,
 )
-from aiopravega.ledger import ledger_name
-from aiopravega.names import StreamName
-from aiopravega.times import TimeUnit
 from pyspark_pravega.decode.decode_options import DECODE_OPTIONS, Format
 from pyspark_pravega.encode.encode_options import ENCODE_OPTIONS, EncodeOptions
 from pyspark_pravega.option_texts import Options, choice

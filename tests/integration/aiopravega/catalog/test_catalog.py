@@ -27,13 +27,13 @@ async def test_a_stream_is_made_with_its_schema_and_described(catalog, client, s
     name = StreamName(scope, "orders")
 
     made = await catalog.create(name, order, scaling=ScalingPolicy.fixed(3), tags=["sales"])
-    async with client.writer(scope, "orders") as writer:
+    async with client.writer(f"{scope}/orders") as writer:
         await writer.write(b"12345", routing_key="k")
     found = await catalog.describe(str(name))
 
     assert (made.size, found.size) == (0, 8 + 5)
     assert (found.segments, found.tags) == (3, ("sales",))
-    assert (found.head, found.tail) == (await client.head(scope, "orders"), await client.tail(scope, "orders"))
+    assert (found.head, found.tail) == (await client.head(f"{scope}/orders"), await client.tail(f"{scope}/orders"))
     assert (found.group.name, found.group.namespace, found.group.policy) == ("orders", scope, "BackwardTransitive")
     assert found.schema.version_info.type == "shop.Order"
     assert found.columns == (Column("id", "long", nullable=False),)
@@ -42,7 +42,7 @@ async def test_a_stream_is_made_with_its_schema_and_described(catalog, client, s
 async def test_the_streams_of_a_scope_are_listed_with_and_without_schemas(catalog, client, scope, order):
     await catalog.create(f"{scope}/orders", order, tags=["sales"])
     await catalog.create(f"{scope}/raw")
-    await client.seal_stream(scope, "raw")
+    await client.seal_stream(f"{scope}/raw")
 
     orders, raw = await catalog.list_tables(scope)
 
@@ -79,7 +79,7 @@ async def test_nothing_is_made_if_one_part_cannot_be(catalog, registry, client, 
         await catalog.create(f"{scope}-missing/orders", order)
 
     assert await find_group(registry, GroupAddress.of_stream(name)) is None
-    assert not await client.stream_exists(scope, "orders")
+    assert not await client.stream_exists(f"{scope}/orders")
 
 
 async def test_a_stream_is_made_once_also_by_two_at_a_time(catalog, scope, order):

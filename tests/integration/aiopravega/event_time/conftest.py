@@ -19,7 +19,7 @@ def make_timed(client: PravegaClient, scope: str) -> MakeTimed:
         stream = StreamName(scope, name)
         minute = timedelta(minutes=1)
         assert await client.create_stream(
-            scope, name, ScalingPolicy.fixed(segments), timestamp_aggregation_timeout=minute
+            f"{scope}/{name}", ScalingPolicy.fixed(segments), timestamp_aggregation_timeout=minute
         )
         return stream
 
@@ -31,8 +31,8 @@ def write(client: PravegaClient) -> Write:
     """Writes events under many keys, and returns the tail after them."""
 
     async def write_events(stream: StreamName, count: int = 20) -> StreamCut:
-        async with client.writer(stream.scope, stream.stream) as writer:
+        async with client.writer(stream) as writer:
             await writer.write_many([b"event"] * count, [str(number) for number in range(count)])
-        return await client.tail(stream.scope, stream.stream)
+        return await client.tail(stream)
 
     return write_events

@@ -43,7 +43,7 @@ def marked(client, eventually):
 
     async def wait(stream, time: int) -> None:
         async def is_marked() -> bool:
-            return [mark.lower async for mark in client.watermarks(*stream)][-1:] == [time]
+            return [mark.lower async for mark in client.watermarks(stream)][-1:] == [time]
 
         await eventually(is_marked)
 
@@ -59,15 +59,14 @@ async def _ended(process, given: bytes | None = None) -> list[str]:
 @pytest.mark.timeout(1500)
 async def test_times_that_java_notes_are_read(client, make_timed, java, marked):
     stream = await make_timed(2)
-    name = stream.scope, stream.stream
     writer = await java("write", stream)
     # One after the other: of two notes at once the server refuses one, and the client may end before it repeats it.
     for time in (EARLY, LATE):
         writer.stdin.write(b"%d\n" % time)
-        await marked(name, time)
+        await marked(stream, time)
     await _ended(writer, b"")
 
-    found = await client.cut_at(*name, LATE)
+    found = await client.cut_at(stream, LATE)
     assert (found.reach, found.lower, found.upper) == (Reach.COMPLETE, LATE, LATE)
     events = [event.data async for event in client.read(StreamCutRange(UNBOUNDED, found.required()))]
     assert sorted(events) == [b"%d" % EARLY] * 10 + [b"%d" % LATE] * 10
@@ -76,12 +75,11 @@ async def test_times_that_java_notes_are_read(client, make_timed, java, marked):
 @pytest.mark.timeout(1500)
 async def test_times_that_we_note_are_read_by_java(client, make_timed, java, marked):
     stream = await make_timed(2)
-    name = stream.scope, stream.stream
-    async with client.writer(*name) as writer:
+    async with client.writer(stream) as writer:
         for time in (EARLY, LATE):
             await writer.write_many([b"event"] * 20, [str(number) for number in range(20)])
             await writer.note_time(time)
-            await marked(name, time)
+            await marked(stream, time)
         await writer.write_many([b"later"] * 20, [str(number) for number in range(20)])
 
     (window,) = await _ended(await java("read", stream, EARLY))

@@ -13,10 +13,10 @@ FIRST, SECOND = 1_700_000_000_000, 1_700_000_060_000
 
 
 async def write(client, stream, count):
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         for number in range(count):
             await writer.write(b"event-%d" % number, routing_key=str(number))
-    return await client.tail(stream.scope, stream.stream)
+    return await client.tail(stream)
 
 
 async def marks_of(client, stream):
@@ -73,9 +73,9 @@ def mark(number: int, segments: int) -> bytes:
 @pytest.mark.parametrize(("marks", "segments"), [(0, 1), (1, 1), (5_000, 1), (20_000, 2), (300, 600)])
 async def test_any_mark_among_many_is_found(client, make_stream, marks, segments):
     stream = await make_stream(1)
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         await writer.write_many((mark(number, segments) for number in range(marks)), ["key"] * marks)
-    ((segment, end),) = (await client.tail(stream.scope, stream.stream)).positions.items()
+    ((segment, end),) = (await client.tail(stream)).positions.items()
     log = MarkLog(client.store, stream, segment, 0, end)
 
     async def around(limit: int) -> tuple[int | None, int | None]:

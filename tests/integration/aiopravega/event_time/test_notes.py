@@ -19,22 +19,21 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 async def refused(client: PravegaClient, cut: StreamCut, error: type[Exception], match: str) -> None:
     assert cut.stream is not None
     with pytest.raises(error, match=match):
-        await client.note_time(cut.stream.scope, cut.stream.stream, "writer", NOON, cut)
+        await client.note_time(cut.stream, "writer", NOON, cut)
 
 
 async def test_times_go_forward(client, make_timed, write):
     stream = await make_timed(2)
-    name = stream.scope, stream.stream
     first = await write(stream)
-    await client.note_time(*name, "writer", 1000, first)
+    await client.note_time(stream, "writer", 1000, first)
     second = await write(stream)
-    await client.note_time(*name, "writer", 2000)  # at the tail
+    await client.note_time(stream, "writer", 2000)  # at the tail
 
     with pytest.raises(ConfigurationError, match="time is before one that this writer has noted"):
-        await client.note_time(*name, "writer", 1999, second)
+        await client.note_time(stream, "writer", 1999, second)
     with pytest.raises(InvalidStreamCutError, match="position is before one that this writer has noted"):
-        await client.note_time(*name, "writer", 2001, first)
-    await client.note_time(*name, "another writer", 500, first)
+        await client.note_time(stream, "writer", 2001, first)
+    await client.note_time(stream, "another writer", 500, first)
 
 
 async def test_a_segment_that_the_stream_does_not_have_is_refused(client, make_timed, write):
@@ -71,15 +70,15 @@ async def test_a_cut_of_another_stream_is_refused(client, make_timed, write):
     stream, other = await make_timed(1), await make_timed(1, "other")
 
     with pytest.raises(InvalidStreamCutError, match="give a StreamCut of that stream"):
-        await client.note_time(stream.scope, stream.stream, "writer", NOON, await write(other))
+        await client.note_time(stream, "writer", NOON, await write(other))
     with pytest.raises(InvalidStreamCutError, match="give a StreamCut of that stream"):
-        await client.note_time(stream.scope, stream.stream, "writer", NOON, StreamCut.unbounded())
+        await client.note_time(stream, "writer", NOON, StreamCut.unbounded())
 
 
 async def test_a_cut_of_a_deleted_stream_of_this_name_is_refused(client, make_timed, write):
     stream = await make_timed(2)
     old = await write(stream)
-    await client.delete_stream(stream.scope, stream.stream)
+    await client.delete_stream(stream)
     await make_timed(2)
 
     await refused(client, old, InvalidStreamCutError, "no such segments")
@@ -88,19 +87,19 @@ async def test_a_cut_of_a_deleted_stream_of_this_name_is_refused(client, make_ti
 async def test_a_cut_from_before_a_scaling_is_noted(client, make_timed, write):
     stream = await make_timed(1)
     before = await write(stream)
-    await client.scale_stream(stream.scope, stream.stream, 3)
-    await client.note_time(stream.scope, stream.stream, "slow", NOON, before)
+    await client.scale_stream(stream, 3)
+    await client.note_time(stream, "slow", NOON, before)
 
     ended = StreamCut(stream, dict.fromkeys(before.positions, -1))
-    await client.note_time(stream.scope, stream.stream, "reader of ends", NOON, ended)
+    await client.note_time(stream, "reader of ends", NOON, ended)
 
 
 async def test_a_stream_without_notes_is_reported(client, make_timed, scope):
     stream = await make_timed(1)
 
     with pytest.raises(ConfigurationError, match="the writer needs a name"):
-        await client.note_time(stream.scope, stream.stream, "", NOON)
+        await client.note_time(stream, "", NOON)
     with pytest.raises(ConfigurationError, match="has no zone"):
-        await client.note_time(stream.scope, stream.stream, "writer", NOON.replace(tzinfo=None))
+        await client.note_time(stream, "writer", NOON.replace(tzinfo=None))
     with pytest.raises(StreamNotFoundError, match="missing"):
-        await client.note_time(scope, "missing", "writer", NOON)
+        await client.note_time(f"{scope}/missing", "writer", NOON)

@@ -24,14 +24,14 @@ def datum(schema: SchemaInfo, value: dict[str, object]) -> bytes:
 
 @pytest.fixture
 async def stream(client, scope) -> StreamName:
-    await client.create_stream(scope, "orders", ScalingPolicy.fixed(2))
+    await client.create_stream(f"{scope}/orders", ScalingPolicy.fixed(2))
     return StreamName(scope, "orders")
 
 
 @pytest.fixture
 def write(client, stream):
     async def write(*events: bytes) -> None:
-        async with client.writer(stream.scope, stream.stream) as writer:
+        async with client.writer(stream) as writer:
             for number, event in enumerate(events):
                 await writer.write(event, routing_key=str(number))
 
@@ -64,7 +64,7 @@ async def test_events_of_all_versions_and_codecs_decode_with_what_they_claim(
     assert (report.passed, report.events, report.sampled) == (True, 6, False)
     counts = sorted((claim.version, claim.codec, events) for claim, (events, _) in report.counts.items())
     assert counts == [(0, "", 3), (1, "", 2), (1, GZIP, 1)]
-    assert report.range.start == await client.head(*str(stream).split("/"))
+    assert report.range.start == await client.head(stream)
 
 
 async def test_an_event_that_does_not_decode_is_reported_with_its_pointer_and_why(

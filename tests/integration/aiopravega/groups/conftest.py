@@ -91,7 +91,7 @@ class JavaGroup:
         assert theirs["unread"] == await self._unread_as_java_counts()
         left = 0
         for each in described.streams:
-            end = each.end or await self.client.tail(each.stream.scope, each.stream.stream)
+            end = each.end or await self.client.tail(each.stream)
             left += await self.client.distance(each.checkpoint or each.position, end)
         assert described.unread_bytes == left
         return described
@@ -108,7 +108,7 @@ class JavaGroup:
         ends = (await self.describe()).config.ends
         for stream, cut in cuts_of(offsets).items():
             end = ends.get(stream)
-            upper = await self.client.tail(stream.scope, stream.stream) if end is None else end
+            upper = await self.client.tail(stream) if end is None else end
             between = await self.client.controller.segments_between(stream, cut.positions, upper.positions)
             for segment in between:
                 until = None if end is None else end.positions.get(segment)
@@ -126,7 +126,7 @@ def write_events(client):
     """Writes numbered events."""
 
     async def write(stream: StreamName, numbers: range) -> None:
-        async with client.writer(stream.scope, stream.stream) as writer:
+        async with client.writer(stream) as writer:
             await writer.write_many([b"%d" % number for number in numbers], [str(number) for number in numbers])
 
     return write

@@ -33,8 +33,8 @@ def blocking(pravega_config):
 def stream(blocking):
     name = StreamName(f"groups-{uuid.uuid4().hex}", "stream")
     blocking.create_scope(name.scope)
-    blocking.create_stream(name.scope, name.stream, ScalingPolicy.fixed(2))
-    with blocking.writer(name.scope, name.stream) as writer:
+    blocking.create_stream(name, ScalingPolicy.fixed(2))
+    with blocking.writer(name) as writer:
         writer.write_many([b"event"] * 10, [str(number) for number in range(10)])
     return name
 
@@ -53,7 +53,7 @@ def typed(capsys):
 
 def test_a_group_is_made_described_reset_and_deleted(typed, blocking, stream):
     group = f"{stream.scope}/group"
-    head, tail = blocking.head(stream.scope, stream.stream), blocking.tail(stream.scope, stream.stream)
+    head, tail = blocking.head(stream), blocking.tail(stream)
     size = blocking.distance(head, tail)
 
     assert typed("create", group, stream, "--no-checkpoints")[:2] == (0, f"{group}: made\n")
@@ -79,7 +79,7 @@ def test_a_group_is_made_described_reset_and_deleted(typed, blocking, stream):
 
 
 def test_a_group_is_made_of_an_interval_or_of_the_tail(typed, blocking, stream):
-    head, tail = blocking.head(stream.scope, stream.stream), blocking.tail(stream.scope, stream.stream)
+    head, tail = blocking.head(stream), blocking.tail(stream)
     ledger = blocking.cut_ledger(stream.scope)
     ledger.create()
     ledger.record(Interval("etl", stream, "day"), StreamCutRange(head, tail), None)
@@ -98,16 +98,15 @@ def test_a_group_is_made_of_an_interval_or_of_the_tail(typed, blocking, stream):
 
 
 def test_a_group_is_made_of_event_times(typed, blocking, stream):
-    name = stream.scope, stream.stream
     hours = [datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in range(4)]
-    marks = blocking.watermarks(*name, follow=True)
-    with blocking.writer(*name) as writer:
+    marks = blocking.watermarks(stream, follow=True)
+    with blocking.writer(stream) as writer:
         for hour in hours:
             writer.write_many([b"event"] * 10, [str(number) for number in range(10)])
             writer.note_time(hour)
             assert next(marks).lower == TimeUnit.MS.number(hour)
-    wanted = blocking.range_for(*name, (hours[2], hours[3]))
-    exact = blocking.range_for(*name, (hours[2], hours[3]), ahead=timedelta())
+    wanted = blocking.range_for(stream, (hours[2], hours[3]))
+    exact = blocking.range_for(stream, (hours[2], hours[3]), ahead=timedelta())
     assert exact.start != wanted.start
     group, times = f"{stream.scope}/group", (hours[2].isoformat(), hours[3].strftime("%Y-%m-%dT%H:%M"))
 
@@ -141,7 +140,7 @@ def test_a_picture_of_the_lag_and_the_cuts_of_a_checkpoint(typed, blocking, stre
     assert "cannot write the picture" in typed("lag", group, "--for", "1s", "--output", tmp_path / "no" / "lag.png")[2]
     assert "say --for how long" in typed("lag", group, "--output", picture)[2]
 
-    cut = blocking.tail(stream.scope, stream.stream)
+    cut = blocking.tail(stream)
     (tmp_path / "bytes").write_bytes(JavaCheckpoint("name", {stream: cut}).to_bytes())
     assert json.loads(typed("decode", tmp_path / "bytes", "--json")[1])["cuts"] == {str(stream): cut.to_text()}
     assert typed("decode", tmp_path / "bytes", "--flink-sql")[1] == (
@@ -153,8 +152,8 @@ def test_a_picture_of_the_lag_and_the_cuts_of_a_checkpoint(typed, blocking, stre
 
 
 def test_a_subscriber_is_listed_and_a_group_that_is_not_there_is_said(typed, blocking, stream):
-    blocking.subscribe(stream.scope, stream.stream, "etl")
-    blocking.report(stream.scope, stream.stream, "etl", blocking.tail(stream.scope, stream.stream))
+    blocking.subscribe(stream, "etl")
+    blocking.report(stream, "etl", blocking.tail(stream))
     etl = f"{stream.scope}/etl.stream"
 
     assert "published by a subscriber or a query of Spark" in typed("list", stream.scope)[1]
@@ -166,11 +165,11 @@ def test_a_subscriber_is_listed_and_a_group_that_is_not_there_is_said(typed, blo
 
 
 def test_metrics_of_groups_consumers_and_streams(capsys, blocking, stream):
-    size = blocking.distance(blocking.head(stream.scope, stream.stream), blocking.tail(stream.scope, stream.stream))
+    size = blocking.distance(blocking.head(stream), blocking.tail(stream))
     blocking.create_reader_group(stream.scope, "group", [stream])
     ledger = blocking.cut_ledger(stream.scope)
     ledger.create()
-    ends = blocking.head(stream.scope, stream.stream), blocking.tail(stream.scope, stream.stream)
+    ends = blocking.head(stream), blocking.tail(stream)
     ledger.record(Interval("etl", stream, "day"), StreamCutRange(*ends), None)
 
     assert metrics.main([stream.scope]) == 0
@@ -185,13 +184,13 @@ def test_metrics_of_groups_consumers_and_streams(capsys, blocking, stream):
 
 
 def test_the_lag_of_all_who_read_is_in_one_table(capsys, blocking, stream):
-    size = blocking.distance(blocking.head(stream.scope, stream.stream), blocking.tail(stream.scope, stream.stream))
+    size = blocking.distance(blocking.head(stream), blocking.tail(stream))
     blocking.create_reader_group(stream.scope, "group", [stream])
-    blocking.subscribe(stream.scope, stream.stream, "etl")
-    blocking.report(stream.scope, stream.stream, "etl", blocking.tail(stream.scope, stream.stream))
+    blocking.subscribe(stream, "etl")
+    blocking.report(stream, "etl", blocking.tail(stream))
     ledger = blocking.cut_ledger(stream.scope)
     ledger.create()
-    ends = blocking.head(stream.scope, stream.stream), blocking.tail(stream.scope, stream.stream)
+    ends = blocking.head(stream), blocking.tail(stream)
     ledger.record(Interval("daily", stream, "day"), StreamCutRange(*ends), None)
 
     assert lag.main([stream.scope, "--json"]) == 0

@@ -38,7 +38,7 @@ async def test_java_says_the_same_at_twenty_points(java_group, start_java, clien
     await java_group.ask("compact")
     await point()
     for segments in (5, 3):  # to more, and to fewer
-        await client.scale_stream(stream.scope, stream.stream, segments)
+        await client.scale_stream(stream, segments)
         await write_events(stream, range(1000, 1100))
         await point()
         await java_group.read("one", "two", seconds=2)
@@ -100,9 +100,9 @@ async def test_java_says_the_same_at_twenty_points_while_events_come_and_go(
 async def _assert_between(java_group: JavaGroup, stream: StreamName) -> tuple[ReaderGroupDescription, StreamCut]:
     """What each says lies between what the other said before and after: positions and tails only grow."""
     client = java_group.client
-    first, tail = await java_group.describe(), await client.tail(stream.scope, stream.stream)
+    first, tail = await java_group.describe(), await client.tail(stream)
     theirs = await java_group.ask("look")
-    second, later = await java_group.describe(), await client.tail(stream.scope, stream.stream)
+    second, later = await java_group.describe(), await client.tail(stream)
     again = await java_group.ask("look")
 
     positions = [dict(cut.positions) for cut in (_read_until(first), _cut(theirs), _read_until(second), _cut(again))]
@@ -132,7 +132,7 @@ async def test_a_group_waits_at_a_scaling_until_we_make_a_checkpoint(java_group,
     await java_group.create(stream)
     await java_group.ask("open", reader="one")
     found = await java_group.read_all("one", total=100)
-    await client.scale_stream(stream.scope, stream.stream, 3)
+    await client.scale_stream(stream, 3)
     await write_events(stream, range(100, 200))
     found += await java_group.read_until(lambda described: described.needs_checkpoint, "one")
     found += await java_group.read("one")
@@ -181,13 +181,13 @@ async def test_a_group_of_several_streams_with_ends_is_described(java_group, cli
     streams = [await make_stream(2, name) for name in ("one", "two")]
     for stream in streams:
         await write_events(stream, range(30))
-    ends = [await client.tail(stream.scope, stream.stream) for stream in streams]
+    ends = [await client.tail(stream) for stream in streams]
     await write_events(streams[0], range(30))
     cuts = {end.stream.stream: ["UNBOUNDED", end.to_text()] for end in ends}
     await java_group.ask("create", streams=cuts, automatic=1000, retention="NONE")
     await java_group.ask("open", reader="one")
     described = await java_group.describe()
-    assert described.unread_bytes == sum([await client.distance(await client.head(*_name(e)), e) for e in ends])
+    assert described.unread_bytes == sum([await client.distance(await client.head(_stream(e)), e) for e in ends])
 
     assert len(await java_group.read_all("one", total=60)) == 60
     assert not await java_group.read_until(lambda described: described.lag_bytes == 0, "one")
@@ -197,9 +197,9 @@ async def test_a_group_of_several_streams_with_ends_is_described(java_group, cli
     assert [each.position for each in described.streams] == ends
 
 
-def _name(cut: StreamCut) -> tuple[str, str]:
+def _stream(cut: StreamCut) -> StreamName:
     assert cut.stream is not None
-    return cut.stream.scope, cut.stream.stream
+    return cut.stream
 
 
 async def test_groups_are_listed_and_one_may_have_no_state(java_group, client, make_stream):
@@ -228,18 +228,18 @@ async def test_unread_events_that_retention_removed_are_told(java_group, client,
     stream = await make_stream()
     await write_events(stream, range(10))
     await java_group.create(stream)
-    cut = await client.tail(stream.scope, stream.stream)
+    cut = await client.tail(stream)
     await write_events(stream, range(10))
 
     await client.truncate_stream(cut)
 
     (progress,) = (await java_group.describe()).streams
     assert progress.is_truncated
-    assert progress.lag_bytes == await client.distance(cut, await client.tail(stream.scope, stream.stream))
+    assert progress.lag_bytes == await client.distance(cut, await client.tail(stream))
 
 
 async def test_a_wide_group_is_described(java_group, client, scope):
-    assert await client.create_stream(scope, "wide", ScalingPolicy.fixed(60))
+    assert await client.create_stream(f"{scope}/wide", ScalingPolicy.fixed(60))
     stream = StreamName(scope, "wide")
     await java_group.create(stream)
 

@@ -23,13 +23,12 @@ def numbers(events: list[str]) -> list[int]:
 
 async def test_java_reads_a_range_with_a_group_of_ours(java_group, client, make_stream, write_events):
     stream = await make_stream(2)
-    name = stream.scope, stream.stream
     await write_events(stream, range(10))
-    start = await client.tail(*name)
+    start = await client.tail(stream)
     await write_events(stream, range(10, 60))
-    await client.scale_stream(*name, 3)
+    await client.scale_stream(stream, 3)
     await write_events(stream, range(60, 90))
-    end = await client.tail(*name)
+    end = await client.tail(stream)
     await write_events(stream, range(90, 100))
 
     assert await client.create_reader_group(stream.scope, "group", [StreamCutRange(start, end)])
@@ -57,9 +56,8 @@ async def test_a_group_is_reset_to_a_cut_and_java_reads_each_event_once_more(
     java_group, client, make_stream, write_events
 ):
     stream = await make_stream(2)
-    name = stream.scope, stream.stream
     await write_events(stream, range(20))
-    cut = await client.tail(*name)
+    cut = await client.tail(stream)
     await write_events(stream, range(20, 50))
     await java_group.create(stream, retention="AUTOMATIC_RELEASE_AT_LAST_CHECKPOINT")
     await java_group.ask("open", reader="one")
@@ -118,7 +116,7 @@ async def test_java_resets_a_group_of_ours_and_we_one_that_java_has_reset(
     await client.create_reader_group(stream.scope, "group", [stream])
 
     await java_group.ask("reset")
-    await client.reset_reader_group(stream.scope, "group", [await client.tail(stream.scope, stream.stream)])
+    await client.reset_reader_group(stream.scope, "group", [await client.tail(stream)])
     await client.reset_reader_group(stream.scope, "group", [stream])
     await java_group.ask("reset")
 
@@ -175,7 +173,7 @@ async def test_a_dead_reader_is_taken_out_and_another_reads_its_segments(
 
     freed = await client.reader_offline(stream.scope, "group", "dead")
 
-    assert set(freed) == set((await client.head(stream.scope, stream.stream)).positions)
+    assert set(freed) == set((await client.head(stream)).positions)
     assert (await java_group.assert_same()).readers == {}
     with pytest.raises(ReaderGroupError, match="it is not in the group"):
         await client.reader_offline(stream.scope, "group", "dead")
@@ -190,7 +188,7 @@ async def test_what_cannot_be_a_group_is_refused(client, make_stream, write_even
     stream = await make_stream()
     await write_events(stream, range(2))
     other = await make_stream(name="other")
-    tail = await client.tail(stream.scope, stream.stream)
+    tail = await client.tail(stream)
     beyond = type(tail)(stream, {segment: offset + 100 for segment, offset in tail.positions.items()})
 
     with pytest.raises(StreamNotFoundError):

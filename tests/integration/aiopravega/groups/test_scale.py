@@ -16,7 +16,7 @@ async def test_a_description_takes_two_requests_a_segment_and_few_rounds(
     client, scope, pravega_config, requests, segments
 ):
     stream = StreamName(scope, "stream")
-    assert await client.create_stream(scope, "stream", ScalingPolicy.fixed(segments))
+    assert await client.create_stream(f"{scope}/stream", ScalingPolicy.fixed(segments))
     await fill(client, stream, "group", READERS)
 
     async with PravegaClient(pravega_config) as new:

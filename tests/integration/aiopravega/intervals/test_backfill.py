@@ -14,8 +14,9 @@ from aiopravega.errors import (
     StreamTruncatedError,
     TableConflictError,
 )
-from aiopravega.intervals import plan_parts, run_backfill, verify
-from aiopravega.intervals.backfill import record_plan
+from aiopravega.intervals import plan_parts, run_backfill
+from aiopravega.intervals.plans.backfill import record_plan
+from aiopravega.intervals.reports import verify
 from aiopravega.ledger import Interval
 
 EVENTS = 1000
@@ -26,10 +27,10 @@ async def stream(client, make_stream):
     """A stream of a thousand events that was scaled in the middle."""
     name = await make_stream(2)
     for segments, first in ((3, 0), (2, EVENTS // 2)):
-        async with client.writer(name.scope, name.stream) as writer:
+        async with client.writer(name) as writer:
             texts = [f"event {number:04}" for number in range(first, first + EVENTS // 2)]
             await writer.write_many([text.encode() for text in texts], texts)
-        await client.scale_stream(name.scope, name.stream, segments)
+        await client.scale_stream(name, segments)
     return name
 
 
@@ -74,7 +75,7 @@ async def test_a_backfill_that_failed_continues_with_what_is_not_done(client, st
 
     failures = await run_backfill(client, await plan_parts(client, stream, "ada", parts=6), fail_at_times)
     assert failures.keys() == {"2 of 6", "5 of 6"}
-    async with client.writer(stream.scope, stream.stream) as writer:  # the stream continues, the backfill does not
+    async with client.writer(stream) as writer:  # the stream continues, the backfill does not
         await writer.write(b"late")
 
     plan = await plan_parts(client, stream, "ada")
@@ -93,7 +94,7 @@ async def test_a_plan_of_which_a_part_was_recorded_is_made_again(client, stream,
     for number in recorded:
         planned = plan.intervals[number]
         await ledger.claim(Interval("ada", stream, planned.name), planned.range, number=number)
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         await writer.write(b"late")
 
     again = await plan_parts(client, stream, "ada", parts=3)
@@ -105,7 +106,7 @@ async def test_a_plan_of_which_a_part_was_recorded_is_made_again(client, stream,
 
 async def test_runs_at_once_agree_on_the_ranges_or_plan_again(client, stream):
     plans = [await plan_parts(client, stream, "ada", parts=5) for _ in range(2)]
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         await writer.write(b"late")
     plans += [await plan_parts(client, stream, "ada", parts=parts) for parts in (5, 3)]
     ledger = client.cut_ledger(stream.scope)
@@ -125,7 +126,7 @@ async def test_runs_at_once_agree_on_the_ranges_or_plan_again(client, stream):
 
 async def test_another_backfill_needs_another_name(client, stream):
     await run_backfill(client, await plan_parts(client, stream, "ada", parts=2), _nothing)
-    head, tail = await client.head(stream.scope, stream.stream), await client.tail(stream.scope, stream.stream)
+    head, tail = await client.head(stream), await client.tail(stream)
     middle = (await client.split(StreamCutRange(head, tail), 3))[0].end
 
     with pytest.raises(LedgerError, match="another name"):
@@ -144,7 +145,7 @@ async def test_what_cannot_work_is_refused(client, stream):
     plan = await plan_parts(client, stream, "ada", parts=2)
     with pytest.raises(ConfigurationError, match="at least one"):
         await run_backfill(client, plan, _nothing, parallel=0)
-    head = await client.head(stream.scope, stream.stream)
+    head = await client.head(stream)
     await client.truncate_stream(plan.intervals[0].range.end)
     with pytest.raises(StreamTruncatedError):
         await plan_parts(client, stream, "ada", start=head, parts=2)

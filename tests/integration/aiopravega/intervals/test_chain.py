@@ -6,8 +6,9 @@ import pytest
 
 from aiopravega import StreamCutRange
 from aiopravega.errors import StreamMadeAgainError, StreamTruncatedError
-from aiopravega.intervals import OnTruncated, next_start, verify
-from aiopravega.intervals.chain import begin_at_tail, not_done, take_over, waited_for
+from aiopravega.intervals import OnTruncated, next_start
+from aiopravega.intervals.chain.next_start import begin_at_tail, not_done, take_over, waited_for
+from aiopravega.intervals.reports import verify
 from aiopravega.ledger import Interval
 
 BYTES_OF_TEN = 10 * 13
@@ -32,9 +33,9 @@ def run(client, stream, ledger):
     async def run(name: str, on_truncated=OnTruncated.FAIL, *, done: bool = True):
         await written(client, stream)
         interval = Interval("ada", stream, name)
-        head = await client.head(stream.scope, stream.stream)
+        head = await client.head(stream)
         start = await next_start(client, ledger, interval, head, on_truncated)
-        taken = StreamCutRange(start.cut, await client.tail(stream.scope, stream.stream))
+        taken = StreamCutRange(start.cut, await client.tail(stream))
         await ledger.record(interval, taken, start.after, chained=True, skipped=start.skipped)
         if done:
             await ledger.finish(interval, taken)
@@ -44,13 +45,13 @@ def run(client, stream, ledger):
 
 
 async def written(client, stream) -> None:
-    async with client.writer(stream.scope, stream.stream) as writer:
+    async with client.writer(stream) as writer:
         await writer.write_many([b"event"] * 10, [f"key {number}" for number in range(10)])
 
 
 async def test_a_chain_continues_where_it_ended(client, stream, ledger, run):
     assert [await run("monday"), await run("tuesday")] == [BYTES_OF_TEN, BYTES_OF_TEN]
-    await client.scale_stream(stream.scope, stream.stream, 3)
+    await client.scale_stream(stream, 3)
     assert await run("wednesday") == BYTES_OF_TEN
     assert await verify(client, await ledger.records("ada", stream)) == []
 
@@ -58,7 +59,7 @@ async def test_a_chain_continues_where_it_ended(client, stream, ledger, run):
 async def test_what_was_truncated_before_it_was_taken_is_reported_or_skipped(client, stream, ledger, run):
     await run("monday")
     await written(client, stream)
-    await client.truncate_stream(await client.tail(stream.scope, stream.stream))
+    await client.truncate_stream(await client.tail(stream))
 
     with pytest.raises(StreamTruncatedError, match=f"{BYTES_OF_TEN} bytes .* 'monday' .* on_truncated='skip'"):
         await run("tuesday")
@@ -72,7 +73,7 @@ async def test_what_was_truncated_before_it_was_taken_is_reported_or_skipped(cli
 
 async def test_a_stream_that_was_made_again_is_reported_or_begun_again(client, stream, ledger, run, make_stream):
     await run("monday")
-    await client.delete_stream(stream.scope, stream.stream)
+    await client.delete_stream(stream)
     await make_stream(2)
 
     with pytest.raises(StreamMadeAgainError, match=r"made again on .*; the range of interval 'monday' of 'ada'"):
@@ -123,7 +124,7 @@ async def test_a_stream_of_a_scope_that_was_made_again_is_another_one_too(client
     await run("monday")
     [record] = await ledger.records("ada", stream)
     await client.controller.delete_table(stream.scope, ledger.table)
-    await client.delete_stream(stream.scope, stream.stream)
+    await client.delete_stream(stream)
     await client.delete_scope(stream.scope)
     await client.create_scope(stream.scope)
     await make_stream(2)

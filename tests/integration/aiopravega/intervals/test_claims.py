@@ -28,8 +28,8 @@ def day(number: int) -> tuple[datetime, datetime]:
 async def stream(client, scope) -> StreamName:
     """A stream of which the first day of the year is complete."""
     patience = timedelta(minutes=5)
-    assert await client.create_stream(scope, "stream", timestamp_aggregation_timeout=patience)
-    async with client.writer(scope, "stream") as writer:
+    assert await client.create_stream(f"{scope}/stream", timestamp_aggregation_timeout=patience)
+    async with client.writer(f"{scope}/stream") as writer:
         await writer.note_time(NEW_YEAR)
         await marked(client, StreamName(scope, "stream"), NEW_YEAR)
         await writer.write_many([b"event"] * 10)
@@ -39,7 +39,7 @@ async def stream(client, scope) -> StreamName:
 
 
 async def marked(client, stream: StreamName, time: datetime) -> None:
-    async for _ in client.watermarks(stream.scope, stream.stream, since=time, follow=True):
+    async for _ in client.watermarks(stream, since=time, follow=True):
         return
 
 
@@ -48,10 +48,10 @@ async def test_an_interval_is_claimed_once_for_all_who_ask(client, stream):
 
     assert {claim.model_dump_json() for claim in claims} == {claims[0].model_dump_json()}
     assert (claims[0].since, claims[0].until) == day(1)
-    assert claims[0].range == await client.range_for(stream.scope, stream.stream, day(1))
+    assert claims[0].range == await client.range_for(stream, day(1))
     interval = Interval("ada", stream, interval_name(*day(1)))
     await client.cut_ledger(stream.scope).finish(interval, claims[0].range)
-    await client.truncate_stream(await client.tail(stream.scope, stream.stream))
+    await client.truncate_stream(await client.tail(stream))
     assert (await claim_times(client, stream, "ada", day(1))).is_done  # and nobody needs its events any more
 
 
@@ -67,7 +67,7 @@ async def test_what_cannot_be_claimed_leaves_no_record(client, stream):
 
 async def test_a_claimed_range_that_is_gone_is_reported(client, stream):
     claimed = await claim_times(client, stream, "ada", day(1))
-    tail = await client.tail(stream.scope, stream.stream)
+    tail = await client.tail(stream)
     await client.truncate_stream(tail)
     with pytest.raises(StreamTruncatedError, match="130 bytes of the range of interval .* are gone"):
         await claim_times(client, stream, "ada", day(1))
@@ -87,8 +87,8 @@ async def test_a_claimed_range_of_a_stream_that_was_made_again_is_reported_in_pl
     claimed = await claim_times(client, stream, "ada", day(1))
     if is_done:
         await client.cut_ledger(stream.scope).finish(claimed.identity)
-    await client.delete_stream(stream.scope, stream.stream)
-    await client.create_stream(stream.scope, stream.stream)
+    await client.delete_stream(stream)
+    await client.create_stream(stream)
     today = datetime.now(UTC).date().isoformat()
     plain = (
         rf"stream {stream} was deleted and made again on {today}T\S+; the range of interval '2013-01-01.*' of 'ada' "
@@ -103,9 +103,9 @@ async def test_a_claimed_range_of_a_stream_that_was_made_again_is_reported_in_pl
 
 async def test_a_claimed_interval_gets_a_range_of_the_stream_that_was_made_again(client, stream, scope):
     claimed = await claim_times(client, stream, "ada", day(1))
-    await client.delete_stream(stream.scope, stream.stream)
-    await client.create_stream(scope, "stream", timestamp_aggregation_timeout=timedelta(minutes=5))
-    async with client.writer(scope, "stream") as writer:
+    await client.delete_stream(stream)
+    await client.create_stream(f"{scope}/stream", timestamp_aggregation_timeout=timedelta(minutes=5))
+    async with client.writer(f"{scope}/stream") as writer:
         await writer.note_time(NEW_YEAR)
         await marked(client, stream, NEW_YEAR)
         await writer.write_many([b"other"] * 3)
@@ -114,7 +114,7 @@ async def test_a_claimed_interval_gets_a_range_of_the_stream_that_was_made_again
 
     again = await claim_times(client, stream, "ada", day(1), on_truncated=OnTruncated.SKIP)
 
-    assert again.range == await client.range_for(scope, "stream", day(1))
+    assert again.range == await client.range_for(f"{scope}/stream", day(1))
     assert again.skipped_from == claimed.start
     assert "made again" in str(again.skipped_because)
 

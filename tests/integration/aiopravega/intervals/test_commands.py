@@ -45,14 +45,14 @@ def blocking(pravega_config: PravegaConfig):
 def stream(blocking):
     name = StreamName(f"commands-{uuid.uuid4().hex}", "stream")
     blocking.create_scope(name.scope)
-    blocking.create_stream(name.scope, name.stream, ScalingPolicy.fixed(2))
+    blocking.create_stream(name, ScalingPolicy.fixed(2))
     return name
 
 
 @pytest.fixture
 def written(blocking, stream):
     texts = [f"event {number:03}" for number in range(EVENTS)]
-    with blocking.writer(stream.scope, stream.stream) as writer:
+    with blocking.writer(stream) as writer:
         writer.write_many([text.encode() for text in texts], texts)
     return stream
 
@@ -106,15 +106,15 @@ def test_a_backfill_is_planned_run_shown_and_verified(written, tmp_path, monkeyp
 
 def test_intervals_of_event_time_are_filtered_by_who_reads_them(blocking, stream, tmp_path, capfd):
     def write(*texts: str) -> None:
-        with blocking.writer(stream.scope, stream.stream) as writer:
+        with blocking.writer(stream) as writer:
             writer.write_many([text.encode() for text in texts], list(texts))
 
     days = [f"2013-01-0{day}T12:00:00+00:00" for day in (1, 2, 3)]
     write(days[0], days[1])
-    blocking.note_time(stream.scope, stream.stream, "writer", datetime(2013, 1, 1, tzinfo=UTC))
-    next(iter(blocking.watermarks(stream.scope, stream.stream, follow=True)))
+    blocking.note_time(stream, "writer", datetime(2013, 1, 1, tzinfo=UTC))
+    next(iter(blocking.watermarks(stream, follow=True)))
     write(days[2])
-    blocking.seal_stream(stream.scope, stream.stream)
+    blocking.seal_stream(stream)
     backfill_of = [str(stream), "--consumer", "days", "--from", "2013-01-01", "--to", "2013-01-04", "--every", "1d"]
 
     assert backfill.main(["plan", *backfill_of]) == 0
@@ -217,9 +217,9 @@ def test_what_is_gone_is_skipped_on_request_and_reported_with_its_bytes(blocking
 def test_a_consumer_of_a_stream_that_was_made_again_continues_or_is_forgotten(blocking, written, capfd):
     ledger, days, _ = taken_by_ada(blocking, written)
     of_ada = [str(written), "--consumer", "ada"]
-    blocking.delete_stream(written.scope, written.stream)
-    blocking.create_stream(written.scope, written.stream, ScalingPolicy.fixed(2))
-    with blocking.writer(written.scope, written.stream) as writer:
+    blocking.delete_stream(written)
+    blocking.create_stream(written, ScalingPolicy.fixed(2))
+    with blocking.writer(written) as writer:
         writer.write_many([b"new"] * 10)
     plain = f"stream {written} was deleted and made again on {datetime.now(UTC).date().isoformat()}T"
 
@@ -232,7 +232,7 @@ def test_a_consumer_of_a_stream_that_was_made_again_continues_or_is_forgotten(bl
     assert cuts.main(["skip", *of_ada]) == 0
     assert plain in capfd.readouterr().out
     assert cuts.main(["verify", *of_ada]) == 0
-    assert ledger.last(days[0]).end == blocking.head(written.scope, written.stream)
+    assert ledger.last(days[0]).end == blocking.head(written)
 
     capfd.readouterr()
     for words in (["--dry-run"], []):

@@ -1,9 +1,9 @@
 """Runs that take their ranges at the same time: each waits for the one before it, whenever that has begun."""
 
 from aiopravega import PravegaClient, ScalingPolicy, StreamCut, StreamName
-from aiopravega.intervals.conditions import MoveCondition
-from aiopravega.intervals.moved import StreamWatch
-from aiopravega.intervals.next_range import ChainRules, NotNow, take_next
+from aiopravega.intervals.chain.next_range import ChainRules, NotNow, take_next
+from aiopravega.intervals.conditions.move_condition import MoveCondition
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutRecord, Interval
 
 
@@ -14,11 +14,11 @@ async def take(client: PravegaClient, stream: StreamName, run: str) -> CutRecord
 
 async def test_a_run_waits_for_a_range_that_is_taken_amid_its_check(pravega_config, client, scope):
     orders = StreamName(scope, "orders")
-    await client.create_stream(scope, orders.stream, ScalingPolicy.fixed(1))
+    await client.create_stream(orders, ScalingPolicy.fixed(1))
     await client.cut_ledger(scope).create()
 
     async def write() -> None:
-        async with client.writer(scope, orders.stream) as writer:
+        async with client.writer(orders) as writer:
             await writer.write(b"order")
 
     taken: list[CutRecord | NotNow] = []
@@ -26,11 +26,11 @@ async def test_a_run_waits_for_a_range_that_is_taken_amid_its_check(pravega_conf
     class Slow(PravegaClient):
         """Asks for the head when it knows that no range is open, and before it asks where the chain continues."""
 
-        async def head(self, scope: str, stream: str) -> StreamCut:
+        async def head(self, stream: StreamName | str) -> StreamCut:
             if not taken:
                 taken.append(await take(client, orders, "first"))
                 await write()
-            return await super().head(scope, stream)
+            return await super().head(stream)
 
     await write()
     async with Slow(pravega_config) as slow:

@@ -6,7 +6,8 @@ from itertools import pairwise
 import pytest
 
 from aiopravega import StreamCut, StreamCutRange
-from aiopravega.intervals import FindingKind, verify
+from aiopravega.intervals import FindingKind
+from aiopravega.intervals.reports import verify
 from aiopravega.ledger import Interval
 
 # Nobody has finished these intervals, and that is not what most tests are about.
@@ -22,13 +23,13 @@ async def stream(make_stream):
 @pytest.fixture
 async def tails(client, stream) -> list[StreamCut]:
     """Tails of a stream, with a hundred events of 13 bytes and perhaps a scaling between each and the next one."""
-    found = [await client.tail(stream.scope, stream.stream)]
+    found = [await client.tail(stream)]
     for segments in (None, 3, None, 2, None):
-        async with client.writer(stream.scope, stream.stream) as writer:
+        async with client.writer(stream) as writer:
             await writer.write_many([b"event"] * 100, [f"key-{number}" for number in range(100)])
-        found.append(await client.tail(stream.scope, stream.stream))
+        found.append(await client.tail(stream))
         if segments:
-            await client.scale_stream(stream.scope, stream.stream, segments)
+            await client.scale_stream(stream, segments)
     return found
 
 
@@ -52,7 +53,7 @@ async def test_ranges_that_share_cuts_are_whole_across_scalings(client, tails, r
 
 async def test_the_same_place_said_in_two_ways_is_no_gap(client, stream, tails, recorded):
     # In front of the scaling, and after it with nothing written.
-    behind = await client.head(stream.scope, stream.stream)
+    behind = await client.head(stream)
     left = await client.clip(StreamCutRange(tails[2], tails[3]))
     assert behind == tails[0]
     assert await verify(client, await recorded((tails[0], tails[2]), (left.start, tails[3])), allow_open=AT_WORK) == []
@@ -93,9 +94,9 @@ async def test_an_open_interval_that_retention_has_eaten_is_lost(client, stream,
 
 async def test_records_of_a_deleted_stream_of_the_same_name_are_foreign(client, stream, tails, recorded, make_stream):
     records = await recorded((tails[0], tails[1]), (tails[1], tails[5]))
-    await client.delete_stream(stream.scope, stream.stream)
+    await client.delete_stream(stream)
     await make_stream(2)
-    await client.scale_stream(stream.scope, stream.stream, 3)
+    await client.scale_stream(stream, 3)
 
     findings = await verify(client, records, allow_open=AT_WORK)
 

@@ -18,7 +18,7 @@ from aiopravega.ledger import (
     StoredCommit,
     WriteJob,
 )
-from aiopravega.ledger.commits.generations import earlier_of
+from aiopravega.ledger.commits.write_job import earlier_of
 from aiopravega.names import StreamName
 
 
@@ -33,12 +33,12 @@ class Driver:
         self.sink = sink
         self.protocol = CommitProtocol(client.controller, ledger, visible_within=visible_within)
 
-    async def begin(self, write_id: str = "daily", generation: int = 1) -> WriteJob | CommitRecord:
+    async def begin(self, write_id: str = "daily", generation: int = 1) -> WriteJob:
         return await self.protocol.begin(self.sink, write_id, uuid.uuid4(), generation)
 
     async def start(self, write_id: str = "daily", generation: int = 1) -> WriteJob:
         job = await self.begin(write_id, generation)
-        assert isinstance(job, WriteJob)
+        assert job.done is None
         return job
 
     async def write(self, *events: bytes | None, lease: float = 60.0) -> list[PartitionCommit]:
@@ -50,7 +50,7 @@ class Driver:
         ]
 
     async def write_partition(self, partition: int, event: bytes, lease: float = 60.0) -> PartitionCommit:
-        transaction = await self.client.open_transaction(self.sink.scope, self.sink.stream, lease=lease)
+        transaction = await self.client.open_transaction(self.sink, lease=lease)
         await transaction.write(event)
         await transaction.flush()
         await transaction.detach()
@@ -89,7 +89,7 @@ class Driver:
         return partitions
 
     async def end(self, partition: PartitionCommit, *, commit: bool) -> None:
-        transaction = self.client.attach_transaction(self.sink.scope, self.sink.stream, partition.txn_id)
+        transaction = self.client.attach_transaction(self.sink, partition.txn_id)
         if commit:
             await transaction.commit(wait=30)
         else:

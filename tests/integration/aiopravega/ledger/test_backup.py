@@ -11,7 +11,7 @@ import pytest
 from aiopravega import ScalingPolicy, StreamCutRange, StreamName
 from aiopravega.commands.ledger import main
 from aiopravega.errors import WrongLedgerError
-from aiopravega.ledger import CommitRecord, CommitState, Interval, WriteJob
+from aiopravega.ledger import CommitState, Interval
 
 
 @pytest.fixture(scope="session")
@@ -64,12 +64,10 @@ async def test_a_ledger_that_was_lost_comes_back_and_writes_are_known_again(
 
     restored = make_driver(ledger=client.commit_ledger(scope))
     assert await restored.ledger.mark(driver.sink) is None
-    found = await restored.begin("first")
-    assert isinstance(found, CommitRecord)
-    assert found == written
+    assert (await restored.begin("first")).done == written
     # Once more it changes nothing, and a new write can begin.
     assert (await command("import", "--yes"))[0] == 0
-    assert isinstance(await restored.begin("second"), WriteJob)
+    assert (await restored.begin("second")).done is None
 
 
 @pytest.mark.usefixtures("written")
@@ -86,8 +84,8 @@ async def test_a_file_that_is_older_than_a_stream_is_refused(driver, make_driver
 
     assert (await command("import", "--yes", "--accept-written", str(driver.sink)))[0] == 0
     restored = make_driver(ledger=client.commit_ledger(scope))
-    assert isinstance(await restored.begin("first"), CommitRecord)
-    assert isinstance(await restored.begin("later"), WriteJob)
+    assert (await restored.begin("first")).done is not None
+    assert (await restored.begin("later")).done is None
 
 
 async def test_a_stream_that_could_not_be_marked_counts_too(driver, client, command, scope):
@@ -106,7 +104,7 @@ async def test_a_stream_that_could_not_be_marked_counts_too(driver, client, comm
 @pytest.mark.usefixtures("written")
 async def test_a_stream_that_the_file_does_not_know_is_a_reason_to_refuse(make_driver, client, command, scope):
     await command("export")
-    assert await client.create_stream(scope, "another", ScalingPolicy.fixed(1))
+    assert await client.create_stream(f"{scope}/another", ScalingPolicy.fixed(1))
     another = make_driver(StreamName(scope, "another"))
     assert await another.ledger.mark(another.sink) is None
     await another.protocol.commit(await another.start("other"), await another.write(b"c"))
@@ -145,7 +143,7 @@ async def test_a_ledger_of_intervals_comes_back(client, command, scope, sink):
     ledger = client.cut_ledger(scope)
     await ledger.create()
     day = Interval("etl", sink, "2026-01-05")
-    head, tail = await client.head(sink.scope, sink.stream), await client.tail(sink.scope, sink.stream)
+    head, tail = await client.head(sink), await client.tail(sink)
     await ledger.record(day, StreamCutRange(head, tail), after=None)
     record = await ledger.find(day)
     await command("export", ledger="cut-ledger")

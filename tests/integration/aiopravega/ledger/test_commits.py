@@ -16,8 +16,8 @@ from aiopravega.errors import (
     TransactionAbortedError,
     WriteSupersededError,
 )
-from aiopravega.ledger import CommitRecord, CommitState, WriteJob
-from aiopravega.ledger.commits.commit_record import record_key
+from aiopravega.ledger import CommitRecord, CommitState
+from aiopravega.ledger.commits.record import record_key
 from aiopravega.ledger.commits.transactions import TransactionSet
 
 
@@ -34,15 +34,26 @@ async def test_a_write_is_committed_and_recorded_as_done(driver, events_in):
 async def test_a_write_that_is_done_is_not_done_again(driver, events_in):
     done = await driver.protocol.commit(await driver.start(), await driver.write(b"a"))
 
-    assert await driver.begin() == done
-    assert isinstance(await driver.begin("another"), WriteJob)
+    assert (await driver.begin()).done == done
+    assert (await driver.begin("another")).done is None
+    assert await events_in() == [b"a"]
+
+
+async def test_a_write_that_is_done_takes_no_more_events(driver, events_in):
+    done = await driver.protocol.commit(await driver.start(), await driver.write(b"a"))
+    job = await driver.begin()
+    parts = await driver.write(b"b", b"c")
+
+    assert not job.needs(0)
+    assert await driver.protocol.commit(job, parts) == done
+    assert all([await driver.is_thrown_away(part) for part in parts])
     assert await events_in() == [b"a"]
 
 
 async def test_a_write_without_events_is_done_too(driver):
     await driver.protocol.commit(await driver.start(), [])
 
-    record = await driver.begin()
+    record = (await driver.begin()).done
     assert record.state is CommitState.DONE
     assert record.partitions == ()
 
@@ -51,7 +62,7 @@ async def test_a_write_that_was_decided_is_finished_by_the_next_attempt(driver, 
     await driver.prepare(await driver.start(), await driver.write(b"a", b"b"))
     assert await events_in() == []
 
-    record = await driver.begin()
+    record = (await driver.begin()).done
 
     assert record.state is CommitState.DONE
     assert await events_in() == [b"a", b"b"]
@@ -62,7 +73,7 @@ async def test_a_write_that_stopped_between_two_commits_is_finished_by_the_next_
     await driver.prepare(await driver.start(), partitions)
     await driver.end(partitions[1], commit=True)
 
-    record = await driver.begin()
+    record = (await driver.begin()).done
 
     assert record.state is CommitState.DONE
     assert await events_in() == [b"a", b"b", b"c"]
@@ -73,7 +84,7 @@ async def test_a_write_that_stopped_after_its_last_commit_is_only_marked_done(dr
     await driver.prepare(await driver.start(), partitions)
     await driver.end(partitions[0], commit=True)
 
-    record = await driver.begin()
+    record = (await driver.begin()).done
 
     assert record.state is CommitState.DONE
     assert await events_in() == [b"a"]
@@ -138,9 +149,9 @@ async def test_of_two_attempts_that_replace_a_lost_one_one_wins(driver, events_i
 async def test_two_attempts_finish_a_decided_write_together(driver, events_in):
     await driver.prepare(await driver.start(), await driver.write(b"a", b"b"))
 
-    records = await asyncio.gather(*(driver.begin() for _ in range(3)))
+    jobs = await asyncio.gather(*(driver.begin() for _ in range(3)))
 
-    assert {record.state for record in records} == {CommitState.DONE}
+    assert {job.done.state for job in jobs} == {CommitState.DONE}
     assert await events_in() == [b"a", b"b"]
 
 
@@ -199,13 +210,13 @@ async def test_a_stream_that_was_deleted_and_made_again_does_not_have_what_was_w
     driver, client, make_stream, events_in
 ):
     await driver.protocol.commit(await driver.start(), await driver.write(b"a"))
-    await client.delete_stream(driver.sink.scope, driver.sink.stream)
+    await client.delete_stream(driver.sink)
     await make_stream(2)
 
     await driver.protocol.commit(await driver.start(), await driver.write(b"a"))
 
     assert await events_in() == [b"a"]
-    assert isinstance(await driver.begin(), CommitRecord)
+    assert (await driver.begin()).done is not None
 
 
 async def test_the_same_write_id_on_two_streams_is_two_writes(driver, make_driver, make_stream, read_all):
@@ -219,7 +230,7 @@ async def test_the_same_write_id_on_two_streams_is_two_writes(driver, make_drive
 
 async def test_a_stream_that_scaled_meanwhile_gets_each_event_once(driver, client, events_in):
     job, partitions = await driver.start(), await driver.write(b"a", b"b")
-    await client.scale_stream(driver.sink.scope, driver.sink.stream, 3)
+    await client.scale_stream(driver.sink, 3)
 
     await driver.protocol.commit(job, partitions)
 

@@ -7,7 +7,7 @@ import pytest
 from aiopravega import StreamCutRange
 from aiopravega.errors import GenerationError, LedgerError, WriteSupersededError
 from aiopravega.ledger import CommitRecord, CommitState
-from aiopravega.ledger.commits.commit_record import record_key
+from aiopravega.ledger.commits.record import record_key
 from aiopravega.ledger.stored_json import with_checksum, without_checksum
 
 
@@ -35,16 +35,16 @@ def between(client, sink):
 
 
 async def written(client, sink) -> list[CommitRecord]:
-    found: list[CommitRecord] = await client.written(sink.scope, sink.stream, "daily")
+    found: list[CommitRecord] = await client.written(sink, "daily")
     return found
 
 
 async def test_every_generation_has_cuts_of_its_own(client, sink, write, between, events_in):
-    async with client.writer(sink.scope, sink.stream) as writer:
+    async with client.writer(sink) as writer:
         await writer.write(b"before")
     first = await write(1, b"a", b"b")
     second = await write(2, b"A", b"B")
-    async with client.writer(sink.scope, sink.stream) as writer:
+    async with client.writer(sink) as writer:
         await writer.write(b"after")
     third = await write(3, b"x")
 
@@ -58,7 +58,7 @@ async def test_every_generation_has_cuts_of_its_own(client, sink, write, between
 
 async def test_cuts_hold_what_is_committed_after_the_stream_has_scaled(driver, client, sink, between):
     job, parts = await driver.start(), await driver.write(b"a", b"b")
-    await client.scale_stream(sink.scope, sink.stream, 3)
+    await client.scale_stream(sink, 3)
 
     record = await driver.protocol.commit(job, parts)
 
@@ -68,9 +68,9 @@ async def test_cuts_hold_what_is_committed_after_the_stream_has_scaled(driver, c
 async def test_a_generation_that_is_done_is_not_written_again_whatever_is_newer(driver, write, events_in):
     first, second = await write(1, b"a"), await write(2, b"A")
 
-    assert (await driver.begin(generation=1)).attempt == first.attempt
-    assert (await driver.begin(generation=1)).generation == 1
-    assert await driver.begin(generation=2) == second
+    assert (await driver.begin(generation=1)).done.attempt == first.attempt
+    assert (await driver.begin(generation=1)).done.generation == 1
+    assert (await driver.begin(generation=2)).done == second
     assert await events_in() == [b"A", b"a"]
 
 
@@ -167,7 +167,7 @@ async def test_a_stream_that_was_made_again_has_no_generations_of_the_deleted_on
 ):
     await write(1, b"a")
     await write(2, b"A")
-    await client.delete_stream(sink.scope, sink.stream)
+    await client.delete_stream(sink)
     assert await make_stream(2) == sink
 
     assert await written(client, sink) == []

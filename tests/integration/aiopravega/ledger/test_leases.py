@@ -23,7 +23,9 @@ def make_keeper(ledger, sink):
     keepers = []
 
     def make(client: PravegaClient, attempt: uuid.UUID, longest: float = LEASE) -> LeaseKeeper:
-        keepers.append(LeaseKeeper(client.controller, ledger.notes(attempt), sink, longest=longest, look_every=0.2))
+        keepers.append(
+            LeaseKeeper(client.controller, ledger.lease_notes(attempt), sink, longest=longest, look_every=0.2)
+        )
         return keepers[-1]
 
     yield make
@@ -64,7 +66,7 @@ async def test_clocks_that_differ_end_no_lease(driver, client, ledger, make_keep
     job = await driver.start()
     parts = await driver.write(b"a", b"b", lease=LEASE)
     for part, ahead in zip(parts, (-3600.0, 3600.0), strict=True):
-        await ledger.notes(job.attempt).note(part.txn_id, LEASE, time.time() + ahead)
+        await ledger.lease_notes(job.attempt).note(part.txn_id, LEASE, time.time() + ahead)
 
     async with make_keeper(client, job.attempt):
         await asyncio.sleep(1.5 * LEASE)
@@ -75,11 +77,11 @@ async def test_clocks_that_differ_end_no_lease(driver, client, ledger, make_keep
 
 async def test_a_lease_is_renewed_by_one_of_many_processes(driver, ledger):
     (part,) = await driver.write(b"a", lease=LEASE)
-    notes = ledger.notes(uuid.uuid4())
+    notes = ledger.lease_notes(uuid.uuid4())
     await notes.note(part.txn_id, LEASE, 0.0)
     (found,) = await notes.all()
 
-    taken = await asyncio.gather(*(notes.take(found) for _ in range(8)))
+    taken = await asyncio.gather(*(notes.start_renewal(found) for _ in range(8)))
 
     assert taken.count(True) == 1
 
@@ -109,37 +111,37 @@ async def test_after_a_write_there_are_no_notes_and_nobody_looks_for_any(
         parts = await driver.write(b"a", b"b")
         for part in parts:
             await keeper.keep(part.txn_id)
-        assert len(await ledger.notes(job.attempt).all()) == len(parts)
+        assert len(await ledger.lease_notes(job.attempt).all()) == len(parts)
         await driver.protocol.commit(job, parts)
 
     async def idle() -> bool:
         return bool(keeper.idle)
 
     await eventually(idle)
-    assert await ledger.notes(job.attempt).all() == []
+    assert await ledger.lease_notes(job.attempt).all() == []
 
 
 async def test_the_end_of_a_write_ends_its_notes_and_what_tasks_that_ran_twice_left(driver, ledger, events_in):
     job = await driver.start()
     parts, twice = await driver.write(b"a", b"b"), await driver.write(b"a")
     for part in (*parts, *twice):
-        await ledger.notes(job.attempt).note(part.txn_id, LEASE, time.time())
+        await ledger.lease_notes(job.attempt).note(part.txn_id, LEASE, time.time())
 
     await driver.protocol.commit(job, parts)
 
-    assert await ledger.notes(job.attempt).all() == []
+    assert await ledger.lease_notes(job.attempt).all() == []
     assert await driver.is_thrown_away(twice[0])
     assert await events_in() == [b"a", b"b"]
 
 
 async def test_giving_up_ends_what_is_noted_only(driver, ledger):
     job, parts = await driver.start(), await driver.write(b"a")
-    await ledger.notes(job.attempt).note(parts[0].txn_id, LEASE, time.time())
+    await ledger.lease_notes(job.attempt).note(parts[0].txn_id, LEASE, time.time())
 
     await driver.protocol.abandon(job, [])
 
     assert await driver.is_thrown_away(parts[0])
-    assert await ledger.notes(job.attempt).all() == []
+    assert await ledger.lease_notes(job.attempt).all() == []
 
 
 async def test_a_client_has_one_keeper_for_all_tasks_of_an_attempt(client, ledger, sink):

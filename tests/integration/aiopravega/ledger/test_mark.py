@@ -23,7 +23,7 @@ def tags(client, sink):
 
 async def test_a_stream_is_marked_once_and_keeps_its_other_tags(client, scope, ledger):
     sink = StreamName(scope, "tagged")
-    await client.create_stream(sink.scope, sink.stream, tags=["mine"])
+    await client.create_stream(sink, tags=["mine"])
 
     await asyncio.gather(*(ledger.mark(sink) for _ in range(3)))
     await ledger.mark(sink)
@@ -44,8 +44,8 @@ async def test_a_stream_is_marked_once_and_keeps_its_other_tags(client, scope, l
 )
 async def test_a_mark_scales_no_stream(client, scope, ledger, made, scaled, kept):
     sink = StreamName(scope, "scaled")
-    await client.create_stream(sink.scope, sink.stream, made)
-    await client.scale_stream(sink.scope, sink.stream, scaled)
+    await client.create_stream(sink, made)
+    await client.scale_stream(sink, scaled)
     before = await client.controller.current_segments(sink)
 
     await ledger.mark(sink)
@@ -108,7 +108,7 @@ async def test_a_person_can_have_another_ledger_adopt_a_stream(client, scope, le
 
 async def test_a_stream_that_was_made_again_takes_any_ledger(client, scope, ledger, sink, make_stream):
     await ledger.mark(sink)
-    await client.delete_stream(sink.scope, sink.stream)
+    await client.delete_stream(sink)
     assert await make_stream(2) == sink
     other = client.commit_ledger(scope, "other")
     await other.create()
@@ -117,7 +117,7 @@ async def test_a_stream_that_was_made_again_takes_any_ledger(client, scope, ledg
 
 
 async def test_a_sealed_stream_is_not_marked_and_can_still_be_compared_with(client, ledger, sink, make_stream):
-    await client.seal_stream(sink.scope, sink.stream)
+    await client.seal_stream(sink)
 
     assert "is not marked with its commit ledger" in await ledger.mark(sink)
     assert await ledger.mark(await make_stream(1, "open")) is None

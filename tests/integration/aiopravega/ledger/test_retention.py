@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from aiopravega.ledger import CommitProtocol, CommitRecord, CommitState, PartitionCommit, WriteJob
-from aiopravega.ledger.commits import expiry
-from aiopravega.ledger.commits.commit_record import record_key
+from aiopravega.ledger import CommitProtocol, CommitRecord, CommitState, PartitionCommit
+from aiopravega.ledger.commits import cleanup
+from aiopravega.ledger.commits.record import record_key
 from aiopravega.ledger.commits.table_keys import NOTES_FROM
 
 DAY = 24 * 3600.0
@@ -105,10 +105,10 @@ async def test_a_machine_whose_clock_is_ahead_removes_nothing(driver, put, remem
             return datetime.now(tz) + timedelta(days=40)
 
     await put("young", 1)
-    monkeypatch.setattr(expiry, "datetime", Ahead)
+    monkeypatch.setattr(cleanup, "datetime", Ahead)
 
     for number in range(20):
-        transaction = await driver.client.open_transaction(driver.sink.scope, driver.sink.stream)
+        transaction = await driver.client.open_transaction(driver.sink)
         witness = await transaction.witnessed_at()
         await transaction.abort()
         await driver.protocol.commit(await driver.start(f"write {number}"), [], witness)
@@ -128,7 +128,7 @@ async def test_servers_whose_clock_is_ahead_remove_nothing(driver, put, remember
 
 async def test_a_transaction_tells_the_servers_time(driver):
     before = datetime.now(UTC)
-    transaction = await driver.client.open_transaction(driver.sink.scope, driver.sink.stream)
+    transaction = await driver.client.open_transaction(driver.sink)
 
     found = await transaction.witnessed_at()
 
@@ -152,7 +152,7 @@ async def test_every_record_comes_in_turn(ledger, sink, put, remembered):
 
 async def test_notes_of_transactions_that_have_ended_are_removed(client, ledger, sink):
     table = client.table(sink.scope, ledger.table)
-    notes = ledger.notes(uuid.uuid4())
+    notes = ledger.lease_notes(uuid.uuid4())
     now = datetime.now(UTC).timestamp()
     await notes.note(uuid.UUID(int=1), 600, now - 3 * DAY)
     await notes.note(uuid.UUID(int=2), 600, now - DAY / 2)
@@ -168,7 +168,6 @@ async def test_a_protocol_sweeps_as_it_commits(driver, put, remembered):
 
     for number in range(40):
         job = await driver.start(f"write {number}")
-        assert isinstance(job, WriteJob)
         await driver.protocol.commit(job, [], datetime.now(UTC))
 
     assert "old" not in await remembered()

@@ -19,7 +19,7 @@ async def test_two_hundred_tasks_across_a_scaling_add_fewer_than_ten_epochs(driv
     events = [str(uuid.uuid4()).encode() for _ in range(TASKS)]
     job = await driver.start()
     parts = await each(lambda item: driver.write_partition(*item), list(enumerate(events)), 8)
-    await client.scale_stream(driver.sink.scope, driver.sink.stream, 3)
+    await client.scale_stream(driver.sink, 3)
 
     await driver.protocol.commit(job, parts)
 

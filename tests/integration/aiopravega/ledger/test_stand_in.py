@@ -149,12 +149,12 @@ async def _ask(
 @pytest.mark.usefixtures("pravega_emulator")
 async def test_the_stand_in_and_a_pravega_answer_the_same(client: PravegaClient, scope: str):
     stream = StreamName(scope, "delays")
-    await client.create_stream(scope, "delays", ScalingPolicy.fixed(1))
+    await client.create_stream(f"{scope}/delays", ScalingPolicy.fixed(1))
 
     async def make_again() -> None:
-        await client.seal_stream(scope, "delays")
-        await client.delete_stream(scope, "delays")
-        await client.create_stream(scope, "delays", ScalingPolicy.fixed(1))
+        await client.seal_stream(f"{scope}/delays")
+        await client.delete_stream(f"{scope}/delays")
+        await client.create_stream(f"{scope}/delays", ScalingPolicy.fixed(1))
 
     real = await _ask(client.controller, client.store, stream, make_again)
 

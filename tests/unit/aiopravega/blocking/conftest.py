@@ -46,9 +46,9 @@ def faces() -> Iterator[dict[str, Face[Any]]]:
     reader = opening.BlockReader(registry.asynchronous, GROUP, target_of(SCHEMA))
     made: list[Face[Any]] = [
         client,
-        client.writer(STREAM.scope, STREAM.stream),
+        client.writer(STREAM),
         transaction,
-        client.attach_transaction(STREAM.scope, STREAM.stream, uuid.uuid4()),
+        client.attach_transaction(STREAM, uuid.uuid4()),
         client.table("examples", "table"),
         client.cut_ledger("examples"),
         ledger,

@@ -31,7 +31,7 @@ ONLY_ASYNCIO = {
     "BlockReader.blocks": "the blocking form decodes with it in its caller's thread",
     "BlockReader.learn": "the blocking form calls it where it has to wait",
     "BlockReader.unknown": "the blocking form asks it whether it has to wait",
-    "CommitLedger.notes": "a part of the protocol, which no program calls",
+    "CommitLedger.lease_notes": "a part of the protocol, which no program calls",
     "CommitLedger.pending": "a part of the protocol, which no program calls",
     "CommitLedger.sweeper": "a part of the protocol, which no program calls",
     "Deserializer.readers": "the blocking form reads with it in its caller's thread",

@@ -20,14 +20,14 @@ from aiopravega.schema.serializers import EventFormat, Serializer
 def results(client: PravegaClient, txn_id: UUID, wanted: StreamCutRange) -> None:
     """What calls return; never called, only checked."""
     assert_type(client.config, PravegaConfig)
-    assert_type(client.head("examples", "orders"), StreamCut)
+    assert_type(client.head("examples/orders"), StreamCut)
     assert_type(client.split(wanted, max_bytes=1000), list[StreamCutRange])
     assert_type(client.read(wanted), Generator[Event, None, None])
-    assert_type(client.watermarks("examples", "orders", follow=True), Generator[Watermark, None, None])
-    assert_type(client.attach_transaction("examples", "orders", txn_id), TransactionHandle)
-    assert_type(client.open_transaction("examples", "orders", lease=30).state(), TransactionState)
+    assert_type(client.watermarks("examples/orders", follow=True), Generator[Watermark, None, None])
+    assert_type(client.attach_transaction("examples/orders", txn_id), TransactionHandle)
+    assert_type(client.open_transaction("examples/orders", lease=30).state(), TransactionState)
     assert_type(client.commit_ledger("examples"), CommitLedger)
-    with client.transaction("examples", "orders") as transaction, client.writer("examples", "orders") as writer:
+    with client.transaction("examples/orders") as transaction, client.writer("examples/orders") as writer:
         assert_type(transaction, Transaction)
         assert_type(transaction.segments, SegmentMap)
         assert_type(writer, EventWriter)
@@ -46,10 +46,11 @@ def objects(registry: SchemaRegistry, form: EventFormat, ledger: CommitLedger, s
 
 def mistakes(client: PravegaClient, registry: SchemaRegistry, writer: EventWriter) -> None:
     """What mypy must refuse: it reports a comment that silences nothing."""
-    client.head("examples")  # type: ignore[call-arg]  # the stream is missing
-    client.head("examples", 1)  # type: ignore[arg-type]  # a stream's name is a text
-    client.split(client.head("a", "b"))  # type: ignore[arg-type]  # a cut is not a range
-    client.writer("examples", "orders", "me")  # type: ignore[call-arg]  # a writer's id is given by name
+    client.head()  # type: ignore[call-arg]  # the stream is missing
+    client.head(1)  # type: ignore[arg-type]  # a stream is a StreamName or a text
+    client.head("examples", "orders")  # type: ignore[call-arg]  # the two-text form is for programs that have it
+    client.split(client.head("a/b"))  # type: ignore[arg-type]  # a cut is not a range
+    client.writer("examples/orders", "me")  # type: ignore[call-arg]  # a writer's id is given by name
     writer.write("text")  # type: ignore[arg-type]  # an event is bytes
     registry.latest("orders", type=1)  # type: ignore[call-arg]  # there is no such argument
     open_serializer(client, "orders")  # type: ignore[call-arg,arg-type]  # a client is not a registry

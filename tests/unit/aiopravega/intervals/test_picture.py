@@ -6,7 +6,7 @@ import pytest
 
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.picture import draw_png, draw_text
+from aiopravega.intervals.reports.picture import draw_png, draw_text
 from aiopravega.ledger import CutRecord, Interval, IntervalState
 
 STREAM = StreamName("scope", "stream")

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.steps import Step
+from aiopravega.intervals.plans.steps import Step
 
 JANUARY, NEXT_YEAR = datetime(2013, 1, 1, tzinfo=UTC), datetime(2014, 1, 1, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import PravegaError
 from aiopravega.ledger import CommitRecord, CommitState, CutRecord, Interval, PartitionCommit
-from aiopravega.ledger.commits import notes, pending
+from aiopravega.ledger.commits import leases, pending
 from aiopravega.ledger.stored_json import with_checksum, without_checksum
 from aiopravega.tables import TableEntry
 
@@ -48,11 +48,11 @@ CUT = CutRecord.new(
     by="ann@host",
     number=1,
 ).to_json()
-NOTE = notes._value(UUID(int=5), 600.0, 1_800_000_000.0)
+NOTE = leases._spelled(UUID(int=5), 600.0, 1_800_000_000.0)
 
 
 def _read_note(value: bytes) -> Any:
-    return notes._read(TableEntry(b"", value, 0))
+    return leases._stored_note(TableEntry(b"", value, 0))
 
 
 PENDING = with_checksum(

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql.types import LongType, StringType, StructType
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.spark_options import READ_BYTES
+from pravega_jobs.spark.options import READ_BYTES
 from pyspark_pravega import PravegaDataSource
 from pyspark_pravega.arrow_types import arrow_schema
 from pyspark_pravega.read.columns import METADATA_COLUMNS, RAW_COLUMNS, Columns

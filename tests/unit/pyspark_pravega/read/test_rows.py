@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql.types import LongType, StructField, StructType
 
 from aiopravega import SegmentId, StreamName, wire
-from aiopravega.jobs.spark_options import READ_BYTES
 from aiopravega.read.bulk import EventBlock
 from aiopravega.schema.arrow.frames import find_frames
+from pravega_jobs.spark.options import READ_BYTES
 from pyspark_pravega.arrow_types import arrow_schema
 from pyspark_pravega.decode.decoder import Decoded
 from pyspark_pravega.read.columns import Columns

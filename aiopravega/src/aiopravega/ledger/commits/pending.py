@@ -14,7 +14,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from aiopravega.ledger.commits.commit_record import KEY_LENGTH, CommitRecord, record_key
+from aiopravega.ledger.commits.record import KEY_LENGTH, CommitRecord, record_key
 from aiopravega.ledger.commits.table_keys import PENDING_PREFIX, is_dead
 from aiopravega.ledger.stored_json import StoredStream, read_value, with_checksum
 from aiopravega.names import StreamName

@@ -1,15 +1,14 @@
 """The protocol of exactly-once writes: decide, commit, and finish or complete what another attempt left.
 
-Every attempt of a write has transactions of its own. `begin` finds what earlier attempts left, `commit` decides and
+Each attempt of a write has its own transactions. `begin` finds what earlier attempts left, `commit` decides and
 commits, `abandon` gives up. A process may die between any two awaits here: the next run of the same write again finds
-what to do in the ledger and in the states of the transactions. How events get into the transactions is not known here.
+what to do in the ledger and in the states of the transactions. The caller writes the events into the transactions.
 """
 
 import logging
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from aiopravega.control import Controller, TransactionState
@@ -21,18 +20,15 @@ from aiopravega.errors import (
     TransactionError,
 )
 from aiopravega.ledger.authors import myself
-from aiopravega.ledger.commits.commit_record import CommitRecord, CommitState, PartitionCommit, StoredCommit
-from aiopravega.ledger.commits.completion import completed
-from aiopravega.ledger.commits.finishing import FINISH_WITHIN, PendingFinisher
-from aiopravega.ledger.commits.generations import check_first, check_next, earlier_of, not_done
-from aiopravega.ledger.commits.job import WriteJob
-from aiopravega.ledger.commits.settling import settle, sweep
+from aiopravega.ledger.commits.cleanup import abort_leftovers, sweep
+from aiopravega.ledger.commits.record import CommitRecord, CommitState, PartitionCommit, StoredCommit
+from aiopravega.ledger.commits.recovery import FINISH_WITHIN, PendingFinisher
+from aiopravega.ledger.commits.same_rows import completed
+from aiopravega.ledger.commits.table import CommitTable
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.ledger.commits.verdict import Verdict, describe_forgotten, judge, listed, lost, opened
+from aiopravega.ledger.commits.write_job import WriteJob, check_first, check_next, earlier_of, not_done
 from aiopravega.names import StreamName
-
-if TYPE_CHECKING:
-    from aiopravega.ledger.commits.commit_ledger import CommitLedger
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +37,14 @@ DEFAULT_VISIBLE_WITHIN = 60.0
 DEFAULT_POLL = 0.05
 # How long a write is remembered, in seconds: a run that starts it later writes it again.
 DEFAULT_RETAIN = 30 * 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """A decided write after its commits: its record if it is done, else the partitions that are lost."""
+
+    done: CommitRecord | None = None
+    lost: frozenset[int] = frozenset()
 
 
 class CommitProtocol:
@@ -54,7 +58,7 @@ class CommitProtocol:
     def __init__(
         self,
         controller: Controller,
-        ledger: "CommitLedger",
+        ledger: CommitTable,
         *,
         visible_within: float | None = DEFAULT_VISIBLE_WITHIN,
         poll: float = DEFAULT_POLL,
@@ -66,10 +70,8 @@ class CommitProtocol:
         self._poll = poll
         self._retain = retain
 
-    async def begin(
-        self, sink: StreamName, write_id: str, attempt: UUID, generation: int = 1
-    ) -> WriteJob | CommitRecord:
-        """Find what is known about a write: returns a job to continue with, or the record of a write that is done.
+    async def begin(self, sink: StreamName, write_id: str, attempt: UUID, generation: int = 1) -> WriteJob:
+        """Begin a write, or find that it is done: then `WriteJob.done` is its record, and nothing is to be written.
 
         A write that an earlier attempt decided is finished here. If some of it is lost forever, the job is to write
         just that (`WriteJob.needs`).
@@ -88,30 +90,33 @@ class CommitProtocol:
                 logger.info("%s went to an earlier stream of that name, which was deleted", job)
             return job
         check_next(job, found.record)
-        if generation < found.record.generation:
-            return found.record.generations[generation - 1]
+        newest = found.record.generation
+        if generation < newest:
+            return job.when_done(found.record.generations[generation - 1])
         if found.record.state is CommitState.DONE:
-            return found.record if generation == found.record.generation else await self._following(job, found)
+            return job.when_done(found.record) if generation == newest else await self._following(job, found)
         logger.info("%s was decided by attempt %s: finishing it", found.record.name, found.record.attempt)
-        result = await self._finish_other(found)
-        if generation > found.record.generation:
-            if isinstance(result, CommitRecord):
-                return await self.begin(sink, write_id, attempt, generation)
-            raise not_done(job, found.record, result)
-        if isinstance(result, CommitRecord):
-            return result
-        if len(result) == len(found.record.partitions):
+        outcome = await self._finish_other(found)
+        if generation > newest:
+            if outcome.done is None:
+                raise not_done(job, found.record, outcome.lost)
+            return await self.begin(sink, write_id, attempt, generation)
+        if outcome.done is not None:
+            return job.when_done(outcome.done)
+        if len(outcome.lost) == len(found.record.partitions):
             logger.warning("%s: attempt %s lost its leases; none of its events is visible", job, found.record.attempt)
             return job
-        logger.warning("%s is in the stream but for the partitions %s: this attempt completes it", job, listed(result))
-        return replace(job, lost=result)
+        logger.warning(
+            "%s is in the stream but for the partitions %s: this attempt completes it", job, listed(outcome.lost)
+        )
+        return replace(job, lost=outcome.lost)
 
     async def commit(
         self, job: WriteJob, partitions: Sequence[PartitionCommit], witnessed_at: datetime | None = None
     ) -> CommitRecord:
         """Decide the job and commit all its transactions, which must be flushed.
 
-        Of partitions that the job does not need, the transactions are aborted.
+        The transactions of partitions that the job does not need are aborted: all, if the write is done already.
 
         Args:
             job: as `begin` gave it.
@@ -127,8 +132,11 @@ class CommitProtocol:
             PartialCommitError: an earlier attempt is in the stream in part, and these events do not complete it.
             PravegaTimeoutError: all is decided, but not visible in time.
         """
+        if job.done is not None:
+            await self.abandon(job, [part.txn_id for part in partitions])
+            return job.done
         wanted = [part for part in partitions if job.needs(part.partition)]
-        transactions = self._transactions(job.sink, wanted)
+        transactions = TransactionSet.of(self._controller, job.sink, wanted)
         try:
             record = CommitRecord(
                 state=CommitState.PREPARED,
@@ -151,15 +159,15 @@ class CommitProtocol:
             await self.abandon(job, [part.txn_id for part in partitions])
             raise
         logger.info("%s is decided: attempt %s, %d transactions", job, job.attempt, len(wanted))
-        result = await self._commit_all(stored, transactions)
+        outcome = await self._commit_all(stored, transactions)
         surplus = [part.txn_id for part in partitions if not job.needs(part.partition)]
-        await settle(self._controller, self._ledger, job.sink, job.attempt, surplus, record.transactions)
-        if isinstance(result, CommitRecord):
-            await sweep(self._ledger, result)
-            return result
+        await abort_leftovers(self._controller, self._ledger, job.sink, job.attempt, surplus, record.transactions)
+        if outcome.done is not None:
+            await sweep(self._ledger, outcome.done)
+            return outcome.done
         raise TransactionAbortedError(
-            f"{job}: the leases of {len(result)} of its {len(record.partitions)} transactions ran out before they were "
-            "committed. Run it again with the same write id: what is in the stream is not written again."
+            f"{job}: the leases of {len(outcome.lost)} of its {len(record.partitions)} transactions ran out before "
+            "they were committed. Run it again with the same write id: what is in the stream is not written again."
         )
 
     async def finish(self, stored: StoredCommit) -> CommitRecord | None:
@@ -173,22 +181,21 @@ class CommitProtocol:
             WriteSupersededError: another attempt has replaced the record meanwhile.
             PravegaTimeoutError: all is decided, but not visible in time.
         """
-        result = await self._finish_other(stored)
-        return result if isinstance(result, CommitRecord) else None
+        return (await self._finish_other(stored)).done
 
     async def finish_unfinished(self, sink: StreamName, within: float = FINISH_WITHIN) -> int:
         """Finish what drivers of any write to a stream have decided and left, as every write should before its own.
 
-        Of a write that cannot be finished, what is open is aborted if none of it is visible. It takes `within`
-        seconds at most and never fails: what could not be finished is a warning, which names the write.
+        If a write cannot be finished and none of it is visible, its open transactions are aborted. It takes `within`
+        seconds at most and never fails: a write that could not be finished is named in a warning.
 
         Returns:
             How many writes were finished.
         """
-        return await PendingFinisher(self._controller, self._ledger, self).finish(sink, within)
+        return await PendingFinisher(self._controller, self._ledger, self.finish).finish(sink, within)
 
     async def _check_same_stream(self, job: WriteJob) -> None:
-        """Check that the transactions are of the stream that the record will name: else a restart would write again."""
+        """Check that the transactions are in the stream that the record will name: else a restart would write again."""
         current = (await self._controller.first_segment(job.sink)).number
         if current != job.incarnation:
             raise TransactionAbortedError(
@@ -209,18 +216,18 @@ class CommitProtocol:
         if found is not None and found.record.attempt == job.attempt:
             logger.warning("%s is decided; the next run with this write id finishes it", job)
             return
-        await settle(self._controller, self._ledger, job.sink, job.attempt, transactions)
+        await abort_leftovers(self._controller, self._ledger, job.sink, job.attempt, transactions)
 
-    async def _finish_other(self, stored: StoredCommit) -> CommitRecord | frozenset[int]:
-        """Finish what an earlier attempt decided; or the partitions of it that are lost, when the rest is committed."""
+    async def _finish_other(self, stored: StoredCommit) -> _Outcome:
+        """Finish what an earlier attempt decided; if partitions of it are lost, the rest is committed."""
         record = stored.record
-        result = await self._complete(stored)
-        await settle(self._controller, self._ledger, record.sink, record.attempt, kept=record.transactions)
-        return result
+        outcome = await self._complete(stored)
+        await abort_leftovers(self._controller, self._ledger, record.sink, record.attempt, kept=record.transactions)
+        return outcome
 
-    async def _complete(self, stored: StoredCommit) -> CommitRecord | frozenset[int]:
+    async def _complete(self, stored: StoredCommit) -> _Outcome:
         record = stored.record
-        transactions = self._transactions(record.sink, record.partitions)
+        transactions = TransactionSet.of(self._controller, record.sink, record.partitions)
         states = await transactions.states()
         if judge(states.values()) is Verdict.WHOLE:
             try:
@@ -231,38 +238,38 @@ class CommitProtocol:
         if judge(states.values()) in (Verdict.LOST, Verdict.FORGOTTEN):
             missing = await self._lost(record, transactions)
             if len(missing) == len(record.partitions):
-                return missing
+                return _Outcome(lost=missing)
             # Its own driver lives, and has committed a part meanwhile: it may die before it commits the rest.
         return await self._commit_all(stored, transactions)
 
     async def _start(self, job: WriteJob) -> str | None:
-        """Before what a job commits; if it completes a write, before what is in the stream of that already."""
+        """The cut before the events that a job commits, with the ones that an earlier attempt has in the stream."""
         if job.replaces is not None and job.lost is not None:
             return job.replaces.record.start
         return await self._ledger.tail(job.sink)
 
     async def _following(self, job: WriteJob, found: StoredCommit) -> WriteJob:
-        """A job for the generation after one that is done, of which it is found first where it ends."""
+        """A job for the generation after one that is done; the end of that one is found first."""
         record = found.record
         if record.end is None:
-            transactions = self._transactions(record.sink, record.partitions)
+            transactions = TransactionSet.of(self._controller, record.sink, record.partitions)
             states = await transactions.states()
             pending = [partition for partition, state in states.items() if state is TransactionState.COMMITTING]
             await self._wait_visible(record, transactions, self._visible_within or DEFAULT_VISIBLE_WITHIN, pending)
             record = record.model_copy(update={"end": await self._ledger.tail(record.sink)})
         return replace(job, replaces=StoredCommit(record, found.version))
 
-    async def _commit_all(self, stored: StoredCommit, transactions: TransactionSet) -> CommitRecord | frozenset[int]:
-        """Commit a decided record and mark it done; or the partitions that are lost, when the rest is committed."""
+    async def _commit_all(self, stored: StoredCommit, transactions: TransactionSet) -> _Outcome:
+        """Commit a decided record and mark it done, unless partitions are lost; then the rest is committed."""
         record = stored.record
         if not await transactions.commit() and (missing := await self._lost(record, transactions)):
-            return missing
+            return _Outcome(lost=missing)
         if self._visible_within is not None:
             await self._wait_visible(record, transactions, self._visible_within)
         end = None if self._visible_within is None else await self._ledger.tail(record.sink)
         finished = await self._ledger.finish(stored, end)
         logger.info("%s is done: %d events, %d bytes", record.name, record.total_events, record.total_bytes)
-        return finished.record
+        return _Outcome(finished.record)
 
     async def _wait_visible(
         self, record: CommitRecord, transactions: TransactionSet, limit: float, among: Collection[int] | None = None
@@ -275,7 +282,7 @@ class CommitProtocol:
             )
 
     async def _lost(self, record: CommitRecord, transactions: TransactionSet) -> frozenset[int]:
-        """The partitions that will never be committed. If nothing is, a zombie cannot commit any of it hereafter."""
+        """The partitions that will never be committed. If none is committed, the open ones are aborted."""
         states = await transactions.states()
         if judge(states.values()) is Verdict.LOST:
             await transactions.abort(opened(states))
@@ -283,9 +290,6 @@ class CommitProtocol:
         if judge(states.values()) is Verdict.FORGOTTEN:
             raise PartialCommitError(describe_forgotten(record, states))
         return lost(states)
-
-    def _transactions(self, sink: StreamName, partitions: Iterable[PartitionCommit]) -> TransactionSet:
-        return TransactionSet(self._controller, sink, {part.partition: part.txn_id for part in partitions})
 
 
 def _partitions(job: WriteJob, written: Sequence[PartitionCommit]) -> tuple[PartitionCommit, ...]:

@@ -12,9 +12,9 @@ from typing import Final
 
 from aiopravega.bounded import each
 from aiopravega.errors import TableConflictError
-from aiopravega.ledger.commits.commit_record import CommitRecord
-from aiopravega.ledger.commits.notes import is_dead_note
+from aiopravega.ledger.commits.leases import is_dead_note
 from aiopravega.ledger.commits.pending import is_dead_pending
+from aiopravega.ledger.commits.record import CommitRecord
 from aiopravega.ledger.commits.table_keys import (
     NOTE_PREFIX,
     NOTES_FROM,
@@ -45,7 +45,7 @@ class Sweeper:
     async def sweep(self, key: bytes, now: datetime) -> int:
         """Remove records that may be forgotten, among some after `key`, and dead notes of leases and of pending writes.
 
-        `now` is a time that has passed for certain; see `aiopravega.ledger.commits.expiry`.
+        `now` is a time that has passed for certain; see `aiopravega.ledger.commits.cleanup`.
 
         Returns:
             How many entries were removed.

@@ -7,9 +7,9 @@ own: one hash in 2**64 does so, or comes after them, so no record lies among the
 from datetime import datetime
 from typing import Final
 
-from aiopravega.ledger.commits.commit_record import KEY_LENGTH
+from aiopravega.ledger.commits.record import KEY_LENGTH
 
-# Notes of open transactions (`aiopravega.ledger.commits.notes`), and of pending writes (`….pending`).
+# Notes of open transactions (`aiopravega.ledger.commits.leases`), and of pending writes (`….pending`).
 NOTE_PREFIX: Final = b"\xffleases\xff"
 PENDING_PREFIX: Final = b"\xffpending\xff"
 # The entry with the id of a ledger.

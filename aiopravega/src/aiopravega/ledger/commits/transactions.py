@@ -1,4 +1,4 @@
-"""The transactions of one write, taken together: their states, leases, commits and ends.
+"""The transactions of one write: their states, leases, commits and ends.
 
 Every step asks for all of them at once, within a bound: the controller then takes the commits of an old epoch in
 one go, instead of making two new epochs for each. A transaction that refuses a step shows why in its state.
@@ -7,13 +7,14 @@ one go, instead of making two new epochs for each. A transaction that refuses a 
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from typing import Self, TypeVar
 from uuid import UUID
 
 from aiopravega.bounded import each
 from aiopravega.control import Controller, TransactionState, hold_transaction
 from aiopravega.errors import TransactionError
+from aiopravega.ledger.commits.record import PartitionCommit
 from aiopravega.names import StreamName
 
 logger = logging.getLogger(__name__)
@@ -31,8 +32,13 @@ class TransactionSet:
         self._stream = stream
         self._transactions = dict(transactions)
 
+    @classmethod
+    def of(cls, controller: Controller, stream: StreamName, partitions: Iterable[PartitionCommit]) -> Self:
+        """The transactions of some partitions of a write."""
+        return cls(controller, stream, {part.partition: part.txn_id for part in partitions})
+
     async def states(self, among: Collection[int] | None = None) -> dict[int, TransactionState]:
-        """Where each stands now."""
+        """The state of each transaction."""
         return await self._each(lambda txn_id: self._controller.transaction_state(self._stream, txn_id), among)
 
     async def hold(self, among: Collection[int] | None = None) -> None:
@@ -45,14 +51,14 @@ class TransactionSet:
         await self._each(lambda txn_id: hold_transaction(self._controller, self._stream, txn_id), among)
 
     async def commit(self, among: Collection[int] | None = None) -> bool:
-        """Ask for their commits; returns whether all were accepted, and with that are certain."""
+        """Ask for their commits; returns True if all were accepted, and so are certain."""
         accepted = await self._each(
             lambda txn_id: _accepted(self._controller.commit_transaction(self._stream, txn_id)), among
         )
         return all(accepted.values())
 
     async def abort(self, among: Collection[int] | None = None) -> bool:
-        """Ask for their ends; returns whether all were accepted, so that none of them can be committed any more."""
+        """Ask for their ends; returns True if all were accepted, so that none of them can be committed later."""
         accepted = await self._each(
             lambda txn_id: _accepted(self._controller.abort_transaction(self._stream, txn_id)), among
         )
@@ -73,7 +79,7 @@ class TransactionSet:
             await asyncio.sleep(poll)
 
     async def _each(self, step: Callable[[UUID], Awaitable[R]], among: Collection[int] | None) -> dict[int, R]:
-        """Take a step with some, or all; a failure is raised after all the others have ended."""
+        """Do a step with some transactions, or all; an error is raised after the other steps have ended."""
         partitions = list(self._transactions if among is None else among)
         answers = await each(lambda partition: step(self._transactions[partition]), partitions, _CALLS_AT_ONCE)
         return dict(zip(partitions, answers, strict=True))

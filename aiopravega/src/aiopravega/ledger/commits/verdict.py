@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, auto
 
 from aiopravega.control import TransactionState
-from aiopravega.ledger.commits.commit_record import CommitRecord
+from aiopravega.ledger.commits.record import CommitRecord
 
 _COMMITTED = frozenset({TransactionState.COMMITTING, TransactionState.COMMITTED})
 _ABORTED = frozenset({TransactionState.ABORTING, TransactionState.ABORTED})

@@ -1,6 +1,6 @@
 """Arrow arrays from numbers of numpy.
 
-All are made of buffers, because `pa.array` and `pa.scalar` import pandas, which costs each worker 45 MB and most of a
+They are made of buffers, because `pa.array` and `pa.scalar` import pandas, which costs each worker 45 MB and most of a
 second.
 """
 
@@ -18,7 +18,7 @@ def bitmap(mask: Mask) -> pa.Buffer:
 
 
 def numbers(values: npt.NDArray[np.generic], kind: pa.DataType, valid: Mask | None = None) -> pa.Array:
-    """An array of a type of fixed width whose values are laid out as those of `values`."""
+    """An array of a type of fixed width; `values` have the same layout."""
     validity = None if valid is None else bitmap(valid)
     return pa.Array.from_buffers(kind, len(values), [validity, pa.py_buffer(np.ascontiguousarray(values))])
 
@@ -35,7 +35,7 @@ def mask_of(array: pa.BooleanArray) -> Mask:
 
 
 def positions(values: npt.NDArray[np.int64]) -> pa.Array:
-    """What `take` takes; a negative position gives a null."""
+    """The positions for `take`, as an array; a negative position is null."""
     missing = values < 0
     return numbers(values, pa.int64(), ~missing if missing.any() else None)
 
@@ -46,7 +46,7 @@ def pick(array: pa.Array, values: npt.NDArray[np.int64]) -> pa.Array:
 
 
 def spread(array: pa.Array, rows: npt.NDArray[np.int64], count: int) -> pa.Array:
-    """An array of `count` values that has those of `array` at `rows`, and nulls elsewhere."""
+    """An array of `count` values: the values of `array` at `rows`, and nulls at all other rows."""
     if len(array) == count and bool((rows[1:] > rows[:-1]).all()):
         return array
     where = np.full(count, -1, np.int64)
@@ -69,10 +69,10 @@ def values_of(values: list[bytes], kind: pa.DataType) -> pa.Array:
 
 
 def list_of(item: pa.DataType) -> pa.DataType:
-    """A list, whose items have the name that Spark and Parquet give them."""
+    """The type of a list, whose items have the name that Spark and Parquet give them."""
     return pa.list_(pa.field("element", item))
 
 
 def borders_of(array: pa.BinaryArray) -> npt.NDArray[np.int32]:
-    """Where the values of an array begin in its data, and where the last one ends."""
+    """The offset at which each value of an array begins in its data, and the end of the last one."""
     return np.frombuffer(array.buffers()[1], np.int32, len(array) + 1, array.offset * 4)

@@ -1,7 +1,7 @@
 """Texts in base64 as bytes and back, and bytes as decimals and back, for whole columns.
 
-Every text is some groups of four characters, so that the texts of a column, back to back, are groups of four too: they
-are decoded at once, and the padding is cut out afterwards.
+Every text is some groups of four characters. The texts of a column, back to back, are therefore also groups of four:
+they are decoded at once, and the padding is cut out afterwards.
 """
 
 from typing import Final
@@ -33,7 +33,7 @@ _LETTERS: Final = np.frombuffer(_ALPHABET, np.uint8)
 
 
 def bytes_of(texts: pa.StringArray) -> pa.BinaryArray:
-    """What texts in base64 stand for.
+    """The bytes of texts in base64.
 
     Raises:
         BlockError: one of them is not base64.
@@ -70,7 +70,7 @@ def bytes_of(texts: pa.StringArray) -> pa.BinaryArray:
 
 
 def texts_of(values: pa.BinaryArray) -> pa.StringArray:
-    """Bytes as texts in base64; null where they are."""
+    """Bytes as texts in base64; null where the bytes are null."""
     borders = borders_of(values).astype(np.int64)
     buffer = values.buffers()[2]
     raw = np.frombuffer(buffer, np.uint8) if buffer is not None and buffer.size else np.zeros(0, np.uint8)
@@ -97,7 +97,7 @@ def texts_of(values: pa.BinaryArray) -> pa.StringArray:
 
 
 def unscaled_of(decimals: pa.Decimal128Array) -> pa.BinaryArray:
-    """The unscaled numbers of decimals in as few bytes as can be: big endian, in two's complement."""
+    """The unscaled numbers of decimals in the fewest bytes that hold them: big endian, in two's complement."""
     count = len(decimals)
     raw = np.frombuffer(decimals.buffers()[1], np.uint8, count * _WIDTH, decimals.offset * _WIDTH)
     digits = raw.reshape(count, _WIDTH)[:, ::-1]
@@ -117,7 +117,7 @@ def decimals_of(numbers: pa.BinaryArray, scale: int) -> pa.Decimal128Array:
     """Decimals of 38 digits with a scale, from unscaled numbers: big endian, in two's complement.
 
     Raises:
-        BlockError: a number has no bytes, or more than a decimal has.
+        BlockError: a number has no bytes, or more bytes than a decimal.
     """
     borders = borders_of(numbers).astype(np.int64)
     buffer = numbers.buffers()[2]

@@ -1,6 +1,7 @@
-"""Decoding a block of payloads of one schema: what went well as columns, what did not as reasons.
+"""Decoding of a block of payloads of one schema: columns of the good ones, a reason for each bad one.
 
-Decoders that fail as a whole get here a way to find out which event it was. Formats and registries are not known.
+`decode_or_search` finds the bad events for decoders that can only fail as a whole. Formats and registries are not known
+here.
 """
 
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 @dataclass(frozen=True, slots=True)
 class DecodedBlock:
-    """Decoded payloads: columns of those that could be, in order, and for all others their row and why not."""
+    """Decoded payloads: `columns` has the good ones in order, `bad` the reason for each of the others, by its row."""
 
     columns: list[pa.Array]
     bad: dict[int, str] = field(default_factory=dict)
@@ -31,7 +32,7 @@ class PayloadDecoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Undecodable:
-    """Stands for a schema whose events cannot be read at all."""
+    """The decoder for a schema whose events cannot be read at all."""
 
     reason: str
     types: tuple[pa.DataType, ...]
@@ -48,14 +49,14 @@ class Undecodable:
 
 
 class BlockError(Exception):
-    """Some payload of a block cannot be decoded; the text says why, but not always which."""
+    """A payload of a block cannot be decoded; the text has the reason, but not always the payload."""
 
 
 def decode_or_search(payloads: pa.BinaryArray, decode: Callable[[pa.BinaryArray], list[pa.Array]]) -> DecodedBlock:
-    """Decode all at once; if that fails, halve until the bad ones stand alone.
+    """Decode all at once; if that fails, halve the block until each bad payload is alone.
 
     Args:
-        payloads: what to decode.
+        payloads: the payloads to decode.
         decode: raises `BlockError` if any payload is bad.
     """
     try:

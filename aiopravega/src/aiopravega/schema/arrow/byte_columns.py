@@ -1,7 +1,7 @@
-"""The arithmetic of encoding: arrays with one run of bytes for each row, put together from arrays of smaller ones.
+"""The arithmetic of encoding: arrays with one run of bytes for each row, joined from arrays of smaller ones.
 
-All formats are made of it, without touching single rows. A row that is null stays null in whatever is made of it, so
-that the format's own code can add the nulls at the end.
+All encoders use it, without touching single rows. A row that is null stays null in every result, so that the format's
+own code can add the nulls at the end.
 """
 
 from collections.abc import Sequence
@@ -27,19 +27,19 @@ def constant(data: bytes) -> pa.BinaryScalar:
 
 
 def joined(*pieces: pa.BinaryArray | pa.BinaryScalar) -> pa.BinaryArray:
-    """The bytes of all pieces of a row back to back; one of them at least is an array."""
+    """The bytes of all pieces of a row back to back; at least one piece is an array."""
     return pc.binary_join_element_wise(*pieces, _NOTHING)
 
 
 def missing(array: pa.Array) -> Mask:
-    """Which rows are null. Arrow's own way from truth values to numpy imports pandas."""
+    """The mask of rows that are null. Arrow's own conversion of truth values to numpy imports pandas."""
     nulls = pc.is_null(array)
     bits = np.frombuffer(nulls.buffers()[1] or b"", np.uint8)
     return np.unpackbits(bits, bitorder="little")[nulls.offset : nulls.offset + len(nulls)].astype(np.bool_)
 
 
 def numbers_of(array: pa.Array, kind: pa.DataType) -> npt.NDArray[np.generic]:
-    """The values of an array of numbers, dates or times of one width; anything where it is null."""
+    """The values of an array of numbers, dates or times of one width; undefined where it is null."""
     width = kind.bit_width // 8
     values: npt.NDArray[np.generic] = np.frombuffer(
         array.buffers()[1], kind.to_pandas_dtype(), len(array), array.offset * width
@@ -48,7 +48,7 @@ def numbers_of(array: pa.Array, kind: pa.DataType) -> npt.NDArray[np.generic]:
 
 
 def without_nulls(array: pa.Array, value: int) -> npt.NDArray[np.int64]:
-    """Numbers, or truth values as such, with another value for null. What Arrow does for it imports pandas."""
+    """Numbers, or truth values as numbers, with another value for null. Arrow's own function imports pandas."""
     kind = pa.uint8() if pa.types.is_boolean(array.type) else array.type
     found = numbers_of(array.cast(kind), kind).astype(np.int64)
     if array.null_count:
@@ -85,13 +85,13 @@ def varints(values: npt.NDArray[np.uint64], like: pa.Array | None = None) -> pa.
 
 
 def zigzag(values: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """Signed numbers as unsigned ones, small ones small."""
+    """Signed numbers as unsigned ones: numbers near zero stay small."""
     mixed: npt.NDArray[np.uint64] = ((values << 1) ^ (values >> 63)).view(np.uint64)
     return mixed
 
 
 def sizes_of(array: pa.BinaryArray) -> npt.NDArray[np.uint64]:
-    """How many bytes each row has; 0 if it is null."""
+    """The number of bytes of each row; 0 if it is null."""
     sizes: npt.NDArray[np.uint64] = np.diff(_borders(array)).astype(np.uint64)
     if array.null_count:
         sizes[missing(array)] = 0
@@ -99,7 +99,7 @@ def sizes_of(array: pa.BinaryArray) -> npt.NDArray[np.uint64]:
 
 
 def counts_of(lists: pa.ListArray | pa.MapArray) -> npt.NDArray[np.int64]:
-    """How many items each row has; 0 if it is null."""
+    """The number of items of each row; 0 if it is null."""
     if pa.types.is_map(lists.type):
         lists = _as_lists(lists)
     borders = np.frombuffer(lists.buffers()[1], np.int32, len(lists) + 1, lists.offset * 4)
@@ -110,7 +110,7 @@ def counts_of(lists: pa.ListArray | pa.MapArray) -> npt.NDArray[np.int64]:
 
 
 def joined_items(items: pa.BinaryArray, counts: npt.NDArray[np.int64], between: bytes = b"") -> pa.BinaryArray:
-    """The items of each row back to back, for rows of so many items each; no item is null."""
+    """The items of each row back to back; `counts` has the number of items of each row. No item is null."""
     borders = np.zeros(len(counts) + 1, np.int32)
     np.cumsum(counts, out=borders[1:])
     lists = pa.ListArray.from_buffers(

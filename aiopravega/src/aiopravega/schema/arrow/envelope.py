@@ -1,6 +1,6 @@
-"""What is around payloads that registry serializers wrote: the header with its encoding id, and codecs.
+"""Headers and codecs around the payloads that registry serializers wrote.
 
-Events are sorted by encoding id with operations on whole batches; only compressed ones are touched one by one.
+Events are sorted by encoding id with operations on whole batches; only compressed events are touched one by one.
 """
 
 from dataclasses import dataclass
@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from aiopravega.errors import MalformedEventError
 from aiopravega.schema.arrow.arrays import Numbers, borders_of, pick, values_of
 from aiopravega.schema.arrow.block import DecodedBlock, PayloadDecoder
-from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD, NONE, Codec, codec_named
+from aiopravega.schema.registry.codecs import NONE, Codec, codec_named
 from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL
+from aiopravega.sizes import LARGEST_PAYLOAD
 
 # Without an explicit end, PyArrow 26 fails to cut ("Negative buffer resize").
 _TO_THE_END: Final = 2**31 - 1
@@ -24,16 +25,16 @@ LARGEST_BLOCK: Final = 1024 * 1024 * 1024
 
 
 def codec_of(name: str) -> Codec | None:
-    """The codec of a name, None for none.
+    """The codec of a name; None if the name is empty.
 
     Raises:
-        CodecNotRegisteredError: it is not known.
+        CodecNotRegisteredError: the codec is not known.
     """
     return None if name == NONE else codec_named(name)
 
 
 def encoding_ids(events: pa.BinaryArray) -> Numbers:
-    """The encoding id of each event, `NO_HEADER` where there is none."""
+    """The encoding id of each event, `NO_HEADER` for an event without a header."""
     borders = borders_of(events).astype(np.int64)
     start = borders[:-1]
     buffer = events.buffers()[2]
@@ -44,12 +45,12 @@ def encoding_ids(events: pa.BinaryArray) -> Numbers:
     ids = np.zeros(len(start), np.int64)
     for index in range(1, HEADER_BYTES):
         ids = ids << 8 | data.take(start + index, mode="clip")
-    # An id is a signed int32, of which the registry gives out none below zero.
+    # An id is a signed int32, and the registry gives out no negative ones.
     return np.where(with_header & (ids <= np.iinfo(np.int32).max), ids, NO_HEADER)
 
 
 def without_header(events: pa.BinaryArray) -> pa.BinaryArray:
-    """What follows the headers."""
+    """The payloads after the headers."""
     return pc.binary_slice(events, HEADER_BYTES, _TO_THE_END)
 
 
@@ -59,9 +60,9 @@ class Unpacking:
 
     Args:
         codec: unpacks.
-        inner: decodes what was unpacked.
-        limit: bytes of one payload.
-        most: bytes of all payloads of a block; those after it are bad events.
+        inner: decodes the unpacked payloads.
+        limit: the largest number of bytes of one payload.
+        most: the largest number of bytes of all payloads of a block; payloads beyond it are bad events.
     """
 
     codec: Codec
@@ -102,7 +103,7 @@ class Unpacking:
         return self.inner.trim(content)
 
     def _decode(self, rows: list[int], unpacked: list[bytes], bad: dict[int, str]) -> list[pa.Array]:
-        """The columns of some payloads, which were in these rows; notes the bad ones."""
+        """The columns of some payloads, which were in these rows; adds the bad ones to `bad`."""
         block = self.inner.decode(values_of(unpacked, pa.binary()))
         bad |= {rows[row]: why for row, why in block.bad.items()}
         return block.columns

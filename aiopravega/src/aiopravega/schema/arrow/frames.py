@@ -1,7 +1,7 @@
-"""Where the frames are in a block of bytes: runs of events of one length by arrays, all others one by one.
+"""Positions of the frames in a block of bytes: runs of events of one length by arrays, all others one by one.
 
-Lengths form a chain, each giving the position of the next one, so that in general a loop has to follow it. Events are
-often of one length, though: then it is guessed that a run of them follows, and proven by comparing every single header.
+Lengths form a chain: each gives the position of the next one, so in general a loop has to follow it. But events are
+often of one length. Then a run of such events is assumed, and proven by comparing every header of the run.
 """
 
 from typing import Final, TypeAlias
@@ -17,13 +17,13 @@ Positions: TypeAlias = npt.NDArray[np.int32]
 
 # Read as one big-endian int64, the type (zero) and the length of an event are the length.
 _HEADER: Final = np.dtype(">i8")
-# A run is worth its arrays from so many events on.
+# The fewest events of a run for which arrays are faster than the loop.
 _SHORTEST_RUN: Final = 32
-# Headers that are compared at a time: what a run that ends early can waste.
+# Headers that are compared at a time: a run that ends early wastes so many at most.
 _STEP: Final = 4096
 # Without an explicit end, PyArrow 26 fails to cut off the headers ("Negative buffer resize").
 _TO_THE_END: Final = 2**31 - 1
-# After a run has not been found, so many bytes are scanned one by one before the next attempt.
+# If no run is found, the events of so many bytes are scanned one by one before the next attempt.
 _LOOP_BYTES: Final = 128 * 1024
 
 
@@ -45,7 +45,7 @@ def find_frames(buffer: memoryview, start: int, end: int, largest: int = wire.LA
             continue
         limit = min(at + _LOOP_BYTES, end)
         starts, at = wire.scan_frames(buffer, at, limit, largest)
-        if not starts and limit < end:  # a frame longer than that
+        if not starts and limit < end:  # a frame longer than the limit
             starts, at = wire.scan_frames(buffer, at, end, largest)
         if not starts:
             break
@@ -54,7 +54,7 @@ def find_frames(buffer: memoryview, start: int, end: int, largest: int = wire.LA
 
 
 def _equal_frames(buffer: memoryview, start: int, end: int, largest: int) -> tuple[Positions, int]:
-    """Positions of a run of frames of one length that begins at `start`, and its end; none if there is no long one."""
+    """Positions of a run of frames of one length that begins at `start`, and its end; none if the run is short."""
     none = np.empty(0, np.int32), start
     if end - start < wire.EVENT_HEADER:
         return none
@@ -78,7 +78,7 @@ def _equal_frames(buffer: memoryview, start: int, end: int, largest: int) -> tup
 
 
 def events_between(borders: Positions, data: pa.Buffer) -> pa.BinaryArray:
-    """The events of whole frames, which Arrow gets as they are.
+    """The events of whole frames, without a copy of the data.
 
     Args:
         borders: the position of each frame in the data, and the end of the last one.

@@ -8,9 +8,9 @@ from typing import Final
 import pyarrow as pa
 
 from aiopravega.errors import MalformedEventError
-from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD
+from aiopravega.sizes import LARGEST_PAYLOAD
 
-# The content's length stands first: seven bits in each byte, and one that says that another byte follows.
+# The content's length comes first: seven bits in each byte, and one bit that says that another byte follows.
 _BITS: Final = 7
 _MORE: Final = 1 << _BITS
 _LENGTH_BYTES: Final = 5

@@ -1,4 +1,4 @@
-"""The compatibility check of Avro schemas, as `aiopravega.schema.policy` wants every format's."""
+"""The compatibility check of Avro schemas: the engine that `aiopravega.schema.open.check` loads."""
 
 from aiopravega.schema.avro import parsing
 from aiopravega.schema.avro.limits import column_findings
@@ -18,6 +18,6 @@ def parse(schema: SchemaInfo) -> AvroType:
 
 
 def compare(reader: AvroType, writer: AvroType, terms: ComparisonTerms) -> list[Finding]:
-    """Where data that was written with one type cannot be read with another; nothing if all of it can."""
+    """The differences by which data of the writer's type cannot be read with the reader's; empty if all of it can."""
     resolution = resolve(reader, writer)
     return [*resolution.findings, *(column_findings(reader, resolution.step) if terms.as_columns else ())]

@@ -1,6 +1,6 @@
-"""Defaults of fields, as a schema's JSON has them, written as datums: what reads events then reads them too.
+"""Defaults of fields, as a schema's JSON has them, written as datums: readers of events can then read them.
 
-A default fits its type if it can be written as one. The parser asks here for that, too.
+A default fits its type if it can be written as a datum. The parser checks defaults in this way.
 """
 
 import struct
@@ -20,7 +20,7 @@ def datum(schema: avro.AvroType, default: Any) -> bytes:
     """The datum of a default.
 
     Raises:
-        ValueError: it does not fit the schema.
+        ValueError: the default does not fit the schema.
     """
     match schema:
         case avro.Primitive(kind):
@@ -41,7 +41,7 @@ def datum(schema: avro.AvroType, default: Any) -> bytes:
 
 
 def _of_union(branches: tuple[avro.AvroType, ...], default: Any) -> bytes:
-    """Of the first branch that fits: older schemas may have a default of the first branch only."""
+    """The datum of the first branch that fits: older schemas may have a default of the first branch only."""
     for number, branch in enumerate(branches):
         try:
             return _long(number) + datum(branch, default)

@@ -16,15 +16,15 @@ from aiopravega.schema.registry.model import SchemaFormat, SchemaInfo
 class AvroFormat:
     """Values of an Avro schema: a record is a dictionary, logical types are Python's.
 
-    As a deserializer's, it is the reader's schema, to which Avro's rules lead from the writer's.
+    In a deserializer, it is the reader's schema; Avro's rules resolve the writer's schema to it.
 
     Args:
         schema: as text, or parsed by `json.loads`.
-        validate: hold each value against the schema before it is written, which takes longer than writing it: fastavro
-            writes an int beyond 32 bits as it is, for example, and Java then cannot read it.
+        validate: check each value against the schema before it is written, which takes longer than writing it. Without
+            the check, fastavro writes an int beyond 32 bits as it is, for example, and Java then cannot read it.
 
     Raises:
-        InvalidSchemaError: it is no Avro schema.
+        InvalidSchemaError: it is not an Avro schema.
         ConfigurationError: fastavro is not installed.
     """
 
@@ -33,7 +33,7 @@ class AvroFormat:
         self._fastavro = _fastavro()
         text = schema if isinstance(schema, str) else json.dumps(schema)
         self._schema = parse(text)
-        # What Java calls a schema without a name of its own is its kind.
+        # Java names a schema without a name by its kind.
         name = self._schema.name if isinstance(self._schema, Named) else kind_of(self._schema)
         self.info = SchemaInfo.of(SchemaFormat.AVRO, name, text)
 

@@ -1,8 +1,8 @@
 """Refuses single datums that would never end, or end the process, before fastavro reads them.
 
-fastavro follows a datum on the stack of C: one that is nested some thousand levels deep ends the process by signal 11,
-and nothing can catch that. An array of items without bytes can have 2^63 of them in ten bytes. Both need a schema that
-allows it, so only events of such schemas are walked here first, with a stack of this module's own.
+fastavro follows a datum on the stack of C: a datum that is nested some thousand levels deep ends the process by signal
+11, and nothing can catch that. An array of items without bytes can have 2^63 items in ten bytes. Both need a schema
+that allows it, so only events of such schemas are walked here first, with a stack on the heap.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,10 +21,10 @@ Check = Callable[[bytes, int], None]
 
 
 def check_of(schema: avro.AvroType) -> Check | None:
-    """What refuses hostile events of a writer's schema; None for a schema that allows none.
+    """A function that refuses hostile events of a writer's schema; None for a schema that allows no hostile events.
 
-    The function takes an event and where its datum begins, and raises `MalformedEventError`. It does not judge what
-    else is wrong with an event: fastavro does.
+    The function gets an event and the offset of its datum, and raises `MalformedEventError`. It does not look for other
+    faults of an event: fastavro finds them.
     """
     kinds = _Kinds()
     kinds.visit(schema, ())
@@ -41,7 +41,7 @@ def check_of(schema: avro.AvroType) -> Check | None:
 
 
 class _Kinds:
-    """Which of the two dangers a schema has."""
+    """The dangers of a schema: datums without an end, and datums that are nested too deeply."""
 
     def __init__(self) -> None:
         self.seen: set[int] = set()
@@ -69,7 +69,7 @@ class _Kinds:
 
 
 def _begins_with_itself(schema: avro.AvroType, whole: avro.Record, around: tuple[avro.Record, ...]) -> bool:
-    """Whether a record is inside itself without a byte that could say that it is not."""
+    """True if a record contains itself and no byte of a datum can end the nesting."""
     if not isinstance(schema, avro.Record) or schema in around:
         return bool(around) and schema is whole
     return any(_begins_with_itself(field.type, whole, (*around, schema)) for field in schema.fields)
@@ -82,7 +82,7 @@ class _Walk:
         self._data, self._at, self._empty = data, at, 0
 
     def check(self, schema: avro.AvroType) -> None:
-        """Follow the datum to its end, or to where it cannot be followed."""
+        """Follow the datum to its end, or until it cannot be followed."""
         stack: list[Iterator[avro.AvroType]] = [iter((schema,))]
         try:
             while stack:
@@ -97,7 +97,7 @@ class _Walk:
             return  # it ends too early, or has no such branch
 
     def _inside(self, schema: avro.AvroType) -> Iterator[avro.AvroType] | None:
-        """The parts of a value, which are walked next; None if it has none, and the walk is after it."""
+        """The parts of a value, which are walked next; None if it has no parts: then the walk is at its end."""
         while isinstance(schema, avro.Union):
             number = self._number()
             if number < 0:
@@ -121,7 +121,7 @@ class _Walk:
         return None
 
     def _items(self, parts: tuple[avro.AvroType, ...]) -> Iterator[avro.AvroType]:
-        """The parts of all items, in blocks of which each has a count."""
+        """The parts of all items, block by block; each block has a count."""
         empty = all(avro.takes_no_bytes(part, ()) for part in parts)
         while count := self._number():
             if count < 0:

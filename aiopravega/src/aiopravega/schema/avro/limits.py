@@ -1,7 +1,7 @@
-"""What column readers such as Spark cannot hold of Avro, although single events can be read.
+"""Types of Avro that columns, such as Spark's, cannot hold, although single events can be read.
 
-A limit is not a fault of a schema and harms no other reader, so it is a finding of its own kind, on request: the rules
-begin with `column-`.
+A limit is not a fault of a schema and harms no other reader. So it becomes a finding on request only, with a rule that
+begins with `column-`.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _RAW: Final = "read the events raw or one by one"
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One type that columns cannot hold; `remedy` says what helps if the schema can be changed."""
+    """One type that columns cannot hold; `remedy` is a change of the schema that helps."""
 
     path: str
     rule: str
@@ -29,12 +29,12 @@ class Limit:
 
 
 def limits_of(schema: avro.AvroType, path: str) -> Iterator[Limit]:
-    """What cannot be a column in the schema that is read with."""
+    """The types of a reader's schema that cannot be columns."""
     yield from _limits(schema, path, (), 0, skipped=False)
 
 
 def written_limits(step: plan.Step, path: str) -> Iterator[Limit]:
-    """What column readers cannot skip in a writer's data, beside the limits of the reader's schema."""
+    """The types that column readers cannot skip in a writer's data, beside the limits of the reader's schema."""
     yield from _written(step, path, set())
 
 
@@ -53,7 +53,7 @@ def _finding(limit: Limit, reader: str, writer: str) -> Finding:
 def _limits(
     schema: avro.AvroType, path: str, around: tuple[avro.Record, ...], levels: int, *, skipped: bool
 ) -> Iterator[Limit]:
-    """The limits of a type inside some records; if it is only skipped, its digits do not count."""
+    """The limits of a type inside some records; for a type that is only skipped, digits are not limited."""
     if levels > MOST_LEVELS:
         problem = f"{path} is nested more than {MOST_LEVELS} levels deep, and columns are not"
         yield Limit(path, "column-nesting", schema, problem, "nest it less")

@@ -1,4 +1,4 @@
-"""Which two types of Avro match, taken by themselves: kinds, names, and the table of promotions."""
+"""Matching of two Avro types without their parts: kinds, names, and the table of promotions."""
 
 from typing import Final
 
@@ -26,14 +26,14 @@ _WIDENINGS: Final = {
 
 
 def may_read(reader: AvroType, writer: AvroType) -> bool:
-    """Whether one type is read as the other, by their kinds and names alone."""
+    """True if one type can be read as the other, by their kinds and names alone."""
     if kind_of(reader) == kind_of(writer):
         return same_name(reader, writer)
     return kind_of(reader) in _WIDENINGS.get(kind_of(writer), ())
 
 
 def same_name(reader: AvroType, writer: AvroType) -> bool:
-    """Whether two types of one kind have one name; types without names have."""
+    """True if two types of one kind have the same name, or no names."""
     # The specification compares the last parts of names; an alias is a full name.
     return label_of(reader) == label_of(writer) or (isinstance(reader, Named) and full_name(writer) in reader.aliases)
 
@@ -44,13 +44,13 @@ def full_name(schema: AvroType) -> str:
 
 
 def family(schema: Primitive | Fixed) -> str:
-    """What a logical type means: timestamps of one family differ in their unit only."""
+    """The family of a logical type: timestamps of one family differ in their unit only."""
     logical = schema.logical or ""
     return logical.rpartition("-")[0] if "timestamp-" in logical else logical
 
 
 def mismatch(reader: AvroType, writer: AvroType, path: str) -> str:
-    """Why a value is not read, for people who have the event."""
+    """The reason for which a value cannot be read, for people who have the event."""
     if writer == NULL:
         return f"{path} is null, which the schema that is read with does not allow"
     return f"{path} is written as {_shown(writer)}, but read as {_shown(reader)}"

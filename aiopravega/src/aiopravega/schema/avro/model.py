@@ -1,6 +1,6 @@
-"""Avro schemas as values: what the parser makes of a text, and what readers, writers and checks work with.
+"""Avro schemas as values: the parser makes them; readers, writers and checks use them.
 
-Nothing here knows Arrow, Spark, or how a schema's data is laid out.
+Nothing here knows Arrow, Spark, or the layout of a schema's data.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 NO_DEFAULT: Final = object()
 DECIMAL: Final = "decimal"
-# Where a logical type of the specification may stand; elsewhere it means nothing, as the specification wants.
+# The types that a logical type of the specification may be on; on others it means nothing, by the specification.
 UNDERLYING: Final[AnyMapping[str, frozenset[str]]] = {
     DECIMAL: frozenset({"bytes", "fixed"}),
     "big-decimal": frozenset({"bytes"}),
@@ -31,7 +31,7 @@ UNDERLYING: Final[AnyMapping[str, frozenset[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """A type without parts; `logical` is its logical type, if it has one that is valid."""
+    """A type without parts; `logical` is its logical type, if that is valid."""
 
     kind: str
     logical: str | None = None
@@ -82,7 +82,7 @@ class Mapping:
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """One of some types; with no types there is no value."""
+    """One of some types; a union without types has no values."""
 
     branches: tuple["AvroType", ...]
     document: Any = field(default=None, compare=False, repr=False)
@@ -100,7 +100,7 @@ class RecordField:
 
     @property
     def has_default(self) -> bool:
-        """Whether readers can do without the writer's."""
+        """True if a reader's field has a default, so that the writer's record may lack it."""
         return self.default is not NO_DEFAULT
 
 
@@ -139,7 +139,7 @@ def kind_of(schema: AvroType) -> str:
 
 
 def label_of(schema: AvroType) -> str:
-    """What people call a type: the last part of its name, or else its kind."""
+    """The short name of a type: the last part of its name, or its kind if it has no name."""
     return last_part(schema.name) if isinstance(schema, Named) else kind_of(schema)
 
 
@@ -161,7 +161,7 @@ def logical_of(schema: AvroType) -> str:
 
 
 def takes_no_bytes(schema: AvroType, around: tuple[Record, ...]) -> bool:
-    """Whether values of a type, inside some records, have no bytes at all, so that any number of them has none."""
+    """True if values of a type, inside some records, have no bytes; any number of them then has no bytes."""
     match schema:
         case Primitive(kind):
             return kind == "null"

@@ -1,6 +1,6 @@
 """From the text of an Avro schema to its model: names resolved, defaults checked.
 
-It refuses what Avro's specification refuses, and says where. It knows nothing of a second schema.
+It refuses schemas that Avro's specification refuses, and reports the path. It does not compare schemas.
 """
 
 import json
@@ -25,7 +25,7 @@ def parse(text: str | bytes, what: str = "the Avro schema", root: str = "") -> a
     Args:
         text: the schema in JSON.
         what: the schema's name in complaints.
-        root: what the path to a part begins with in complaints.
+        root: the beginning of paths in complaints.
 
     Raises:
         InvalidSchemaError: it is not JSON, or not an Avro schema.
@@ -52,7 +52,7 @@ class _Parser:
     def __init__(self, what: str) -> None:
         self._what = what
         self._names: dict[str, avro.Named] = {}
-        # Checked when all is known: a default can be of a record that is not complete yet.
+        # Checked at the end: a default can be of a record that is not complete yet.
         self._defaults: list[tuple[avro.RecordField, str]] = []
 
     def complaint(self, at: str, problem: str) -> InvalidSchemaError:

@@ -1,7 +1,7 @@
-"""A plan of reading: what was written by one schema, step by step, as values of another.
+"""A plan of reading: the steps by which data of one schema becomes values of another.
 
-`aiopravega.schema.avro.resolution` makes it. Readers of columns and of single events follow it, and decide nothing
-about schemas themselves. A plan is a graph: a record that contains itself is a step that contains itself.
+`aiopravega.schema.avro.resolution` makes it. Readers of columns and of single events follow it; they do not compare
+schemas themselves. A plan is a graph: a record that contains itself is a step that contains itself.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from aiopravega.schema.avro import model as avro
 
 @dataclass(frozen=True, slots=True)
 class ReadPrimitive:
-    """A primitive value, read as another type perhaps."""
+    """A primitive value, read as the same type or as another one."""
 
     writer: avro.Primitive
     reader: avro.Primitive
@@ -67,9 +67,9 @@ class SkipField:
 
 @dataclass(slots=True, eq=False)
 class ReadRecord:
-    """A record: the writer's fields in order, and the indices of the reader's fields that have their default.
+    """A record: the writer's fields in order, and the indices of the reader's fields that get their default.
 
-    `problem` says why no such record can be read; it is empty for all others.
+    `problem` is the reason for which no such record can be read; it is empty if some can.
     """
 
     writer: avro.Record
@@ -98,7 +98,7 @@ class IntoBranch:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A value that the reader's schema has no room for; the events that have one are malformed."""
+    """A value that the reader's schema cannot hold; events with such a value are malformed."""
 
     writer: avro.AvroType
     reader: avro.AvroType
@@ -119,5 +119,5 @@ Step: TypeAlias = (
 
 
 def problem_of(step: Step) -> str:
-    """Why no value can be read by this step, whatever it is; empty if some can."""
+    """The reason for which no value at all can be read by this step; empty if some can."""
     return step.problem if isinstance(step, ReadRecord | Unreadable) else ""

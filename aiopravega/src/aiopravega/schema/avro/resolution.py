@@ -1,10 +1,10 @@
-"""Avro's schema resolution: how data of a writer's schema is read with a reader's, and where it cannot be.
+"""Avro's schema resolution: a plan of reading data of a writer's schema with a reader's, and findings.
 
-The rules are those of the section "Schema Resolution" of Avro's specification, written once: one walk gives the plan
+The rules are in the section "Schema Resolution" of Avro's specification. They are written once: one walk gives the plan
 that readers follow and the findings that the compatibility check reports. It is stricter than the specification where
-readers would go wrong in silence: a logical type that became another one, and an alias that fits more than one field.
-There, and where only a name differs, the plan still reads what has one meaning: findings are for those who can still
-change a schema.
+readers would return wrong values silently: a logical type that became another one, and an alias that fits more than one
+field. There, and where only a name differs, the plan still reads values with a single meaning: findings are for people
+who can still change a schema.
 """
 
 from collections.abc import Iterator
@@ -17,15 +17,14 @@ from aiopravega.schema.avro import plan
 from aiopravega.schema.avro.matching import family, full_name, may_read, mismatch, same_name
 from aiopravega.schema.policy.findings import ABSENT, Finding
 
-# A logical type that is no other view of every value of its type: not every text is a UUID, nor every number a time of
-# day.
+# Logical types that not every value of their type can have: not every text is a UUID, nor every number a time of day.
 _DEMANDING: Final = frozenset({"uuid", avro.DECIMAL, "big-decimal", "time-millis", "time-micros"})
 _BINARY: Final = frozenset({avro.DECIMAL, "big-decimal"})  # their bytes are not text
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """How a writer's data is read, and all that is wrong with it; where nothing is, all of it can be read."""
+    """The plan of reading a writer's data, and the findings; without findings, all of the data can be read."""
 
     step: plan.Step
     findings: tuple[Finding, ...]
@@ -83,7 +82,7 @@ class _Resolver:
             return self._best(reader, writer, kinds, path)
 
     def _best(self, reader: avro.Union, writer: avro.AvroType, candidates: list[int], path: str) -> plan.Step:
-        """Into the first branch with which nothing is wrong, or else into the first that can be read at all."""
+        """The step into the first branch without findings, or into the first that can be read at all."""
         before = len(self.findings)
         first: tuple[plan.Step, list[Finding]] | None = None
         for index in candidates:
@@ -105,7 +104,7 @@ class _Resolver:
         return first[0]
 
     def _same_kind(self, reader: avro.AvroType, writer: avro.AvroType, path: str) -> plan.Step:
-        """Types of one kind, whatever their names are."""
+        """The step between types of one kind; their names do not matter."""
         match reader, writer:
             case avro.Primitive(), avro.Primitive():
                 return self._primitive(reader, writer, path)
@@ -190,7 +189,7 @@ class _Resolver:
             aliases = [alias for alias in dict.fromkeys(field.aliases) if alias in written and alias != field.name]
             free = [alias for alias in aliases if alias not in used]
             if len(aliases) > len(free) or len(free) > (field.name not in sources):
-                # Java's reader would rename the field, Java's check takes it twice or fails, others go by the name.
+                # Java's reader would rename the field, Java's check uses it twice or fails, others go by the name.
                 names = ", ".join(aliases)
                 drop = f"take the alias {names} from {field.name}: libraries differ on which field it stands for"
                 keep = f"keep {field.name} and drop {names}: readers with the old schema know both names"
@@ -205,10 +204,10 @@ class _Resolver:
     def _logical_types(
         self, reader: avro.Primitive | avro.Fixed, writer: avro.Primitive | avro.Fixed, path: str
     ) -> str:
-        """Why a logical type cannot be read as the other one; empty if it can."""
+        """The reason for which a logical type cannot be read as the other one; empty if it can."""
         if avro.logical_of(reader) == avro.logical_of(writer):
             return ""
-        if not reader.logical:  # who knows no logical type reads the plain value
+        if not reader.logical:  # a reader without a logical type reads the plain value
             if writer.logical in _BINARY and avro.kind_of(reader) == "string":
                 self._add(path, "logical-type-changed", reader, writer, "read it as bytes", "keep plain bytes")
             return ""
@@ -244,7 +243,7 @@ class _Resolver:
 
     @contextmanager
     def _unheard(self) -> Iterator[None]:
-        """What is found is not reported: a finding stands there already."""
+        """Drop the findings of the block: the difference has been reported already."""
         before = len(self.findings)
         yield
         del self.findings[before:]

@@ -1,8 +1,8 @@
 """Single events by a plan of reading, with fastavro.
 
-fastavro resolves schemas in its own way, so it is not asked to. It is given one schema: how the bytes lie, from the
-writer's, with the names and logical types of the reader's. What is left to do (fields to drop or fill in, numbers to
-widen) is done with the value afterwards; where nothing is left, nothing is called. fastavro itself is handed in.
+fastavro resolves schemas in its own way, so its resolution is not used. It gets one schema: the layout of the writer's,
+with the names and logical types of the reader's. The rest (fields to drop or fill in, numbers to widen) is done with
+the value afterwards, by an `Adapt`, if there is a rest. The module fastavro is an argument.
 """
 
 import struct
@@ -20,12 +20,12 @@ from aiopravega.schema.avro.resolution import resolve
 
 ReadValue = Callable[[BytesIO], Any]
 Adapt = Callable[[Any], Any]
-Shape = tuple[Any, Adapt | None]  # a schema for fastavro, and what is left to do with what it reads
+Shape = tuple[Any, Adapt | None]  # a schema for fastavro, and the rest of the work on its values
 
-_PASSED: Final = {"int": "long", "string": "bytes"}  # what lies in the same way, and takes any bytes
+_PASSED: Final = {"int": "long", "string": "bytes"}  # types of the same layout that accept any bytes
 _UNDERSTOOD: Final = frozenset({avro.DECIMAL, "uuid", "date", "time-millis", "time-micros"})  # besides timestamps
 _NANOSECONDS: Final = {"millis": 1_000_000, "micros": 1_000, "nanos": 1}
-# Plain numbers that are read as times of day: how many microseconds one is.
+# Microseconds of one unit, for plain numbers that are read as times of day.
 _TIMES_OF_DAY: Final = {"time-millis": 1_000, "time-micros": 1}
 _DAY: Final = timedelta(days=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,17 +33,17 @@ _SINGLE: Final = struct.Struct("<f")
 
 
 def value_reader(reader: avro.AvroType, writer: avro.AvroType, fastavro: Any) -> ReadValue:
-    """What reads the next value that was written with one schema as one of the other.
+    """A function that reads the next value of the writer's schema as a value of the reader's.
 
-    The function raises `MalformedEventError` for what the reader's schema has no room for, and fastavro's errors for
-    what is no datum.
+    The function raises `MalformedEventError` for values that the reader's schema cannot hold, and fastavro's errors for
+    bytes that are not a datum.
     """
     step = resolve(reader, writer).step
     if problem := plan.problem_of(step):
         return _refusing(f"its Avro schema does not fit the one that is read with: {problem}")
     shape, adapt = _Shapes(fastavro, same=reader is writer).of(step)
     is_record = isinstance(shape, dict) and shape["type"] == "record"
-    if not is_record:  # a record is parsed once, all else for each value
+    if not is_record:  # fastavro parses a record once, but other types for each value
         shape = {"type": "record", "name": "top", "fields": [{"name": "value", "type": shape}]}
     parsed, read = fastavro.parse_schema(shape), fastavro.schemaless_reader
     if is_record:
@@ -54,11 +54,11 @@ def value_reader(reader: avro.AvroType, writer: avro.AvroType, fastavro: Any) ->
 
 
 class _Shapes:
-    """Makes the schema of one plan: named types have names that stand nowhere else, fields have the reader's."""
+    """Makes the schema of one plan: named types have new names, fields have the reader's names."""
 
     def __init__(self, fastavro: Any, *, same: bool) -> None:
         self._fastavro = fastavro
-        self._same = same  # read as it was written: nothing is left to do
+        self._same = same  # read as it was written: no value is adapted
         self._count = 0
         self._steps: dict[int, tuple[str, Adapt | None]] = {}
         self._passed: dict[int, str] = {}
@@ -126,7 +126,7 @@ class _Shapes:
                 raise MalformedEventError("a symbol of an enumeration is not in the schema that is read with")
             return symbol
 
-        return "long", symbol_of  # which lies as the number of a symbol does
+        return "long", symbol_of  # a long has the layout of a symbol's number
 
     def _branches(self, branches: tuple[plan.Step, ...]) -> Shape:
         shapes = [self.of(branch) for branch in branches]
@@ -160,7 +160,7 @@ class _Shapes:
                 value[key] = make()
             return value
 
-        # A record inside itself is met again before it is known whether anything is left to do.
+        # A record inside itself is met again before it is known whether its values are adapted.
         self._steps[id(step)] = name, None if self._same else adapt_record
         names = {field.name for field in step.reader.fields}
         shapes = []
@@ -192,10 +192,10 @@ def _primitive(writer: avro.Primitive, reader: avro.Primitive) -> Shape:
         return "float", None
     was, now = writer.logical or "", reader.logical or ""
     if was != now and "timestamp-" in was and "timestamp-" in now:
-        if "-nanos" in was + now:  # which fastavro does not know
+        if "-nanos" in was + now:  # fastavro does not know nanoseconds
             return "long", _from_nanoseconds(was, now)
         return {"type": "long", "logicalType": was}, None
-    if now in _TIMES_OF_DAY and not was:  # fastavro would make some time of a number that is none
+    if now in _TIMES_OF_DAY and not was:  # fastavro would make a time of any number
         return writer.kind, _time_of_day(_TIMES_OF_DAY[now])
     logical = _logical(reader)
     return {"type": reader.kind, **logical} if logical else reader.kind, None

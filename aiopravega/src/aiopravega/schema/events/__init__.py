@@ -1,1 +1,1 @@
-"""What single events need of a format, and formats of one's own."""
+"""Formats of single events: the interface, and custom formats."""

@@ -1,4 +1,4 @@
-"""Payloads in a format of one's own."""
+"""Payloads in a custom format."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,15 +9,15 @@ from aiopravega.schema.registry.model import SchemaInfo
 
 
 class CustomFormat:
-    """Values that two functions turn into payloads and back.
+    """Values that two functions of the caller turn into payloads and back.
 
     Args:
         name: of the format, as the registry has it.
         type_name: of the values' type.
         schema: any description of the values; the registry does not read it.
-        encode: from a value to a payload. What it raises is reported as a value that does not fit.
-        decode: from a payload and the schema that it was written with to a value. What it raises is reported as a
-            malformed event. Java's codecs may leave zero bytes after the payload.
+        encode: from a value to a payload. An error that it raises is reported as a value that does not fit.
+        decode: from a payload and the schema that it was written with to a value. An error that it raises is reported
+            as a malformed event. Java's codecs may leave zero bytes after the payload.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""JSON Schema: what one schema admits of another, blocks of events as columns and back, single events."""
+"""JSON Schema: comparison of two schemas, blocks of events as columns and back, single events."""

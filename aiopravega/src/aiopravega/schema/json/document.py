@@ -16,7 +16,7 @@ from referencing.jsonschema import DRAFT202012, specification_with
 from aiopravega.errors import InvalidSchemaError
 from aiopravega.schema.registry.model import SchemaInfo
 
-# They say something about a schema, and nothing about which values it admits.
+# Keywords about a schema that do not change which values it admits.
 ANNOTATIONS: Final = frozenset(
     {"$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$comment", "$defs", "definitions"}
     | {"$vocabulary", "title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly"}
@@ -27,7 +27,7 @@ _EVALUATING: Final = frozenset(
 )
 _DRAFT_4: Final = "http://json-schema.org/draft-04/schema#"
 _DRAFT_2020: Final = "https://json-schema.org/draft/2020-12/schema"
-# Up to draft 7, what stands beside a $ref does not count.
+# Up to draft 7, keywords beside a $ref do not count.
 _REF_ALONE: Final = ("draft-03", "draft-04", "draft-06", "draft-07")
 _BY_NAME: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies"})
 _SEVERAL: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
@@ -35,7 +35,7 @@ _SEVERAL: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """One schema text: its validator, and whether its dialect is known here."""
+    """One schema text: its validator; `known` is true if its dialect is known here."""
 
     validator: Any
     known: bool
@@ -44,7 +44,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A schema inside a document: what is written there, and where its references lead."""
+    """A schema inside a document: its JSON, and the resolver of its references."""
 
     schema: Any
     resolver: Any
@@ -58,7 +58,7 @@ class Node:
         return Node(schema, self.resolver, self.document)
 
     def target(self, reference: str) -> "Node | None":
-        """What a reference leads to; None if that is not in the document."""
+        """The target of a reference; None if it is not in the document."""
         try:
             found = self.resolver.lookup(reference)
         except Unresolvable:
@@ -66,7 +66,7 @@ class Node:
         return Node(found.contents, found.resolver, self.document)
 
     def errors(self, value: Any) -> list[Any]:
-        """What this schema has against a value, as errors of `jsonschema`.
+        """The errors of a value by this schema, as errors of `jsonschema`.
 
         Raises:
             Unresolvable: a reference leads out of the document.
@@ -75,14 +75,14 @@ class Node:
 
     @property
     def keywords(self) -> Mapping[str, Any]:
-        """What decides which values are admitted; a schema that is true has none."""
+        """The keywords that decide which values are admitted; the schema `true` has none."""
         if not isinstance(self.schema, dict):
             return {"not": True} if self.schema is False else {}
         if "$ref" in self.schema and self.document.ref_alone:
             return {"$ref": self.schema["$ref"]}
         found = {key: value for key, value in self.schema.items() if key not in ANNOTATIONS}
         if "unevaluatedProperties" in found and not found.keys() & _EVALUATING:
-            # Where nothing else declares properties, it is additionalProperties.
+            # If no other keyword declares properties, it means additionalProperties.
             value = found.pop("unevaluatedProperties")
             found.setdefault("additionalProperties", value)
         return found
@@ -112,7 +112,7 @@ def read(schema: SchemaInfo) -> Node:
     resource = _specification(used).create_resource(value)
     registry: Registry[Any] = Registry().with_resource("", resource)
     validator = used(value, registry=registry, format_checker=used.FORMAT_CHECKER)
-    # Draft 3 has other keywords; what a dialect of somebody's own means is not known.
+    # Draft 3 has other keywords; the meaning of a custom dialect is not known.
     known = kind is not None and kind is not jsonschema.Draft3Validator
     document = Document(validator, known, any(part in dialect for part in _REF_ALONE))
     return Node(value, registry.resolver_with_root(resource), document)
@@ -126,7 +126,7 @@ def _dialect(value: Any) -> str:
     if isinstance(value, dict):
         if isinstance(value.get("$schema"), str):
             return str(value["$schema"])
-        # Only draft 4 and older call it so; Jackson, which Java's serializers use, names no dialect.
+        # Only draft 4 and older have `id`; Jackson, which Java's serializers use, names no dialect.
         if isinstance(value.get("id"), str) and "$id" not in value:
             return _DRAFT_4
     return _DRAFT_2020
@@ -138,7 +138,7 @@ def _specification(validator: Any) -> Specification[Any]:
 
 
 def same(one: Node, other: Node) -> bool:
-    """Whether two schemas say the same, references followed; annotations do not count."""
+    """True if two schemas are equal after following references; annotations do not count."""
     return _same(one, other, set())
 
 

@@ -17,16 +17,16 @@ _LONGEST_COMPLAINT: Final = 300
 
 
 class JsonFormat:
-    """Values of a JSON Schema: whatever `json` makes of them, or models.
+    """Values of a JSON Schema: the values of the module `json`, or models of pydantic.
 
     Args:
         schema: the JSON Schema as text, or as a dictionary.
-        type_name: what the registry calls it.
-        validate: hold each value against the schema when it is written and read, which costs many times the work
-            itself. It needs jsonschema: the extra `json`.
+        type_name: the type's name in the registry.
+        validate: check each value against the schema when it is written and read, which takes many times as long as
+            the work itself. It needs jsonschema: the extra `json`.
 
     Raises:
-        ConfigurationError: it is not a JSON Schema.
+        ConfigurationError: the schema is not a JSON Schema.
     """
 
     def __init__(self, schema: str | dict[str, Any], type_name: str, *, validate: bool = False) -> None:
@@ -43,7 +43,7 @@ class JsonFormat:
 
     @classmethod
     def of_model(cls, model: type[BaseModel], type_name: str | None = None) -> Self:
-        """Models of pydantic, which check what is read and written; the schema is theirs."""
+        """Models of pydantic, which check values that are read and written; the schema is the model's."""
         made = cls(model.model_json_schema(), type_name or model.__name__)
         made._model = model
         return made
@@ -72,7 +72,7 @@ class JsonFormat:
         return write if problem is None else write_valid
 
     def reader(self, written: SchemaInfo | None = None, skip: int = 0) -> Read:
-        """See `EventFormat`; the fields of an event are found by their names, whatever schema it was written with."""
+        """See `EventFormat`; the fields of an event are found by their names; its writer's schema does not matter."""
         scan, problem, model = _DECODER.raw_decode, self._problem, self._model
 
         def read(event: bytes) -> Any:
@@ -86,7 +86,7 @@ class JsonFormat:
             return value
 
         def read_with_care(event: bytes) -> Any:
-            """What begins with white space, and what is wrong."""
+            """Read an event that begins with white space, or refuse it with the reason."""
             try:
                 return json.loads(event[skip:].rstrip(b"\0"))
             except ValueError as error:
@@ -118,7 +118,7 @@ class JsonFormat:
 
 
 def _validator(document: Any) -> Callable[[Any], str]:
-    """Says what is wrong with a value, and nothing if all is well."""
+    """A function that gives the first error of a value; empty if it is valid."""
     try:
         jsonschema: Any = import_module("jsonschema")
     except ImportError:
@@ -137,7 +137,7 @@ def _validator(document: Any) -> Callable[[Any], str]:
             for error in validator.iter_errors(value):
                 return f"{error.json_path}: {error.message[:_LONGEST_COMPLAINT]}"
         except unresolvable as error:
-            return f"the schema refers to what is not in it: {error}"
+            return f"the schema has a reference to something outside of it: {error}"
         except RecursionError:
             return "it, or the schema, is nested too deeply to be compared"
         return ""

@@ -1,8 +1,8 @@
-"""The one way to the groups of a Schema Registry: which group a stream has, and how a schema gets into it.
+"""The only way into the groups of a Schema Registry: the group of a stream, and the registration of a schema.
 
 Clients, serializers, gates, the catalog, the command line, Spark, Airflow and Dagster register by `register_schema` or
-`offer_schema`, so what one of them refuses, all refuse. Knows no events: see `aiopravega.schema.serializers` and
-`aiopravega.schema.open.blocks`.
+`offer_schema`, so a schema that one of them refuses is refused by all. This package knows no events: see
+`aiopravega.schema.serializers` and `aiopravega.schema.open.blocks`.
 """
 
 from aiopravega.schema.open.check import check

@@ -1,7 +1,7 @@
-"""Whether a schema may follow others: a policy chooses versions, a format compares, what it finds is a violation.
+"""The check of a schema against earlier ones: a policy chooses versions, a format compares, findings are violations.
 
-The registry itself compares Avro only. Nothing here talks to it. Each format is loaded when it is first needed; Avro
-and JSON Schema need the extras `avro` and `json`.
+The registry itself compares Avro only. Nothing here sends requests to it. A format is loaded when it is first needed;
+Avro and JSON Schema need the extras `avro` and `json`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ _ENGINES: Final[Mapping[SchemaFormat, str]] = {
 
 
 class _Engine(Protocol):
-    """What the module of a format has."""
+    """The module of a format."""
 
     parse: Callable[[SchemaInfo], Any]
     compare: Callable[[Any, Any, ComparisonTerms], list[Finding]]
@@ -36,22 +36,22 @@ def check(
     declared_only: bool = False,
     as_columns: bool = False,
 ) -> CompatibilityReport:
-    """Compare a schema that is to be added with those of its type that are there, oldest first.
+    """Compare a schema that is to be added with the existing versions of its type, oldest first.
 
-    No policy compares with nothing to compare with: the first schema of a type is always compatible. What cannot be
-    decided is a violation (rule "cannot-decide"), so that "compatible" is never a guess.
+    The first schema of a type has no earlier versions: it is always compatible. A difference that cannot be decided is
+    a violation (rule "cannot-decide"), so that "compatible" is never a guess.
 
     A JSON Schema without additionalProperties admits any further properties, so that a property added to it narrows
     it. `declared_only` assumes that writers write no properties that their schema does not declare.
 
-    What columns cannot hold of Avro (a type inside itself, decimals of more than 38 digits, arrays of items without
-    content) is no fault, since single events are read. With `as_columns` it is a violation, too, even of a first
-    schema; the rules begin with "column-".
+    Columns cannot hold some types of Avro (a type inside itself, decimals of more than 38 digits, arrays of items
+    without content). That is not a fault, since single events can be read. With `as_columns` it is a violation, even of
+    a first schema; the rules begin with "column-".
 
     Raises:
         InvalidSchemaError: the candidate, or a version that it is compared with, cannot be parsed.
         ConfigurationError: the policy is unknown or incomplete, the format's extra is not installed, or `as_columns`
-            is asked of a format other than Avro.
+            is set for a format other than Avro.
     """
     wanted = sides(policy)
     if as_columns and candidate.format is not SchemaFormat.AVRO:
@@ -83,7 +83,7 @@ def _engine(kind: SchemaFormat) -> _Engine | None:
     try:
         return cast(_Engine, import_module(_ENGINES[kind]))
     except ModuleNotFoundError as error:
-        # JSON Schema's alone needs more than the client itself does.
+        # Only the engine of JSON Schema needs packages that the client itself does not.
         raise ConfigurationError(
             f"comparing {kind} schemas needs the package {error.name}: pip install 'aiopravega[json]'"
         ) from None
@@ -104,7 +104,7 @@ def _violations(
         if old.schema_data == candidate.schema_data:
             return []
         texts = (f"{len(old.schema_data)} bytes", f"{len(candidate.schema_data)} bytes")
-        remedy = "what a custom schema means is not known here: compare the two by hand, or use AllowAny"
+        remedy = "the meaning of a custom schema is not known here: compare the two by hand, or use AllowAny"
         return [violation(candidate.type, CANNOT_DECIDE, texts, remedy)]
     before = engine.parse(old)
     if terms.direction == "backward":
@@ -125,6 +125,6 @@ def _format_name(schema: SchemaInfo) -> str:
 
 
 def _denied(candidate: SchemaInfo, version: int) -> Violation:
-    remedy = "the group takes no further schemas: write with one that it has, or change its policy"
+    remedy = "the group takes no further schemas: write with a schema that it has, or change its policy"
     texts = (f"version {version}", "a new schema")
     return Violation(candidate.type, "policy-denies-all", *texts, remedy, version, "backward")

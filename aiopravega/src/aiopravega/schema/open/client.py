@@ -1,4 +1,4 @@
-"""The Schema Registry's client with the two calls that compare before they send: groups and schemas are made here."""
+"""The Schema Registry's client, with two calls that compare before they send: `create_group` and `add_schema`."""
 
 from aiopravega.schema.open.compare import Question
 from aiopravega.schema.open.groups import GroupAddress, make_group
@@ -15,9 +15,9 @@ class SchemaRegistry(RegistryClient):
     """
 
     async def create_group(self, group: str, properties: GroupProperties, namespace: str = "") -> bool:
-        """Make a group; returns False if it exists already, whatever its properties.
+        """Make a group; return False if a group of that name exists, with any properties.
 
-        The registry takes most policies of formats other than Avro in a second request only, which is sent here: see
+        For formats other than Avro the registry accepts most policies in a second request only, which is sent here: see
         `aiopravega.schema.open.groups`.
 
         Raises:
@@ -29,7 +29,7 @@ class SchemaRegistry(RegistryClient):
     async def add_schema(
         self, group: str, schema: SchemaInfo, namespace: str = "", *, declared_only: bool = False
     ) -> VersionInfo:
-        """Add a schema to a group whose policy allows it; one that is there already keeps its version.
+        """Add a schema to a group whose policy allows it; a schema that the group has keeps its version.
 
         The schema is compared here, since the server compares Avro only: see `aiopravega.schema.open.register`, which
         also makes groups. `declared_only` is for JSON: see `aiopravega.schema.open.Question`.

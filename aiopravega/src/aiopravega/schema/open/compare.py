@@ -1,4 +1,4 @@
-"""A candidate beside the schemas of a group: its type, whether the group has it, and what speaks against it.
+"""Comparison of a candidate with the schemas of a group: its type, its version if the group has it, its violations.
 
 Fetches the versions; the comparison of two schemas is in `aiopravega.schema.policy`, which sends no requests.
 """
@@ -38,13 +38,15 @@ _BASES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """With what a candidate is compared, and how.
+    """The policy and the versions that a candidate is compared with.
 
-    Attributes: policy: the policy to compare by; by default the group's, which a schema that the group has passes as it
-    is. against: `policy`, the versions that the policy names; `latest`, `all`, or the number of a version: those, in
-    the directions of the policy. declared_only: of JSON, whose schemas admit undeclared properties unless they say
-    otherwise: assume that no writer uses undeclared properties. Then a property may be added with a type of its own.
-    as_columns: of Avro: refuse what column readers such as Spark cannot hold, too.
+    Attributes:
+        policy: the policy to compare by; by default the group's, which a schema that the group has always passes.
+        against: `policy`: the versions that the policy names. `latest`, `all`, or the number of a version: those
+            versions, in the directions of the policy.
+        declared_only: for JSON, whose schemas admit undeclared properties unless they say otherwise: assume that no
+            writer uses undeclared properties. Then a property may be added with a type of its own.
+        as_columns: for Avro: also refuse types that column readers such as Spark cannot hold.
     """
 
     policy: str | Compatibility | None = None
@@ -54,13 +56,13 @@ class Question:
 
     @property
     def is_the_group_s(self) -> bool:
-        """Whether the group's own policy is the whole question."""
+        """True if the candidate is compared by the group's own policy alone."""
         return self.policy is None and self.against == POLICY
 
     def checked(
         self, candidate: SchemaInfo, existing: Sequence[SchemaVersion], policy: Compatibility
     ) -> CompatibilityReport:
-        """Compare a candidate with schemas, as this question wants it compared.
+        """Compare a candidate with schemas by a policy, on the terms of this question.
 
         Raises:
             PravegaError: as `check` does.
@@ -87,7 +89,7 @@ async def compare(
 ) -> Comparison:
     """Compare a candidate with a group's schemas of its type; nothing is added.
 
-    An empty type of the candidate is the one that the group has, or else the group's name.
+    If the candidate's type is empty, it gets the type that the group has, or the group's name if it has none.
 
     Raises:
         SchemaRefusedError: the candidate is of another format than the group.
@@ -130,7 +132,7 @@ async def known_version(registry: "RegistryClient", group: Group, schema: Schema
 
 
 def typed(candidate: SchemaInfo, existing: Sequence[SchemaVersion], group: str) -> SchemaInfo:
-    """The candidate with the type of the group's schemas, if it has none of its own; by default the group's name.
+    """The candidate with a type: its own, or the type of the group's schemas, or the group's name if it has none.
 
     Raises:
         ConfigurationError: the group has schemas of several types.
@@ -139,7 +141,9 @@ def typed(candidate: SchemaInfo, existing: Sequence[SchemaVersion], group: str) 
         return candidate
     types = sorted({each.schema_info.type for each in existing if each.schema_info.format is candidate.format})
     if len(types) > 1:
-        raise ConfigurationError(f"which of {', '.join(types)} in group {group} is it? Give the candidate's type")
+        raise ConfigurationError(
+            f"group {group} has schemas of the types {', '.join(types)}: give the candidate's type"
+        )
     return candidate.model_copy(update={"type": types[0] if types else group})
 
 
@@ -159,7 +163,7 @@ def _name(form: FormatName) -> str:
 
 
 def _known(candidate: SchemaInfo, existing: Sequence[SchemaVersion]) -> VersionInfo | None:
-    """The version that is this very schema; spaces in JSON and the order of its keys do not count."""
+    """The version that equals this schema; spaces in JSON and the order of its keys do not count."""
     same = [each for each in existing if _name_of(each.schema_info) == _name_of(candidate)]
     exact = [each for each in same if each.schema_info.schema_data == candidate.schema_data]
     equal = exact or [each for each in same if _same_json(each.schema_info, candidate)]
@@ -176,7 +180,7 @@ def _same_json(one: SchemaInfo, other: SchemaInfo) -> bool:
     try:
         # As texts: for Python 1 is True, and 1 is 1.0.
         texts = {json.dumps(json.loads(each.schema_data), sort_keys=True) for each in (one, other)}
-    except ValueError:  # which the comparison complains about
+    except ValueError:  # the comparison reports it
         return False
     return len(texts) == 1
 
@@ -190,8 +194,8 @@ def _compared(
     directions = frozenset(side.direction for side in sides(policy))
     if not directions:
         raise ConfigurationError(
-            f"the policy {policy.policy} compares with nothing, so that it cannot be held against {against!r}: give "
-            "policy=, such as Backward"
+            f"the policy {policy.policy} has no directions, so it cannot compare a candidate with {against!r}: "
+            "give policy=, such as Backward"
         )
     compared, base = existing, _BASES[directions]
     if against == ALL:
@@ -215,7 +219,7 @@ def _refusals(
     existing: Sequence[SchemaVersion],
     properties: GroupProperties,
 ) -> list[Violation]:
-    """What no policy allows."""
+    """The violations that no policy allows."""
     found = []
     if not properties.allow_multiple_types and everything and not existing:
         latest = everything[-1]

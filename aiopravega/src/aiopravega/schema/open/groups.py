@@ -1,10 +1,10 @@
-"""The groups of a registry: which one a stream has, and how one is made with one policy, also by several at once.
+"""The groups of a registry: the group of a stream, and the making of a group, which several programs may do at once.
 
-The registry 0.6.0 makes a group in several steps. Of several programs that make a group at the same time, one or none
-gets the answer that it made it, the others get status 500, and the policy may be that of any caller: so no own policy
-counts, only the one that the group has afterwards.
+The registry 0.6.0 makes a group in several steps. If several programs make a group at the same time, one or none of
+them gets the answer that it made the group; the others get status 500. The policy may be that of any of them, so only
+the policy that the group has afterwards counts.
 
-A new group of a format other than Avro may have the policies `AllowAny` and `DenyAll` only; the registry takes others
+A new group of a format other than Avro may have the policies `AllowAny` and `DenyAll` only; the registry accepts others
 later. Until then the group is closed (`DenyAll`), and its property `aiopravega.policy`, which cannot change, holds the
 policy that it was made for. Any caller that finds a closed and empty group with this property sets that policy.
 """
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from aiopravega.schema.registry.client import RegistryClient
 
 _MADE_FOR: Final = "aiopravega.policy"  # the property; its value is the JSON of a `Compatibility`
-# Policies that the registry lets every new group have; others only those of Avro, until they are changed.
+# Policies that the registry accepts for every new group; it accepts others for new groups of Avro only.
 _OF_EVERY_FORMAT: Final = frozenset({ALLOW_ANY, DENY_ALL})
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group that the registry has. `made` says that the call that returned this made it."""
+    """A group of the registry. `made` is true if the call that returned this made the group."""
 
     name: str
     namespace: str
@@ -41,7 +41,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class GroupAddress:
-    """A group's name, and the namespaces in which it may be, in the order of the search; a new group is in the first.
+    """A group's name, and the namespaces to search for the group, in order; a new group is made in the first.
 
     The namespace `""` is the registry's default one.
     """
@@ -68,10 +68,11 @@ class GroupAddress:
 
 @dataclass(frozen=True, slots=True)
 class NewGroup:
-    """How a group is made that does not exist yet; one that exists stays as it is.
+    """The properties of a group that does not exist yet; an existing group stays as it is.
 
-    `policy` is a name or text as for `parse_policy`, by default that of `GroupProperties.of`. `multiple_types` says
-    whether the group takes schemas of several types, `format` that its format is not that of its first schema.
+    `policy` is a name or text as for `parse_policy`, by default the policy of `GroupProperties.of`. With
+    `multiple_types` the group accepts schemas of several types. `format` is its format; by default that of its first
+    schema.
     """
 
     policy: str | None = None
@@ -118,18 +119,18 @@ async def need_group(registry: "RegistryClient", address: GroupAddress) -> Group
 
 
 async def make_group(registry: "RegistryClient", name: str, properties: GroupProperties, namespace: str = "") -> Group:
-    """Make a group with any policy; one that exists, or that another program makes at the same time, is returned.
+    """Make a group with any policy; a group that exists, or that another program makes meanwhile, is returned.
 
     Raises:
         ConfigurationError: there is no such policy; nothing is made.
         PravegaError: the registry refuses; a group that was made for this is removed again.
     """
     wanted = properties.compatibility
-    sides(wanted)  # which complains about a policy that does not exist
+    sides(wanted)  # it refuses a policy that does not exist
     sent = properties if properties.format is SchemaFormat.AVRO else _closed(properties)
     try:
-        made = maybe_ours = await registry._send_group(name, sent, namespace)  # noqa: SLF001 - nobody else sends it
-    except ServerError:  # another program makes it at the same time, and either policy may be the one that is kept
+        made = maybe_ours = await registry._send_group(name, sent, namespace)  # noqa: SLF001 - only this function sends it
+    except ServerError:  # another program makes it at the same time, and the policy of either may be kept
         if await find_group(registry, GroupAddress(name, (namespace,))) is None:
             raise
         made, maybe_ours = False, True
@@ -139,7 +140,7 @@ async def make_group(registry: "RegistryClient", name: str, properties: GroupPro
 
 
 def _closed(properties: GroupProperties) -> GroupProperties:
-    """The same, which the registry takes for a new group of any format, with the policy among the properties."""
+    """The same with a policy that the registry accepts for any new group, and the wanted one as a property."""
     wanted = properties.compatibility
     return properties.model_copy(
         update={
@@ -154,8 +155,8 @@ async def with_policy(registry: "RegistryClient", group: Group, ours: Compatibil
 
     Args:
         registry: a client of it.
-        group: as it was found.
-        ours: the policy of a group that lacks the property, but may be closed by the caller.
+        group: the group as the registry has it.
+        ours: the caller's policy, for a closed group that lacks the property.
 
     Raises:
         PravegaError: the registry refuses.
@@ -169,7 +170,7 @@ async def with_policy(registry: "RegistryClient", group: Group, ours: Compatibil
         return group
     assert wanted is not None
     failure: PravegaError | None = None
-    # With a schema in it, others have opened the group by now, or somebody has closed it again on purpose.
+    # A closed group that has a schema was opened before: somebody has closed it again on purpose.
     if not await registry.versions(group.name, group.namespace):
         try:
             await registry.update_compatibility(group.name, wanted, closed, group.namespace)
@@ -185,9 +186,9 @@ async def with_policy(registry: "RegistryClient", group: Group, ours: Compatibil
 async def removed_if_refused(
     registry: "RegistryClient", group: str, namespace: str, *, made: bool
 ) -> AsyncIterator[None]:
-    """Run a block that adds the first schema to a group; if it fails, remove the group, if it was `made` for that.
+    """Run a block that adds the first schema to a group; if it fails, remove the group if it was `made` for that.
 
-    A group in which somebody else has put a schema in the meantime stays.
+    A group to which another program has added a schema meanwhile stays.
     """
     try:
         yield

@@ -1,7 +1,7 @@
-"""The door: the only way in which a schema gets into a group of the registry.
+"""Registration of schemas: the only code that adds a schema to a group of the registry.
 
-The group is found or made, the candidate is compared by the group's policy on this side, because the server compares
-Avro only, and what passes is added. A candidate that is refused leaves no trace.
+The group is found or made. The candidate is compared by the group's policy on this side, because the server compares
+Avro only, and added if it passes. A candidate that is refused leaves no trace.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from aiopravega.names import StreamName
     from aiopravega.schema.registry.client import RegistryClient
 
-# How often others may remove the group, whose first schema was refused, between finding it here and adding to it.
+# Times that other programs may remove the group, whose first schema was refused, between finding it here and adding.
 _REMOVALS: Final = 2
 
 
@@ -44,20 +44,21 @@ async def register_schema(
     declared_only: bool = False,
     as_columns: bool = False,
 ) -> SchemaReport:
-    """Put a schema into the group of a stream, which is made if there is none.
+    """Add a schema to the group of a stream, which is made if it does not exist.
 
     Args:
         registry: a client of it.
-        stream: whose group it is; see `GroupAddress.of_stream`.
-        candidate: the schema. An empty type is the one that the group has, or else the group's name.
+        stream: the stream; see `GroupAddress.of_stream`.
+        candidate: the schema. If its type is empty, it gets the type that the group has, or the group's name.
         group: the group's name; by default the stream's.
-        namespace: of the group; by default where it is, and for a new one the scope's name.
-        new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
+        namespace: of the group; by default the one in which it exists, and for a new group the scope's name.
+        new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, `AllowAny` for the
+            others.
         declared_only: see `Question`.
         as_columns: see `Question`.
 
     Raises:
-        SchemaRefusedError: the group does not take it; the message lists the violations.
+        SchemaRefusedError: the group does not accept it; the message lists the violations.
         InvalidSchemaError: a schema cannot be parsed; nothing is made.
         ConfigurationError: there is no such policy; nothing is made.
         PravegaError: the registry cannot be asked.
@@ -74,21 +75,22 @@ async def offer_schema(
     new: NewGroup | None = None,
     question: Question | None = None,
 ) -> SchemaReport:
-    """The same for a group at an address: the report says whether the schema was added, and if not, why.
+    """The same for a group at an address: the report says whether the schema was added, or has the violations.
 
     Both the question's policy and the group's own must allow it. The registry's server then checks Avro once more;
-    every candidate is compared with what others have added in the meantime.
+    every candidate is also compared with schemas that others have added in the meantime.
 
     Args:
         registry: a client of it.
         address: of the group.
         candidate: the schema.
-        new: how the group is made if there is none; None: it must exist.
-        question: with what the candidate is compared, besides what the group's policy names.
+        new: the properties of a new group; None: the group must exist.
+        question: the versions to compare with, besides those that the group's policy names.
 
     Raises:
         GroupNotFoundError: there is no such group, and `new` is None.
-        SchemaRefusedError: the candidate is of another format than the group; or the server refuses what has passed.
+        SchemaRefusedError: the candidate is of another format than the group; or the server refuses a schema that has
+            passed here.
         InvalidSchemaError: a schema cannot be parsed; nothing is made.
         ConfigurationError: there is no such policy or version, there is nothing to compare by, or the extra of the
             format is not installed; nothing is made.
@@ -122,7 +124,7 @@ async def _group(
     if group is not None:
         return await with_policy(registry, group)
     new = new or NewGroup()
-    # What cannot be parsed makes no group.
+    # A candidate that cannot be parsed must not make a group.
     check(typed(candidate, (), address.name), (), Compatibility(policy=ALLOW_ANY))
     properties = new.properties(candidate.serialization_format)
     return await make_group(registry, address.name, properties, address.namespaces[0])
@@ -154,11 +156,11 @@ async def _added(registry: "RegistryClient", group: Group, comparison: Compariso
 
 
 async def _sent(registry: "RegistryClient", group: Group, candidate: SchemaInfo) -> VersionInfo:
-    """Add a schema, unseen by any policy; one that is there keeps its version, so the request may be repeated.
+    """Add a schema without any check; a schema that is there keeps its version, so the request may be repeated.
 
-    Without an answer the schema may be in the group all the same, where it must not stay without a comparison.
+    If no answer comes, the schema may be in the group all the same, where it must not stay without a comparison.
     """
-    send = registry._send_schema  # noqa: SLF001 - nobody else sends it
+    send = registry._send_schema  # noqa: SLF001 - only this function sends it
     try:
         return await send(group.name, candidate, group.namespace)
     except PravegaConnectionError as error:
@@ -168,7 +170,7 @@ async def _sent(registry: "RegistryClient", group: Group, candidate: SchemaInfo)
 
 
 def _earlier(now: Sequence[SchemaVersion], before: set[int], ours: VersionInfo) -> list[SchemaVersion]:
-    """What others have added to our type since then, before ours."""
+    """The schemas of the candidate's type that others have added since the comparison, before the candidate."""
     return [
         each
         for each in now

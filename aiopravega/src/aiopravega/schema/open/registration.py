@@ -1,4 +1,4 @@
-"""What the registry has to know before events are written: the schema, the codec, and the id of both together."""
+"""Registration before events are written: the schema, the codec, and the encoding id of both."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -19,7 +19,7 @@ _SHOWN: Final = 8  # codecs in a message
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """How events are written. `encoding_id` is None if they have no header."""
+    """Schema version and encoding of written events. `encoding_id` is None if they have no header."""
 
     version: VersionInfo
     encoding_id: int | None
@@ -33,7 +33,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class RegistrationTerms:
-    """What a user may choose: the codec, whether events have a header, what is registered and how it is compared."""
+    """A user's choices: the codec, a header or none, and the terms of registration and comparison."""
 
     codec: str = NONE
     header: bool = True
@@ -47,7 +47,7 @@ async def settle(
 ) -> Registration:
     """Make a schema and a codec known to the registry, or find them there.
 
-    First come steps without requests, then those that may be refused, then the others: so a refusal leaves nothing.
+    Steps without requests come first, then steps that may be refused, then the others: a refusal leaves nothing.
 
     Raises:
         ConfigurationError: header, codec and format do not go together; or as by `offer_schema`.
@@ -87,7 +87,7 @@ async def _registered(
 async def _found(
     registry: "RegistryClient", address: GroupAddress, schema: SchemaInfo, terms: RegistrationTerms
 ) -> tuple[str, VersionInfo]:
-    """The same where both must be there."""
+    """The group's namespace and the schema's version, if the group has the schema and allows the codec."""
     group = await need_group(registry, address)
     if terms.codec != NONE:
         allowed = [one.name for one in await registry.codecs(group.name, group.namespace)]

@@ -1,4 +1,4 @@
-"""The result of a comparison with a group: the violations, and what was done with the candidate."""
+"""The result of a comparison with a group: the violations, and the candidate's version if it was added."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -12,8 +12,8 @@ from aiopravega.schema.registry.model import SchemaInfo, VersionInfo
 class SchemaReport:
     """A candidate and a group of the registry.
 
-    `known` is the version under which the group had this very schema before, `registered` the one that it has now, if
-    it was to be registered; `made_group` says that the group was made for it.
+    `known` is the version under which the group had an equal schema before. `registered` is the version that it has
+    now, if it was to be registered. `made_group` is true if the group was made for it.
     """
 
     group: str
@@ -27,14 +27,14 @@ class SchemaReport:
 
     @property
     def passed(self) -> bool:
-        """Whether the candidate may be used."""
+        """True if the candidate may be used."""
         return self.compatibility.compatible
 
     def require(self) -> Self:
         """The same report if the candidate may be used.
 
         Raises:
-            SchemaRefusedError: it may not; the message lists the violations.
+            SchemaRefusedError: the candidate may not be used; the message lists the violations.
         """
         if not self.passed:
             raise SchemaRefusedError(self.table())

@@ -1,7 +1,7 @@
-"""The policies of a Schema Registry, and what a comparison of schemas answers: findings, violations, a report.
+"""The policies of a Schema Registry, and the results of a comparison of schemas: findings, violations, a report.
 
-Which versions a new schema is compared with, and in which direction. The comparison is each format's own, and
-`aiopravega.schema.open.check` asks for it. Nothing here talks to a registry.
+A policy chooses the versions that a new schema is compared with, and the direction. Each format has a comparison of its
+own, which `aiopravega.schema.open.check` calls. Nothing here sends requests to a registry.
 """
 
 from aiopravega.schema.policy.findings import Direction, Finding

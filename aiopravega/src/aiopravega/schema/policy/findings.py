@@ -1,7 +1,7 @@
-"""What an engine finds where a reader's schema does not fit data of a writer's schema.
+"""Findings of an engine: the differences by which a reader's schema does not fit data of a writer's schema.
 
-An engine knows readers and writers; which of the two is the new schema is the policy's business. Therefore a finding
-has two remedies: one for the case that the reader can still be changed, one for the case that the writer can.
+An engine knows readers and writers; only the policy knows which of the two is the new schema. Therefore a finding has
+two remedies: one for a reader that can still be changed, one for a writer that can.
 """
 
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ ABSENT: Final = "(absent)"
 
 @dataclass(frozen=True, slots=True)
 class ComparisonTerms:
-    """What an engine gets besides the two schemas.
+    """The terms of a comparison of two schemas.
 
-    `direction` says which is the new one: with "backward" it is the reader's. `declared_only` is for JSON: whether
-    writers are assumed to write no properties that their schema does not declare, unless it has additionalProperties.
-    `as_columns` is for Avro: whether what columns cannot hold is found, too (rules that begin with "column-").
+    `direction` says which schema is the new one: with "backward" it is the reader's. `declared_only` is for JSON: it
+    assumes that writers write no properties that their schema does not declare, unless it has additionalProperties.
+    `as_columns` is for Avro: types that columns cannot hold become findings (rules that begin with "column-").
     """
 
     direction: Direction = "backward"
@@ -31,8 +31,8 @@ class ComparisonTerms:
 class Finding:
     """One reason why a reader cannot read all that a writer may write.
 
-    `path` leads to a value in the data, `reader` and `writer` are the schemas' texts there, `change_reader` and
-    `change_writer` say what would help if that schema is the one that is not in use yet.
+    `path` leads to a value in the data. `reader` and `writer` are the schemas' texts there. `change_reader` and
+    `change_writer` are the remedies if that schema is not in use yet.
     """
 
     path: str

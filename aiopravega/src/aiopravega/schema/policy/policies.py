@@ -1,8 +1,8 @@
 """The registry's policies: which versions a new schema is compared with, and in which direction.
 
-Names and nesting are the registry's (`Compatibility` of its contract). Of one thing the registry's server makes more
-than its names say: in `Advanced`, it takes Backward beside a ForwardTill to mean all versions that it has fetched for
-the other side. Here, Backward and Forward always mean the latest version.
+Names and nesting are the registry's (`Compatibility` of its contract). One meaning differs: in `Advanced`, the
+registry's server compares Backward beside a ForwardTill with all versions that it has fetched for the other side. Here,
+Backward and Forward always mean the latest version.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,10 +40,10 @@ class Side:
 
 
 def sides(policy: Compatibility) -> tuple[Side, ...]:
-    """What a policy asks for; nothing for `AllowAny` and `DenyAll`, which ask for no comparison.
+    """The directions and versions that a policy compares; none for `AllowAny` and `DenyAll`.
 
     Raises:
-        ConfigurationError: the policy is none of the registry's, or its `advanced` part is incomplete.
+        ConfigurationError: the policy is not one of the registry's, or its `advanced` part is incomplete.
     """
     name = policy.policy
     if name in {ALLOW_ANY, DENY_ALL}:
@@ -107,7 +107,7 @@ def advanced(backward: str | VersionInfo | None = None, forward: str | VersionIn
 
 
 def parse_policy(text: str, existing: Sequence[SchemaVersion] = ()) -> Compatibility:
-    """A policy as one types it: a name, or for `Advanced` sides joined by "+", such as "BackwardTill=2+Forward".
+    """A policy from its text: a name, or for `Advanced` sides joined by "+", such as "BackwardTill=2+Forward".
 
     `existing` gives the versions for a "till"; a version that does not exist is refused.
 

@@ -1,4 +1,4 @@
-"""What a check answers: whether a schema is compatible, with what it was compared, and each violation."""
+"""The answer of a check: the policy, the versions that were compared, and each violation."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -40,7 +40,7 @@ class CompatibilityReport:
 
     @property
     def compatible(self) -> bool:
-        """Whether nothing was found."""
+        """True if there are no violations."""
         return not self.violations
 
     def to_json(self) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Protobuf: message types out of descriptor sets, their compatibility, blocks of events as columns and back."""
+"""Protobuf: message types from descriptor sets, their compatibility, blocks of events as columns and back."""

@@ -1,4 +1,4 @@
-"""Message types out of descriptor sets, as which the registry keeps schemas of Protobuf. This needs no Arrow."""
+"""Message types from descriptor sets: the registry's form of Protobuf schemas. This module does not need Arrow."""
 
 from google.protobuf import descriptor_pb2, descriptor_pool
 from google.protobuf.descriptor import Descriptor
@@ -17,16 +17,16 @@ def only_message(descriptors: bytes) -> str:
     names = [f"{file.package}.{one.name}".lstrip(".") for file in files for one in file.message_type]
     if len(names) != 1:
         raise ConfigurationError(
-            f"the descriptor set has the messages {', '.join(names) or 'none'}: say which with option 'schema_type'"
+            f"the descriptor set has the messages {', '.join(names) or 'none'}: name one with option 'schema_type'"
         )
     return names[0]
 
 
 def parse(descriptors: bytes) -> descriptor_pb2.FileDescriptorSet:
-    """A descriptor set.
+    """A parsed descriptor set.
 
     Raises:
-        ConfigurationError: it is none.
+        ConfigurationError: the bytes are not a descriptor set.
     """
     try:
         return descriptor_pb2.FileDescriptorSet.FromString(descriptors)
@@ -37,10 +37,10 @@ def parse(descriptors: bytes) -> descriptor_pb2.FileDescriptorSet:
 
 
 def descriptor_of(descriptors: bytes, name: str) -> Descriptor:
-    """A message type out of a descriptor set.
+    """A message type from a descriptor set.
 
     Raises:
-        ConfigurationError: the descriptor set is none, is not whole, or has no such message.
+        ConfigurationError: the descriptor set cannot be parsed, is not whole, or has no such message.
     """
     pool = descriptor_pool.DescriptorPool()
     files = {file.name: file for file in parse(descriptors).file}

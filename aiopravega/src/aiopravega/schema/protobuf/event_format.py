@@ -17,7 +17,7 @@ from aiopravega.schema.registry.model import SchemaFormat, SchemaInfo
 
 
 class ProtobufFormat:
-    """Messages of a class that `protoc` generated, or that is made here of a descriptor set.
+    """Messages of a class that `protoc` generated, or that is made here from a descriptor set.
 
     Args:
         message: a generated class.
@@ -33,16 +33,16 @@ class ProtobufFormat:
 
     @classmethod
     def of_descriptors(cls, descriptors: bytes, message: str | None = None) -> Self:
-        """A message type out of a descriptor set; `message` is needed if there are several.
+        """A message type from a descriptor set; `message` is needed if the set has several.
 
         Raises:
-            ConfigurationError: the descriptor set is none, is not whole, or has no such message.
+            ConfigurationError: the descriptor set cannot be parsed, is not whole, or has no such message.
         """
         descriptor = descriptor_of(descriptors, message or only_message(descriptors))
         made = cls(message_factory.GetMessageClass(descriptor))
         made.info = SchemaInfo.of(
             SchemaFormat.PROTOBUF, descriptor.full_name, descriptors
-        )  # with its own order of files
+        )  # the order of files stays as it is
         return made
 
     @property
@@ -65,7 +65,7 @@ class ProtobufFormat:
         return write
 
     def reader(self, written: SchemaInfo | None = None, skip: int = 0) -> Read:
-        """See `EventFormat`; fields are known by their numbers, whichever schema an event was written with."""
+        """See `EventFormat`; fields are found by their numbers; the writer's schema does not matter."""
         parse, name = self._class.FromString, self.info.type
 
         def read(event: bytes) -> Message:
@@ -80,15 +80,15 @@ class ProtobufFormat:
         return read
 
     def list_writer(self, head: bytes = b"") -> WriteAll:
-        """See `EventFormat`. A message is written in so short a time that a step of Python for each would double it."""
-        serialize: Any = self._class.SerializeToString  # of a class: it refuses messages of others
+        """See `EventFormat`. Writing a message is so fast that one step of Python for each would double the time."""
+        serialize: Any = self._class.SerializeToString  # the method of the class refuses messages of other classes
         one_by_one = all_by(self.writer(head))
 
         def write_all(values: Sequence[Any]) -> list[bytes]:
             try:
                 return [*map(head.__add__, map(serialize, values))]
             except (TypeError, EncodeError):
-                return one_by_one(values)  # which says what is wrong, if it is
+                return one_by_one(values)  # it raises the error with the reason, if there is one
 
         return write_all
 
@@ -106,12 +106,12 @@ class ProtobufFormat:
 
 
 def _is(value: Any, name: str) -> bool:
-    """Whether a value is a message of this name, of whatever class."""
+    """True if a value is a message of this name; its class does not matter."""
     return isinstance(value, Message) and value.DESCRIPTOR.full_name == name
 
 
 def _collect(file: FileDescriptor, files: dict[str, FileDescriptorProto]) -> None:
-    """A file after those that it imports."""
+    """Add a file to `files`, after the files that it imports."""
     if file.name in files:
         return
     for dependency in file.dependencies:

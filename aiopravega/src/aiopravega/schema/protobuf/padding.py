@@ -1,10 +1,10 @@
-"""Where a Protobuf message ends, if zeros follow it: Java's codecs leave them, and no field has the number zero."""
+"""The end of a Protobuf message that zeros follow: Java's codecs leave them, and no field has the number zero."""
 
 from typing import Final
 
-# In a byte of a number: another one follows.
+# The bit of a byte of a number that says that another byte follows.
 _MORE: Final = 0x80
-_LONGEST: Final = 10  # bytes of a number; what is longer is left to the decoder, which refuses it
+_LONGEST: Final = 10  # bytes of a number; the decoder refuses longer ones
 
 
 def without_padding(payload: bytes) -> bytes:
@@ -13,7 +13,7 @@ def without_padding(payload: bytes) -> bytes:
 
 
 def _end_of_fields(payload: bytes) -> int:
-    """Where the last field of a message ends, if only zeros follow it."""
+    """The offset of the end of a message's last field, if only zeros follow it."""
     at = 0
     while at < len(payload):
         start = at
@@ -31,7 +31,7 @@ def _end_of_fields(payload: bytes) -> int:
             case 5:
                 at += 4
             case _:
-                return len(payload)  # a group, or nonsense: left to the decoder
+                return len(payload)  # a group, or not a message: left to the decoder
     return len(payload)
 
 

@@ -1,4 +1,4 @@
-"""The Schema Registry: its client, what it keeps as values, and what it puts before each payload. It knows no format.
+"""The Schema Registry: its client, its records as values, and the header before each payload. It knows no format.
 
 The client needs the extra `schema` (httpx).
 """

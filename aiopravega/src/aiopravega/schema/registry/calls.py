@@ -1,4 +1,4 @@
-"""What all calls of the Schema Registry share: paths, answers as values, errors that name the group."""
+"""Base of all calls to the Schema Registry: paths, answers as values, errors that name the group."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,10 +16,11 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Calls:
-    """Asks one registry."""
+    """Sends requests to one registry."""
 
     def __init__(self, config: RegistryConfig) -> None:
-        from aiopravega.schema.registry.http import RegistryHttp  # and httpx, which who only decodes does not need
+        # It imports httpx, which programs that only decode do not need.
+        from aiopravega.schema.registry.http import RegistryHttp
 
         self._http = RegistryHttp(config)
 
@@ -36,20 +37,20 @@ class Calls:
         query: Mapping[str, str] | None = None,
         body: Any = None,
     ) -> "Answer":
-        """Send something that is not about one group, or about one that need not exist."""
+        """Send a request that is not about one group, or whose group need not exist."""
         return await self._http.ask(method, address, what, query=inside(namespace, query), body=body)
 
     async def get(
         self, group: str, namespace: str, rest: str, what: str, query: Mapping[str, str] | None = None
     ) -> "Answer":
-        """Read something of a group, of which the group alone may be missing."""
+        """Read a part of a group; "not found" then means the group itself."""
         try:
             return await self.ask("GET", path(group, rest), what, namespace, query)
         except NotFoundError as error:
             raise no_group(group, namespace, error) from None
 
     async def change(self, method: str, group: str, namespace: str, rest: str, what: str, body: Any) -> "Answer":
-        """Send something to a group, of which the group alone may be missing."""
+        """Send a request about a group; "not found" then means the group itself."""
         what = f"{what} in group {group}"
         try:
             return await self.ask(method, path(group, rest), what, namespace, body=body)
@@ -57,7 +58,7 @@ class Calls:
             raise no_group(group, namespace, error) from None
 
     async def find(self, method: str, group: str, namespace: str, rest: str, what: str, body: Any = None) -> "Answer":
-        """Get something of a group; the registry does not say whether it or the whole group is missing."""
+        """Get a part of a group; the registry does not report whether the part or the whole group is missing."""
         try:
             return await self.ask(method, path(group, rest), what, namespace, body=body)
         except NotFoundError as error:
@@ -93,7 +94,7 @@ def parsed(model: type[M], values: Any) -> M:
     """An answer as a value.
 
     Raises:
-        ServerError: it is none of the registry's.
+        ServerError: the answer does not have the fields of that value.
     """
     try:
         return model.model_validate(values)

@@ -1,8 +1,8 @@
 # long because: one class with all requests to the registry; most lines are docstrings.
-"""The requests to a Schema Registry: groups, schemas, codecs, encodings. What users call is `SchemaRegistry`.
+"""The requests to a Schema Registry: groups, schemas, codecs, encodings. Users call `SchemaRegistry`.
 
-Each call returns the registry's answer as a value and raises errors that name the group. Calls remember nothing; what
-encoding ids stand for, `encodings` does.
+Each call returns the registry's answer as a value and raises errors that name the group. Calls remember nothing;
+`encodings` remembers the meaning of encoding ids.
 """
 
 from collections.abc import AsyncIterator
@@ -30,7 +30,7 @@ from aiopravega.schema.registry.model import (
 
 
 class RegistryClient:
-    """Requests as the server knows them. `SchemaRegistry` adds those that are compared on this side first."""
+    """Requests as the server knows them. `SchemaRegistry` adds the requests that compare on this side first."""
 
     def __init__(self, config: RegistryConfig) -> None:
         self.config = config
@@ -61,9 +61,9 @@ class RegistryClient:
         """Some of the groups; a page without any is the last one.
 
         Args:
-            namespace: in which they are.
-            limit: at most so many.
-            token: of the page before. The registry never answers to one that it did not give out.
+            namespace: the groups' namespace.
+            limit: the largest number of groups.
+            token: of the page before. The registry never answers to a token that it did not give out.
 
         Raises:
             PravegaTimeoutError: the token is not one of the registry's, or the registry is overloaded.
@@ -75,13 +75,13 @@ class RegistryClient:
         )
 
     async def groups(self, namespace: str = "", page: int = 100) -> AsyncIterator[tuple[str, GroupProperties]]:
-        """All groups that this account may read, with their properties; `page` at a time are asked for."""
+        """All groups that this account may read, with their properties; each request asks for `page` groups."""
         token = None
         while True:
             found = await self.groups_page(namespace, page, token)
             for group in found.groups.items():
                 yield group
-            # A page of groups that may not be read is empty, too, but its token continues.
+            # A page of groups that this account may not read is also empty, but its token continues.
             if found.continuation_token == token or (not found.groups and token is None):
                 return
             token = found.continuation_token
@@ -115,11 +115,11 @@ class RegistryClient:
     async def update_compatibility(
         self, group: str, compatibility: Compatibility, previous: Compatibility | None = None, namespace: str = ""
     ) -> None:
-        """Change which schemas a group takes from now on; with `previous` only if that is what it asks for now.
+        """Change which schemas a group takes from now on; with `previous` only if that is its policy now.
 
         Raises:
             GroupNotFoundError: there is no such group.
-            SchemaRefusedError: it asks for something else than `previous`.
+            SchemaRefusedError: its policy is not `previous`.
             InvalidSchemaError: there is no such policy.
         """
         body = {"compatibility": compatibility.to_json()}
@@ -137,7 +137,7 @@ class RegistryClient:
         return each(HistoryRecord, answer.json(), "history")
 
     async def _send_schema(self, group: str, schema: SchemaInfo, namespace: str) -> VersionInfo:
-        """Add a schema, of a format other than Avro without any comparison; one that is there keeps its version."""
+        """Add a schema; the registry compares Avro only. A schema that the group has keeps its version."""
         answer = await self._calls.change(
             "POST", group, namespace, "/schemas", f"adding {schema.type}", schema.to_json()
         )
@@ -166,7 +166,7 @@ class RegistryClient:
         try:
             answer = await self._calls.get(group, namespace, rest, what, query)
         except ServerError:
-            # So the registry answers for a type that it does not have.
+            # This is the registry's answer for a type that it does not have.
             if type_name is None or any(
                 one.schema_info.type == type_name for one in await self.latest(group, namespace)
             ):
@@ -235,7 +235,7 @@ class RegistryClient:
     async def validate(
         self, group: str, schema: SchemaInfo, compatibility: Compatibility | None = None, namespace: str = ""
     ) -> bool:
-        """Whether the registry would add a schema, by the group's policy or by another one; it adds nothing.
+        """True if the registry would add a schema, by the group's policy or by another one; nothing is added.
 
         The registry compares schemas of Avro only: see `aiopravega.schema.policy` for the others.
 
@@ -250,7 +250,7 @@ class RegistryClient:
         return bool(answer.json()["valid"])
 
     async def can_read(self, group: str, schema: SchemaInfo, namespace: str = "") -> bool:
-        """Whether the registry thinks that a reader with this schema can read the group's events.
+        """True if, for the registry, a reader with this schema can read the group's events.
 
         Raises:
             GroupNotFoundError: there is no such group.
@@ -260,13 +260,13 @@ class RegistryClient:
         return bool(answer.json()["compatible"])
 
     async def references(self, schema: SchemaInfo, namespace: str = "") -> dict[str, VersionInfo]:
-        """In which groups of a namespace a schema is, and its version there."""
+        """The groups of a namespace that have a schema, each with the schema's version there."""
         what = f"looking for groups with {schema.type}"
         answer = await self._calls.ask("POST", "/v1/schemas/addedTo", what, namespace=namespace, body=schema.to_json())
         return parsed(References, answer.json()).groups
 
     async def codecs(self, group: str, namespace: str = "") -> list[CodecType]:
-        """The codecs that a group allows, beside none at all.
+        """The codecs that a group allows; no codec is always allowed.
 
         Raises:
             GroupNotFoundError: there is no such group.
@@ -295,7 +295,7 @@ class RegistryClient:
         return int(answer.json()["encodingId"])
 
     async def encoding(self, group: str, encoding_id: int, namespace: str = "") -> Encoding:
-        """What an encoding id stands for.
+        """The schema and the codec of an encoding id.
 
         Raises:
             SchemaNotFoundError: the group has no such id.

@@ -1,7 +1,7 @@
-"""How payloads are compressed, by the names that the registry gives to codecs.
+"""Codecs of payloads, by the names that the registry gives them.
 
-The Java serializers compress their whole buffer, so what comes out may end in zero bytes that do not belong to the
-event; formats have to bear that. What is written here is compressed exactly.
+The Java serializers compress their whole buffer. An unpacked payload may therefore end in zero bytes that are not part
+of the event; formats must accept them. The codecs here compress the payload alone.
 """
 
 import zlib
@@ -10,12 +10,11 @@ from importlib import import_module
 from typing import Final, Protocol
 
 from aiopravega.errors import CodecNotRegisteredError, MalformedEventError
+from aiopravega.sizes import LARGEST_PAYLOAD
 
 NONE: Final = ""
 GZIP: Final = "application/x-gzip"
 SNAPPY: Final = "application/x-snappy-framed"
-# Of a payload. Events have 8 MiB at most; one that grows to many times that is an attack, or a mistake.
-LARGEST_PAYLOAD: Final = 64 * 1024 * 1024
 _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS  # with gzip's header
 
 
@@ -73,7 +72,7 @@ _codecs: dict[str, Codec] = {NONE: NoCodec(), GZIP: GzipCodec()}
 
 
 def register_codec(name: str, codec: Codec) -> None:
-    """Use a codec for a name of the registry, in this process; it replaces one that has the name."""
+    """Use a codec for a name of the registry, in this process; it replaces an earlier codec of that name."""
     _codecs[name] = codec
 
 

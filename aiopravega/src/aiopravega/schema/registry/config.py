@@ -1,4 +1,4 @@
-"""How to reach a Schema Registry, and as whom."""
+"""Address and credentials of a Schema Registry."""
 
 import os
 from typing import Any, ClassVar, Final, Self
@@ -41,7 +41,7 @@ class RegistryConfig(ServerConfig):
         """The registry of a cluster, with the cluster's credentials and certificate authority.
 
         Raises:
-            ConfigurationError: it cannot work, or no address is given or in the environment.
+            ConfigurationError: a value cannot work, or no address is given or in the environment.
         """
         address = uri or os.environ.get(URI_VARIABLE)
         return cls(
@@ -70,5 +70,5 @@ class RegistryConfig(ServerConfig):
 
     @property
     def tls(self) -> bool:
-        """Whether connections are encrypted."""
+        """True if connections are encrypted."""
         return self.uri.startswith("https:")

@@ -1,25 +1,32 @@
-"""What encoding ids stand for, remembered: the registry is asked once for each, never for every event.
+"""The meanings of encoding ids, remembered: the registry is asked once for each id, never for every event.
 
-A group that is deleted and made again gives out the same ids again, so a group is known by when its first schema was
-added, too.
+A group that is deleted and made again gives out the same ids again. A group is therefore identified by its name and by
+the time at which its first schema was added.
 """
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from aiopravega.schema.registry.model import Encoding, HistoryRecord
 
-if TYPE_CHECKING:
-    from aiopravega.schema.registry.client import RegistryClient
+
+class EncodingSource(Protocol):
+    """A registry that is asked for encodings."""
+
+    async def history(self, group: str, namespace: str = "") -> list[HistoryRecord]:
+        """The schemas of a group, with the times when they were added."""
+
+    async def encoding(self, group: str, encoding_id: int, namespace: str = "") -> Encoding:
+        """The schema and codec of an encoding id."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupId:
-    """A group in one of its lives.
+    """A group between its making and its deletion.
 
-    `created` is when the first of its schemas was added, in ms since 1970; None: it has none. If that schema is
-    deleted, the group passes for another one, which costs requests, but is never wrong.
+    `created` is the time at which its first schema was added, in ms since 1970; None if it has no schema. If that
+    schema is deleted, the group passes for another one, which costs requests, but is never wrong.
     """
 
     group: str
@@ -28,20 +35,20 @@ class GroupId:
 
     @classmethod
     def of(cls, group: str, namespace: str, history: list[HistoryRecord]) -> "GroupId":
-        """The group whose history this is."""
+        """The group with this history."""
         return cls(group, namespace, min((record.timestamp for record in history), default=None))
 
 
 class EncodingCache:
     """Remembers the encodings of one registry; belongs to one event loop."""
 
-    def __init__(self, registry: "RegistryClient") -> None:
+    def __init__(self, registry: EncodingSource) -> None:
         self._registry = registry
         self._known: dict[tuple[GroupId, int], Encoding] = {}
         self._asking: dict[tuple[GroupId, int], asyncio.Lock] = {}
 
     async def identify(self, group: str, namespace: str = "") -> GroupId:
-        """The group in the life that it has now; what was known of earlier ones is forgotten.
+        """The group as it exists now; the encodings of deleted groups of that name are forgotten.
 
         Raises:
             GroupNotFoundError: there is no such group.
@@ -54,7 +61,7 @@ class EncodingCache:
         return found
 
     async def get(self, group: GroupId, encoding_id: int) -> Encoding:
-        """What an id stands for. Callers that ask at the same time wait for the same answer.
+        """The schema and the codec of an id. Callers that ask at the same time wait for the same answer.
 
         Raises:
             SchemaNotFoundError: the group has no such id.

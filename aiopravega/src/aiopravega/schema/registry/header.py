@@ -1,6 +1,6 @@
 """The five bytes before an event that the registry's serializers write: a protocol byte, then the encoding id.
 
-The encoding id names a schema and a codec of one group; what it stands for only the registry knows.
+The encoding id names a schema and a codec of one group; only the registry knows which.
 """
 
 import struct

@@ -1,6 +1,6 @@
-"""Requests to the registry: time limits, retries, and statuses as errors of ours.
+"""Requests to the registry: time limits, retries, and statuses as errors of this package.
 
-It knows no group and no schema, only methods and paths.
+This module knows methods and paths, not groups or schemas.
 """
 
 import json
@@ -41,17 +41,17 @@ _ERRORS: Final[Mapping[int, type[PravegaError]]] = {
     412: CodecNotRegisteredError,
     417: SchemaRefusedError,
 }
-# A proxy's or a starting server's; the registry itself answers 500 to bad input, where trying again is in vain.
+# Statuses of a proxy or of a starting server. The registry itself answers 500 to bad input, which a retry cannot help.
 _PASSING: Final = frozenset({502, 503, 504})
 # When its own token for Pravega has run out, after ten minutes by default, the registry's next write fails with this
-# and nothing is written; then it has a fresh one. All requests that write may be repeated: they end in the same.
+# and nothing is written; then it gets a fresh one. All requests that write may be repeated: the result is the same.
 _STALE_TOKEN: Final = re.compile(r"\w+ in table: _schemaregistry/")
 _SHOWN: Final = 300  # characters of an answer in a message
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back."""
+    """The status and the text of a response."""
 
     status: int
     text: str
@@ -89,15 +89,15 @@ class RegistryHttp:
     async def ask(
         self, method: str, path: str, what: str, *, query: Mapping[str, str] | None = None, body: Any = None
     ) -> Answer:
-        """Send a request; `what` says in messages what it is for, as in "reading group orders".
+        """Send a request; `what` is its purpose in messages, as in "reading group orders".
 
-        Only a request that reads, or that surely had no effect, is sent again.
+        Only requests that read, or that certainly had no effect, are sent again.
 
         Raises:
             PravegaConnectionError: the registry cannot be reached.
             PravegaTimeoutError: no answer came within the time limit.
             SecurityError: the credentials or the certificate are refused.
-            NotFoundError: there is no such thing.
+            NotFoundError: the path does not exist.
             PravegaError: another status.
         """
 
@@ -115,7 +115,7 @@ class RegistryHttp:
                 f"{target}: no connection within {self._config.connect_timeout:g} s: is the address right?"
             ) from None
         except httpx.TimeoutException:
-            # Some requests are never answered, and stay under way in the server: one more would only add to them.
+            # Some requests are never answered and keep the server busy: a retry would only add another one.
             raise _final(
                 PravegaTimeoutError(f"{target}: no answer within {self._config.request_timeout:g} s; see its log")
             ) from None

@@ -1,4 +1,4 @@
-"""What the registry's answers and requests are made of.
+"""The values in the registry's answers and requests.
 
 Field names in JSON are the registry's; a format is an object in groups and schemas, but a name in version infos.
 """
@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_camel
 
 
 class SchemaFormat(StrEnum):
-    """How events are serialized. A group of `ANY` has schemas of several formats."""
+    """Formats of serialized events. A group of `ANY` has schemas of several formats."""
 
     AVRO = "Avro"
     PROTOBUF = "Protobuf"
@@ -26,7 +26,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, populate_by_name=True, alias_generator=to_camel)
 
     def to_json(self) -> dict[str, Any]:
-        """As the registry wants it."""
+        """The value as the registry's JSON."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -45,9 +45,9 @@ class FormatName(_Model):
 
 
 class VersionInfo(_Model):
-    """Which schema: its version among those of its type, and its id in the group.
+    """The identity of a schema in its group: type, version within the type, and id.
 
-    `serialization_format` is a name: one of `SchemaFormat`, or that of a custom format.
+    `serialization_format` is a name: one of `SchemaFormat`, or the name of a custom format.
     """
 
     type: str
@@ -57,20 +57,20 @@ class VersionInfo(_Model):
 
 
 class Compatibility(_Model):
-    """Which schemas a group takes; `advanced` belongs to the policy `Advanced`."""
+    """The policy by which a group accepts schemas; `advanced` belongs to the policy `Advanced`."""
 
     policy: str
     advanced: dict[str, Any] | None = None
 
 
-# Readers of the newest schema read all that was ever written: what a log that is read again needs.
+# Readers of the newest schema can read everything ever written, which a stream that is read again needs.
 _COMPARED_POLICY: Final = "BackwardTransitive"
 ALLOW_ANY: Final = "AllowAny"
 _COMPARABLE: Final = frozenset({SchemaFormat.AVRO, SchemaFormat.JSON, SchemaFormat.PROTOBUF})
 
 
 class GroupProperties(_Model):
-    """How a group was made."""
+    """Format, policy and other properties of a group."""
 
     serialization_format: FormatName
     compatibility: Compatibility
@@ -86,7 +86,7 @@ class GroupProperties(_Model):
         multiple_types: bool = False,
         properties: Mapping[str, str] | None = None,
     ) -> Self:
-        """The properties of a group of one format, which is one of the registry's or the name of a custom one.
+        """The properties of a group of one format, a format of the registry or the name of a custom one.
 
         The default policy of every new group is `BackwardTransitive` for Avro, JSON and Protobuf, whose schemas this
         package compares, and `AllowAny` for custom formats and for groups of format `Any`.
@@ -107,7 +107,7 @@ class GroupProperties(_Model):
 
 
 class GroupsPage(_Model):
-    """Some groups by their names, and the token for those that follow."""
+    """Some groups by their names, and the token for the page that follows."""
 
     groups: dict[str, GroupProperties]
     continuation_token: str | None = None
@@ -125,18 +125,18 @@ class SchemaInfo(_Model):
     def of(
         cls, kind: SchemaFormat | str, type_name: str, data: str | bytes, properties: Mapping[str, str] | None = None
     ) -> Self:
-        """A schema in a format, which is one of the registry's or the name of a custom one."""
+        """A schema in a format of the registry or in a custom one, given by its name."""
         raw = data.encode() if isinstance(data, str) else data
         return cls(
             type=type_name,
             serialization_format=FormatName.of(kind),
-            schema_data=base64.b64encode(raw),  # which the field decodes
+            schema_data=base64.b64encode(raw),  # the field decodes it
             properties=dict(properties or {}),
         )
 
     @property
     def format(self) -> SchemaFormat:
-        """How events of this schema are serialized."""
+        """The format of this schema's events."""
         return self.serialization_format.serialization_format
 
     @property
@@ -172,7 +172,7 @@ class CodecType(_Model):
 
 
 class Encoding(SchemaVersion):
-    """What an encoding id stands for: a schema and a codec."""
+    """The meaning of an encoding id: a schema and a codec."""
 
     codec_type: CodecType
 

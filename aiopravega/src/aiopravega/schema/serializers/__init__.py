@@ -1,8 +1,8 @@
-"""Serializers of single events, as those of the registry's Java clients: what they write is read, and the reverse.
+"""Serializers of single events. They read the events of the registry's Java clients, which read theirs.
 
-A format says what a value is: `AvroFormat` (extra `avro`), `JsonFormat`, `ProtobufFormat` or `CustomFormat`. With it
-`open_serializer` and `open_deserializer` ask the registry what they need to know; then values become events without it.
-Whole blocks of events are the business of `aiopravega.schema.open.blocks`.
+A format says what a value is: `AvroFormat` (extra `avro`), `JsonFormat`, `ProtobufFormat` or `CustomFormat`.
+`open_serializer` and `open_deserializer` ask the registry once; then values become events without further requests.
+Whole blocks of events are in `aiopravega.schema.open.blocks`.
 """
 
 from aiopravega.schema.avro.event_format import AvroFormat

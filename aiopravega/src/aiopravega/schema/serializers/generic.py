@@ -6,16 +6,16 @@ from aiopravega.schema.registry.model import SchemaFormat, SchemaInfo
 
 
 def format_of(info: SchemaInfo, *, validate: bool = False) -> EventFormat:
-    """What reads and writes events of a schema: Avro as dictionaries, Protobuf as messages of a class that is made.
+    """The format of a schema: Avro as dictionaries, Protobuf as messages of a class that is made here.
 
-    The libraries of a format are imported when its first schema comes.
+    The libraries of a format are imported with its first schema.
 
     Args:
         info: the schema.
-        validate: hold JSON against its schema, too; the others cannot be read without.
+        validate: check JSON values against their schema; Avro and Protobuf are always read by theirs.
 
     Raises:
-        ConfigurationError: the format is a custom one, the schema is none, or a library is not installed.
+        ConfigurationError: the format is a custom one, the schema cannot be parsed, or a library is not installed.
     """
     match info.format:
         case SchemaFormat.AVRO:

@@ -1,4 +1,4 @@
-"""Events into values: the registry is asked once for each encoding id, then remembered."""
+"""Events into values: the registry is asked once for each encoding id, and its answer is remembered."""
 
 import asyncio
 import time
@@ -10,20 +10,21 @@ from typing import Any, Final
 from aiopravega.errors import MalformedEventError, SchemaNotFoundError
 from aiopravega.schema.events.format import EventFormat, Read, ReadAll, all_by
 from aiopravega.schema.open.client import SchemaRegistry
-from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD, NONE, codec_named
+from aiopravega.schema.registry.codecs import NONE, codec_named
 from aiopravega.schema.registry.encodings import GroupId
 from aiopravega.schema.registry.header import HEADER_BYTES, PROTOCOL, split_header
 from aiopravega.schema.registry.model import Encoding
 from aiopravega.schema.serializers.generic import format_of
+from aiopravega.sizes import LARGEST_PAYLOAD
 
 _HEAD_OF: Final = itemgetter(slice(HEADER_BYTES))
-# How long an answer of the registry counts that something is wrong: events of an unknown id, or that do not fit their
-# schema, must not ask again each.
+# An answer that something is wrong counts so long. Not every event that has an unknown id, or does not fit its schema,
+# may ask the registry again.
 _PATIENCE: Final = 30.0  # seconds
 
 
 class Readers:
-    """The functions that read the events of one group, by their headers; what all deserializers share."""
+    """The functions that read the events of one group, by their headers; shared by all deserializers."""
 
     def __init__(
         self, registry: SchemaRegistry, group: GroupId, forms: Iterable[EventFormat] = (), limit: int = LARGEST_PAYLOAD
@@ -37,7 +38,7 @@ class Readers:
         self._lock = asyncio.Lock()
 
     async def learn(self, event: bytes) -> Read:
-        """What reads events with the header of this one.
+        """The function that reads events with the header of this one.
 
         Raises:
             MalformedEventError: it has no header that is known.
@@ -52,12 +53,12 @@ class Readers:
             return self.known[head]
 
     def list_reader(self, events: list[bytes]) -> ReadAll | None:
-        """What reads all of these at once; None if they have several headers, or one that is not known."""
+        """The function that reads all of these at once; None if they have several headers, or an unknown one."""
         heads = {*map(_HEAD_OF, events)}
         return self._lists.get(heads.pop()) if len(heads) == 1 else None
 
     async def encoding(self, event: bytes) -> Encoding:
-        """What the header of an event stands for; see `learn`."""
+        """The schema and the codec of an event, by its header; see `learn`."""
         encoding_id = split_header(event)[0]
         if encoding_id is None:
             raise self.malformed(_no_header(event))
@@ -74,12 +75,12 @@ class Readers:
             raise
 
     def malformed(self, reason: object) -> MalformedEventError:
-        """The error that says why an event cannot be read, and of which group it is."""
+        """The error with the reason for which an event cannot be read, and its group."""
         inside = f" in namespace {self._group.namespace}" if self._group.namespace else ""
         return MalformedEventError(f"an event of group {self._group.group}{inside} cannot be read: {reason}")
 
     async def made_again(self) -> bool:
-        """Whether the group was deleted and made again: then all that was known about it is forgotten.
+        """Return True if the group was deleted and made again; then its encodings are forgotten.
 
         Raises:
             PravegaError: the registry cannot be asked.
@@ -89,7 +90,7 @@ class Readers:
         return await self.refresh()
 
     async def refresh(self) -> bool:
-        """The same, however short a time ago it was asked."""
+        """The same, even if the registry was asked a short time ago."""
         async with self._lock:
             self._read_at = time.monotonic()
             found = await self._registry.encodings.identify(self._group.group, self._group.namespace)
@@ -125,7 +126,7 @@ class Deserializer:
     known, the group is read again, but at most every half minute; `refresh` reads it at once.
 
     Attributes:
-        readers: what reads events, by their headers.
+        readers: the functions that read events, by their headers.
     """
 
     def __init__(self, readers: Readers) -> None:
@@ -156,7 +157,7 @@ class Deserializer:
         """The values of some events; see `deserialize`. It costs less than one by one."""
         listed = events if isinstance(events, list) else list(events)
         if (read_all := self.readers.list_reader(listed)) is not None:
-            with suppress(MalformedEventError):  # which is then met again
+            with suppress(MalformedEventError):  # it is raised again below
                 return read_all(listed)
         return [await self.deserialize(event) for event in listed]
 
@@ -190,11 +191,11 @@ async def open_deserializer(
 
     Args:
         registry: a client of it, which has to stay open.
-        group: that of a stream is named after the stream.
-        forms: of some types: the reader's schema of Avro, generated classes of Protobuf, models. Events of other types
-            are read by the schema that they were written with: Avro as dictionaries, Protobuf as messages of a class
-            that is made for it.
-        namespace: in which the group is.
+        group: a stream's group is named after the stream.
+        forms: formats of some types: the reader's schema of Avro, generated classes of Protobuf, models. Events of
+            other types are read by the schema that they were written with: Avro as dictionaries, Protobuf as messages
+            of a class that is made here.
+        namespace: the group's namespace.
         limit: of a payload that was compressed, in bytes.
 
     Raises:

@@ -19,7 +19,7 @@ class Serializer:
     Attributes:
         serialize: makes an event of a value; raises `ConfigurationError` for a value that does not fit the schema.
         version: of the schema in its group.
-        encoding_id: what the events' header says, None if they have none.
+        encoding_id: the id in the events' header; None if they have no header.
     """
 
     def __init__(self, serialize: Write, serialize_all: WriteAll, registration: Registration) -> None:
@@ -29,7 +29,7 @@ class Serializer:
         self.encoding_id = registration.encoding_id
 
     def serialize_many(self, values: Iterable[Any]) -> list[bytes]:
-        """An event of each value, which costs less than one by one.
+        """An event of each value; faster than one call for each.
 
         Raises:
             ConfigurationError: a value does not fit the schema.
@@ -44,7 +44,7 @@ class MultiSerializer:
         self.serializers = dict(serializers)
 
     def serialize(self, value: Any, type_name: str | None = None) -> bytes:
-        """An event of a value; a Protobuf message knows its type, for all others it is given.
+        """An event of a value; a Protobuf message knows its type, all others need `type_name`.
 
         Raises:
             ConfigurationError: there is no such type, or the value does not fit its schema.
@@ -76,13 +76,13 @@ async def open_serializer(
 
     Args:
         registry: a client of it; it is not needed any more when this returns.
-        group: that of a stream is named after the stream.
-        form: what values are.
-        namespace: in which the group is.
-        codec: how payloads are compressed: a name of `aiopravega.schema.registry.codecs`, or a registered one.
-        header: begin each event with its encoding id. Without it events have no codec, and Avro cannot be read.
+        group: a stream's group is named after the stream.
+        form: the format of the values.
+        namespace: the group's namespace.
+        codec: the codec of payloads: a name of `aiopravega.schema.registry.codecs`, or a registered one.
+        header: begin each event with its encoding id. Without a header events have no codec, and Avro cannot be read.
         register: make the group, add the schema and allow the codec, if they are missing; False: they have to be there.
-        new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, else `AllowAny`.
+        new_policy: of a new group; by default `BackwardTransitive` for Avro, JSON and Protobuf, `AllowAny` for others.
         declared_only: of JSON, assume that no writer uses properties that a schema does not declare; then a property
             may be added with a type of its own.
 
@@ -94,7 +94,7 @@ async def open_serializer(
         InvalidSchemaError: the schema cannot be parsed.
         SchemaNotFoundError: the group lacks the schema, and `register` is false.
         CodecNotRegisteredError: the codec is not known here, or the group lacks it, and `register` is false.
-        PravegaError: the registry cannot be asked. Nothing is registered of what is refused.
+        PravegaError: the registry cannot be asked. After a refusal nothing is registered.
     """
     terms = RegistrationTerms(codec, header, register, NewGroup(new_policy), Question(declared_only=declared_only))
     return await _opened(registry, group, form, terms, namespace)

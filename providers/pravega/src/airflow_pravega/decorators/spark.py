@@ -17,21 +17,21 @@ from airflow.sdk import Context
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import write_name
-from airflow_pravega.intervals import failures_recorded, shown
 from airflow_pravega.lineage import written_once
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.spark.writing import OnceWrite
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.arguments import check_stream
+from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
+from airflow_pravega.tasks.identity import write_name
+from airflow_pravega.tasks.intervals import shown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperator):
-    """The task; `pravega_spark_task` says what the arguments mean."""
+    """The task of `@task.pravega_spark`; `pravega_spark_task` documents the arguments."""
 
     template_fields: Sequence[str] = (
         *DecoratedOperator.template_fields,
@@ -57,10 +57,10 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
         **kwargs: Any,
     ) -> None:
         if "transform" in kwargs:
-            raise ConfigurationError("@task.pravega_spark takes no transform: the function itself is what is done")
+            raise ConfigurationError("@task.pravega_spark takes no transform: the function itself transforms the range")
         if into is not None:
             check_stream(into)
-            kwargs["multiple_outputs"] = True  # the result is that of PravegaSparkWriteOperator
+            kwargs["multiple_outputs"] = True  # the result has the keys of PravegaSparkWriteOperator's
         super().__init__(python_callable=python_callable, **kwargs)
         self.into = into
         self.write_id = write_id
@@ -70,11 +70,11 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
         self._range_name()
 
     def execute(self, context: Context) -> Any:
-        """Call the function with the range, and write what it returns.
+        """Call the function with the range, and write the DataFrame that it returns.
 
         Raises:
-            AirflowFailException: the stream, the range or an option cannot work; the function returns a DataFrame and
-                there is no `into`, or the other way round; or the write is done with other rows.
+            AirflowFailException: the stream, the range or an option cannot work; the function returns a DataFrame
+                without `into`, or something else with `into`; or the write is done with other rows.
             PravegaError: the cluster cannot be reached.
         """
         context_merge(context, self.op_kwargs)
@@ -101,7 +101,7 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
         return self._handle_output(done.result)
 
     def _range_name(self) -> str:
-        """The parameter of the function that stands for the range, the first one."""
+        """The name of the function's first parameter, which gets the range."""
         for parameter in inspect.signature(self.python_callable).parameters.values():
             if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 return parameter.name
@@ -124,7 +124,7 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
         )
 
     def _check_returned(self, made: Any, frame: "DataFrame") -> None:
-        # Sessions of Spark Connect have a class of their own.
+        # The class of a DataFrame depends on the session: Spark Connect has another one.
         is_frame = isinstance(made, type(frame))
         if is_frame and self.into is None:
             raise ConfigurationError(
@@ -141,24 +141,24 @@ class _PravegaSparkDecoratedOperator(DecoratedOperator, PravegaSparkRangeOperato
 def pravega_spark_task(
     python_callable: Callable[..., Any] | None = None, multiple_outputs: bool | None = None, **kwargs: Any
 ) -> TaskDecorator:
-    """A function as a task that Spark runs: `@task.pravega_spark(stream="examples/orders")`.
+    """Make a task of a function that gets a range as a DataFrame: `@task.pravega_spark(stream="examples/orders")`.
 
-    The task is called with a range as its first argument, such as a sensor's output; the function gets the DataFrame of
-    the range there, with the columns that `PravegaSparkReadOperator` has. Other arguments are its own. If it returns
-    a DataFrame, this is written once to the stream `into`, and the task returns what `PravegaSparkWriteOperator`
-    returns. Otherwise its result is the task's, and what it does with the DataFrame is its own business. After that the
-    interval that the range names is recorded as done.
+    The first argument of the task is a range, such as a sensor's output. The function gets the DataFrame of the range
+    instead, with the columns that `PravegaSparkReadOperator` has, and the other arguments as they are. If it returns a
+    DataFrame, this is written once to the stream `into`, and the task has the result of `PravegaSparkWriteOperator`.
+    Otherwise the function's result is the task's result, and the function itself writes the DataFrame where it should
+    be. At the end, the interval that the range names is recorded as done.
 
-    Spark does the work when rows are asked for, and a task may be tried again: then the function is called again, also
-    within one try if a segment was split at a wrong offset.
+    Spark computes rows when they are needed, and a task may be tried again: then the function is called again. It is
+    also called again in the same try if a segment was split at a wrong offset.
 
     Args:
         python_callable: the function.
-        multiple_outputs: whether each key of a dict that it returns is an XCom of its own; with `into`, always.
+        multiple_outputs: make an XCom of each key of a dict that it returns; with `into`, this is always done.
         **kwargs: `stream`, `master`, `spark_conn_id`, `spark_conf`, `options` (of the read) and `pravega_conn_id`, as
             `PravegaSparkReadOperator` has them; `into`, a stream, which is made if it is missing; `write_id`,
             `rebuild`, `commit_ledger` and `into_options` (of the write), as `PravegaSparkWriteOperator` has them; and
-            what all operators have.
+            the arguments of all operators.
     """
     return task_decorator_factory(
         python_callable=python_callable,

@@ -10,18 +10,18 @@ from aiopravega.config import PravegaConfig
 from aiopravega.errors import PravegaError
 from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig
-from airflow_pravega.connection import (
+from airflow_pravega.connections.check import check_connection
+from airflow_pravega.connections.pravega import (
     SCHEMA_REGISTRY,
     SPARK_MASTER,
     config_from_connection,
     connection_extras,
     registry_from_connection,
 )
-from airflow_pravega.connection_check import check_connection
 
 C = TypeVar("C", PravegaConfig, RegistryConfig)
 
-# A person waits in front of a form or a page, in seconds.
+# Seconds for which a user waits for a form or a page.
 _PATIENCE: Final = 10.0
 
 
@@ -42,7 +42,7 @@ class PravegaHook(BaseHook):
         self.pravega_conn_id = pravega_conn_id
 
     def get_config(self) -> PravegaConfig:
-        """The configuration that the connection describes.
+        """The configuration of a client.
 
         Raises:
             AirflowNotFoundException: there is no such connection.
@@ -51,7 +51,7 @@ class PravegaHook(BaseHook):
         return config_from_connection(self.get_connection(self.pravega_conn_id))
 
     async def aget_config(self) -> PravegaConfig:
-        """The same for triggers: it does not block the event loop.
+        """The configuration of a client, for triggers: the call does not block the event loop.
 
         Raises:
             AirflowNotFoundException: there is no such connection.
@@ -69,7 +69,7 @@ class PravegaHook(BaseHook):
         return PravegaClient(self.get_config())
 
     def get_impatient_client(self) -> PravegaClient:
-        """The same for what a person waits for: it gives up after 10 seconds, and tries nothing again.
+        """A blocking client for a page that a user waits for: it gives up after 10 seconds, without a retry.
 
         Raises:
             AirflowNotFoundException: there is no such connection.
@@ -82,11 +82,11 @@ class PravegaHook(BaseHook):
         return self.get_client()
 
     def get_registry_config(self) -> RegistryConfig:
-        """How to reach the Schema Registry that the connection names, with the cluster's credentials.
+        """The configuration of a client of the Schema Registry that the connection names.
 
         Raises:
             AirflowNotFoundException: there is no such connection.
-            ConfigurationError: it names none, or cannot work.
+            ConfigurationError: the connection names no registry, or cannot work.
         """
         return registry_from_connection(self.get_connection(self.pravega_conn_id))
 
@@ -96,10 +96,10 @@ class PravegaHook(BaseHook):
         return None if master is None else str(master)
 
     def test_connection(self) -> tuple[bool, str]:
-        """Whether the cluster answers to these credentials, with a text for the person who asks.
+        """Ask the cluster with these credentials; returns True if all parts answer, and a text for the user.
 
-        It asks the controller, a segment store about a stream that the account sees, and the Schema Registry if the
-        connection names one. What fails is named.
+        The parts are the controller, a segment store that has a stream which the account sees, and the Schema Registry
+        if the connection names one. The text names a part that fails.
         """
         try:
             connection = self.get_connection(self.pravega_conn_id)
@@ -112,7 +112,7 @@ class PravegaHook(BaseHook):
 
 
 def _impatient(config: C) -> C:
-    """The same with limits for what a person waits for."""
+    """The configuration with the time limits of a user who waits."""
     limits = {
         "connect_timeout": min(config.connect_timeout, _PATIENCE),
         "request_timeout": min(config.request_timeout, _PATIENCE),

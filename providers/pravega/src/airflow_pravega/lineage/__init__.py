@@ -1,13 +1,12 @@
-"""What tasks have read and written, for OpenLineage, if its provider is installed.
+"""Inputs and outputs of tasks for OpenLineage, if its provider is installed.
 
-`found` knows nothing of OpenLineage and is what operators note; `facets` turns that into OpenLineage's datasets, and is
-imported only when OpenLineage asks; `assets` names the dataset of an asset.
+`data` has the values that operators keep, and does not know OpenLineage; `facets` turns them into OpenLineage's
+datasets, and is imported when OpenLineage asks; `reporting` has the functions that OpenLineage's provider calls.
 """
 
-from airflow_pravega.lineage.found import (
+from airflow_pravega.lineage.data import (
     FileData,
     Lineage,
-    ReportsLineage,
     StreamChange,
     StreamData,
     changed_stream,
@@ -15,6 +14,7 @@ from airflow_pravega.lineage.found import (
     range_read,
     written_once,
 )
+from airflow_pravega.lineage.reporting import ReportsLineage
 
 __all__ = [
     "FileData",

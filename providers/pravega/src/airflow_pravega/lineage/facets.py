@@ -1,4 +1,4 @@
-"""What operators note, as OpenLineage's datasets with their facets. Imported only where OpenLineage is installed."""
+"""Lineage of operators as OpenLineage's datasets with their facets. Imported only where OpenLineage is installed."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,9 +14,9 @@ from openlineage.client.facet_v2 import (
     schema_dataset,
 )
 
-from airflow_pravega.lineage.found import Columns, FileData, Lineage, StreamData
+from airflow_pravega.lineage.data import Columns, FileData, Lineage, StreamData
 
-# In these a path has a container before the `@`, and no user.
+# Schemes of addresses that have a container before the `@`, and not a user.
 _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
 
 

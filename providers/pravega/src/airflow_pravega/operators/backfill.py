@@ -1,4 +1,4 @@
-"""The operator that plans a backfill: what lies between two cuts, or event times, as intervals for mapped tasks."""
+"""The operator that plans a backfill: the data between two cuts, or event times, as intervals for mapped tasks."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -8,38 +8,38 @@ from airflow.sdk import Context, XComArg
 
 from aiopravega import PravegaClient, StreamName, TimeUnit, blocking
 from aiopravega.errors import ConfigurationError
-from aiopravega.intervals.backfill import BackfillPlan, record_plan
-from aiopravega.intervals.planning import plan_parts, plan_times
-from aiopravega.intervals.steps import Step
-from airflow_pravega.identity import chain_name, write_name
-from airflow_pravega.intervals import to_xcom
-from airflow_pravega.stream_operator import PravegaStreamOperator
-from airflow_pravega.templated_values import EARLIEST, LATEST, optional_number, position_of, time_of
+from aiopravega.intervals.plans.backfill import BackfillPlan, record_plan
+from aiopravega.intervals.plans.planning import plan_parts, plan_times
+from aiopravega.intervals.plans.steps import Step
+from airflow_pravega.operators.stream_operator import PravegaStreamOperator
+from airflow_pravega.tasks.arguments import EARLIEST, LATEST, optional_number, position_of, time_of
+from airflow_pravega.tasks.identity import chain_name, write_name
+from airflow_pravega.tasks.intervals import to_xcom
 
 
 class PravegaBackfillPlanOperator(PravegaStreamOperator):
-    """Divides what lies between two cuts, or event times, into intervals, records them, and returns those not done.
+    """Divides the data between two cuts, or event times, into intervals, records them, and returns the ones not done.
 
-    Each is `{"start": text, "end": text, "consumer": name, "interval": name}`, with the texts `since` and `until` if it
-    is one of event times: what `PravegaSparkReadOperator` takes as `stream_cuts`, which reads the events of these
-    times, and records that the interval is done. Map the reads over them:
-    `PravegaSparkReadOperator.partial(…).expand(stream_cuts=plan.output)`. A run that is tried or cleared again gets the
-    same intervals with the same ranges, without those that are done.
+    Each interval is `{"start": text, "end": text, "consumer": name, "interval": name}`, with the texts `since` and
+    `until` if it is one of event times. Map reads over them:
+    `PravegaSparkReadOperator.partial(…).expand(stream_cuts=plan.output)`. Each read takes the events of the interval's
+    times, and records that the interval is done. A run that is tried or cleared again gets the same intervals with the
+    same ranges, without the ones that are done.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        start: `"earliest"` (the head), `"latest"` (the tail), the text of a cut, or a range, whose end is meant.
+        start: `"earliest"` (the head), `"latest"` (the tail), the text of a cut, or a range, which stands for its end.
             (templated)
-        end: the same. (templated)
-        parts: how many intervals. (templated)
-        max_bytes: or about how large, in bytes, event headers included. (templated)
-        since: event times instead: the start of the first interval, a time with its zone. (templated)
+        end: in the same way. (templated)
+        parts: number of intervals. (templated)
+        max_bytes: instead of `parts`, the approximate bytes of an interval, event headers included. (templated)
+        since: for intervals of event times: the start of the first interval, a time with its zone. (templated)
         until: the end of the last one, which is not included. (templated)
         every: the length of an interval: `15m`, `6h`, `1d`, `1w` or `1mo`. (templated)
-        ahead: how much newer than the time that a writer notes next its events may be: nothing if each writes in the
-            order of event times. By default nothing is known of it, so that each range starts at the head.
-        clip: take what is there, if retention may have removed events.
-        unit: what the stream's writers count times in: `ns`, `us`, `ms` or `s`.
+        ahead: the most by which an event may be newer than the time that its writer notes next: `timedelta()` if each
+            writer writes in the order of event times. By default it is not known: each range starts at the head.
+        clip: take the events that are there, if retention may have removed some.
+        unit: the unit of the times of the stream's writers: `ns`, `us`, `ms` or `s`.
         consumer: name of the backfill in the cut ledger; by default made of DAG, task and run. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
@@ -93,7 +93,7 @@ class PravegaBackfillPlanOperator(PravegaStreamOperator):
 
     async def _plan(self, client: PravegaClient, stream: StreamName, consumer: str) -> list[dict[str, str]]:
         ledger = client.cut_ledger(stream.scope)
-        await client.head(stream.scope, stream.stream)  # no ledger is made for a stream that is not there
+        await client.head(stream)  # no ledger is made for a missing stream
         await ledger.create()
         of_times = any((self.since, self.until, self.every))
         make = self._plan_times if of_times else self._plan_parts

@@ -1,4 +1,4 @@
-"""The operator that merges a range of database changes into a table: once, and no row back in time."""
+"""The operator that merges a range of database changes into a table: once, and an older change never wins."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -8,17 +8,17 @@ from airflow.sdk import Context, XComArg
 
 from aiopravega import StreamCutRange
 from aiopravega.blocking import PravegaClient
-from aiopravega.jobs.landing import folder_of
-from aiopravega.jobs.landing.land import landing_of
-from aiopravega.jobs.merging import Deletes, Evolution, Ghosts, History, Merged, Unsent, merge_into
-from aiopravega.jobs.merging.reading import change_columns, change_options, key_columns, merged_table
-from aiopravega.jobs.merging.rules import check_history
-from airflow_pravega.early_checks import check_choice, check_known
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.intervals import failures_recorded, shown
 from airflow_pravega.lineage import FileData
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.arguments import check_choice, check_known
+from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
+from airflow_pravega.tasks.intervals import shown
+from pravega_jobs.landing import folder_of
+from pravega_jobs.landing.land import landing_of
+from pravega_jobs.merging import Deletes, Evolution, Ghosts, History, Merged, Unsent, merge_into
+from pravega_jobs.merging.reading import change_columns, change_options, key_columns, merged_table
+from pravega_jobs.merging.rules import check_history
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
     """Merges the changes of a range, as Debezium writes them, into a table of Delta or Iceberg exactly once.
 
-    The range names a consumer and an interval, as those of sensors do. The table holds each interval once: a task that
-    was killed and is tried again, or one that was cleared, changes nothing. With `deletes="hard"` ranges must come in
-    their order: give the DAG `max_active_runs=1`. Then the interval is recorded as done.
+    The range names a consumer and an interval, as the range of a sensor does. The table holds each interval once: a
+    task that was killed and is tried again, or one that was cleared, changes nothing. With `deletes="hard"` ranges must
+    come in their order: give the DAG `max_active_runs=1`. At the end the interval is recorded as done.
 
     Returns `{"table", "action", "changes", "inserted", "updated", "deleted", "older", "absent", "same", "ghosts",
-    "new_columns", "bytes", "seconds", "cuts"}`: the text of the table, `merge` or `nothing`, the rows of the source
-    that have changed, what happened to them (zeros if nothing was done), the bytes of the range in the stream (event
-    headers included), and the range (`{"start": text, "end": text}`).
+    "new_columns", "bytes", "seconds", "cuts"}`: the text of the table, `merge` or `nothing`, the number of rows of the
+    source that have changed, how many of them were inserted and so on (zeros if nothing was done), the bytes of the
+    range in the stream (event headers included), and the range (`{"start": text, "end": text}`).
 
     It also takes the arguments of all Spark operators: `master`, `spark_conn_id`, `spark_conf`, `options` and
     `pravega_conn_id`.
@@ -45,17 +45,17 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
             output. (templated)
         table: `delta:/folder` or `iceberg:catalog/namespace.table`. (templated)
         key: the columns that identify a row of the source. (templated)
-        columns: of the source's table, as SQL writes them, for example `id int, price decimal(10,2)`; those about the
-            change are added unless it names `_change_type`. By default they come from the options `schema_file` or
-            `schema_text`, or from the schemas that events carry. (templated)
+        columns: the columns of the source's table, as SQL writes them, for example `id int, price decimal(10,2)`; the
+            columns about the change are added unless `_change_type` is among them. By default they come from the
+            options `schema_file` or `schema_text`, or from the schemas that events carry. (templated)
         deletes: `hard` removes rows, `soft` keeps them with `_deleted`. (templated)
-        new_columns: what to do with columns that the table does not have: `fail`, `ignore` or `add`. (templated)
-        unsent: what to do with an update that lacks values (TOAST), of a row that the table does not have: `fail`, or
+        new_columns: the rule for columns that the table does not have: `fail`, `ignore` or `add`. (templated)
+        unsent: the rule for an update that lacks values (TOAST), of a row that the table does not have: `fail`, or
             `null`. (templated)
-        ghosts: what to do with rows that a snapshot whose end is in the range does not have: `keep`, or `remove`, which
-            is right if snapshots have all rows of the table. (templated)
+        ghosts: the rule for rows of the table that are not in a snapshot which ends in the range: `keep`, or `remove`,
+            which is right if snapshots have all rows of the source's table. (templated)
         history: `none`, or `scd2` to keep every version of a row. (templated)
-        transform: from the DataFrame of changes to the one that is merged; a function, or its dotted name.
+        transform: a function, or its dotted name, that gets the DataFrame of changes and returns the one to be merged.
         options: further options of the data source, for example `table` or `truncates`. (templated)
     """
 
@@ -109,7 +109,7 @@ class PravegaCdcMergeOperator(PravegaSparkRangeOperator):
 
         Raises:
             AirflowFailException: the stream, the range, the table or an option cannot work, the range names no
-                consumer and interval, or the table must not take it; the message says why.
+                consumer and interval, or the table must not take the range; the message says why.
             PravegaError: the cluster or the table's server cannot be reached.
         """
         given = cast("Mapping[str, str]", self.stream_cuts)

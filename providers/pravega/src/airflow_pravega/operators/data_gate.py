@@ -1,4 +1,4 @@
-"""The operator that checks whether the events of a range decode with the schemas that they claim."""
+"""The operator that checks that the events of a range decode with the schemas that their headers claim."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -9,7 +9,7 @@ from aiopravega import UNBOUNDED, PravegaClient, PravegaConfig, StreamCutRange, 
 from aiopravega.errors import ConfigurationError
 from aiopravega.gates import DataReport, check_data
 from aiopravega.schema import RegistryConfig, SchemaRegistry
-from airflow_pravega.gating import FAIL, GateOperator
+from airflow_pravega.operators.gating import FAIL, GateOperator
 
 ALL: Final = "all"
 
@@ -17,16 +17,16 @@ ALL: Final = "all"
 class PravegaDataGateOperator(GateOperator):
     """Lets a DAG continue only if events decode with the schemas that their headers claim.
 
-    The log says how many events there are of each schema and version, and where the first ones are that do not decode,
+    The log has the number of events of each schema and version, and the offsets of the first events that do not decode,
     with the reason; the XCom has the same as JSON.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         stream_cuts: the range, `{"start": text, "end": text}`, such as a sensor's output; by default the whole stream.
             (templated)
-        sample: how many events at most, taken at several offsets of the range; `all` for all of them. (templated)
+        sample: the most events that are decoded, taken at several offsets of the range; `all`: no limit. (templated)
         group: name of the registry's group; by default the stream's. (templated)
-        namespace: of the group; by default the scope's name, or else the default namespace. (templated)
+        namespace: namespace of the group; by default the scope's name, then the default namespace. (templated)
         on_violation: `fail`, `skip`, or the ids of tasks that directly follow and are to run instead of the others.
         pravega_conn_id: id of the connection, which names the registry in its extra `schema_registry_uri`. (templated)
     """

@@ -1,4 +1,4 @@
-"""The operator that checks Debezium Server's settings before they lose, spoil or stop anything."""
+"""The operator that checks Debezium Server's settings before they lose or spoil data, or stop Debezium."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,26 +6,26 @@ from typing import Any
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import BaseOperator, Context
 
-from aiopravega.gates.debezium_file import harms_named, settings_of_file
-from aiopravega.gates.debezium_report import check_debezium
-from aiopravega.jobs.debezium_database import check_database
-from airflow_pravega.early_checks import check_known
+from airflow_pravega.connections.postgres import libpq_dsn
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.spark.postgres_connection import libpq_dsn
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.arguments import check_known
+from airflow_pravega.tasks.failures import failing_for_good
+from pravega_jobs.debezium.server.connected import check_database
+from pravega_jobs.debezium.server.file import harms_named, settings_of_file
+from pravega_jobs.debezium.server.report import check_debezium
 
 
 class PravegaDebeziumCheckOperator(BaseOperator):
     """Fails if settings of Debezium Server lose or spoil data in front of Pravega, or stop it; warns of the rest.
 
-    It reads `application.properties`, and asks the cluster for the streams that the settings lead to: Debezium makes
-    none, and ends at the first event for one that is missing. With `postgres_conn_id` it inspects the database, too:
-    `wal_level`, the user, and of each table `REPLICA IDENTITY` and, if wanted, the longest row: one over 8 MiB stops
-    Debezium at every start. The log has each finding with its reason and what to set instead.
+    It reads `application.properties`, and asks the cluster for the streams that the settings lead to: Debezium makes no
+    streams, and ends at the first event for a missing one. With `postgres_conn_id` it also inspects the database:
+    `wal_level`, the user, `REPLICA IDENTITY` of each table and, if wanted, its longest row: one over 8 MiB stops
+    Debezium at every start. The log has each finding with its reason and the setting to use instead.
 
     Returns `{"passed", "summary", "findings", "streams", "not_known"}`: each finding is `{"setting", "value", "harm",
-    "fails", "why", "instead"}`; `not_known` says why not all streams are known, or is None. No value but those of the
-    settings that the findings name is in it.
+    "fails", "why", "instead"}`; `not_known` says why not all streams are known, or is None. The values of settings that
+    no finding names are not in it.
 
     Args:
         settings: path of the file `application.properties`, where the task runs. (templated)
@@ -33,7 +33,7 @@ class PravegaDebeziumCheckOperator(BaseOperator):
             `doubles`; others warn.
         postgres_conn_id: id of a connection of the type `postgres` to the database whose changes Debezium reads.
             (templated)
-        measure_rows: whether to measure all rows of its tables, which reads them.
+        measure_rows: measure all rows of its tables, which reads them.
         pravega_conn_id: id of the connection of the cluster that Debezium writes to. (templated)
     """
 
@@ -65,7 +65,7 @@ class PravegaDebeziumCheckOperator(BaseOperator):
 
         Raises:
             AirflowFailException: a finding fails, or there is no such file, or its settings are not for Pravega's sink,
-                or the database is not theirs, or refuses.
+                or name another database, or the database refuses.
             PravegaError: the cluster or the database cannot be reached.
         """
         del context

@@ -1,4 +1,4 @@
-"""The operator that makes the streams of all tables that Debezium Server watches: its sink makes none."""
+"""The operator that makes the streams of all tables that Debezium Server watches, since its sink makes no streams."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -6,29 +6,30 @@ from typing import Any
 from airflow.sdk import BaseOperator, Context
 
 from aiopravega import RetentionPolicy, ScalingPolicy
-from aiopravega.gates.debezium_file import settings_of_file
-from aiopravega.gates.debezium_making import make_streams
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.failures import failing_for_good
+from pravega_jobs.debezium.server.file import settings_of_file
+from pravega_jobs.debezium.server.making import make_streams
 
 
 class PravegaDebeziumStreamsOperator(BaseOperator):
     """Makes the streams that Debezium Server will write to, and their scope, if they are missing.
 
-    They are those of its tables, and of transactions, DDL and heartbeats, by the settings in `application.properties`.
-    If not all of them are known, or Pravega refuses a name, it makes none and fails. Streams that are there keep their
-    configuration, so it may run again.
+    By the settings in `application.properties`, there is a stream for each table, and streams of transactions, DDL and
+    heartbeats. If the settings do not give all names, or Pravega refuses a name, the task makes no stream and fails.
+    Streams that are there keep their configuration, so that the task may run again.
 
-    Returns `{"scope", "made", "there"}`: the names of streams that were made now, and of those that were there.
+    Returns `{"scope", "made", "there"}`: the scope, the names of the streams that were made now, and the names of the
+    streams that were there.
 
     Args:
         settings: path of the file `application.properties`, where the task runs. (templated)
-        tables: as `schema.table`, instead of those that the settings name; needed if these are patterns, or missing.
-            (templated)
-        scaling: how many segments a new stream has; by default one. Only one segment keeps truncates, and changes of
-            tables without a key, in their order.
-        retention: how long the data of a new stream stays; by default forever.
-        tags: of new streams. (templated)
+        tables: names as `schema.table`, instead of the tables that the settings name; needed if the settings have
+            patterns or no tables. (templated)
+        scaling: the number of segments of a new stream; by default one. Only one segment keeps truncates, and changes
+            of tables without a key, in their order.
+        retention: the time for which data of a new stream stays; by default forever.
+        tags: tags of new streams. (templated)
         pravega_conn_id: id of the connection of the cluster that Debezium writes to. (templated)
     """
 
@@ -57,8 +58,8 @@ class PravegaDebeziumStreamsOperator(BaseOperator):
         """Make the streams.
 
         Raises:
-            AirflowFailException: there is no such file, its settings are not for Pravega's sink, or not all names of
-                streams are known, or Pravega's.
+            AirflowFailException: there is no such file, its settings are not for Pravega's sink, or do not give all
+                names of streams, or a name is not valid in Pravega.
             PravegaError: the cluster cannot be reached.
         """
         del context
@@ -73,6 +74,6 @@ class PravegaDebeziumStreamsOperator(BaseOperator):
                     retention=self.retention,
                     tags=self.tags,
                 )
-                found = client.run(making)
-        self.log.info("Made %s in scope %s; there were %s", list(found.made), found.scope, list(found.there))
-        return found.to_json()
+                streams = client.run(making)
+        self.log.info("Made %s in scope %s; there were %s", list(streams.made), streams.scope, list(streams.there))
+        return streams.to_json()

@@ -1,4 +1,4 @@
-"""Operators for small lists of events, which go through XCom: no Spark is needed."""
+"""Operators for small lists of events, which go through XCom, without Spark."""
 
 import base64
 import json
@@ -11,26 +11,26 @@ from airflow.sdk import Context, XComArg
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.event_lists import NewEvent, read_event_list, write_event_list
-from aiopravega.jobs.ranges import fix_range
 from aiopravega.ledger import ledger_name
 from aiopravega.read import Event
-from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import write_name
-from airflow_pravega.intervals import failures_recorded, finish, range_of, shown
 from airflow_pravega.lineage import Lineage, ReportsLineage, range_read, written_once
 from airflow_pravega.links import LinkedToConsumer
-from airflow_pravega.stream_operator import PravegaStreamOperator
-from airflow_pravega.templated_values import choice_of, whole_number
+from airflow_pravega.operators.stream_operator import PravegaStreamOperator
+from airflow_pravega.tasks.arguments import check_choice, choice_of, whole_number
+from airflow_pravega.tasks.failures import failures_recorded
+from airflow_pravega.tasks.identity import write_name
+from airflow_pravega.tasks.intervals import finish, range_of, shown
+from pravega_jobs.events.lists import NewEvent, read_event_list, write_event_list
+from pravega_jobs.ranges import fix_range
 
 _MOST_EVENTS: Final = 1000
-# What XComs of all databases take.
+# XComs of all databases take so much.
 _MOST_BYTES: Final = 1024 * 1024
 
 
 class EventForm(StrEnum):
-    """What events are in XCom."""
+    """The form of an event in XCom."""
 
     TEXT = "text"
     JSON = "json"
@@ -38,17 +38,17 @@ class EventForm(StrEnum):
 
 
 class PravegaWriteEventsOperator(ReportsLineage, PravegaStreamOperator):
-    """Writes a list of events to a stream exactly once, all at once; tries of the same write id add nothing.
+    """Writes a list of events to a stream exactly once, all at once; further tries of the same write id add nothing.
 
-    If the write is done already, the events are compared with it, and the task fails if they differ, as after a task
-    was cleared because its code or source has changed. Returns `{"stream", "write_id", "events", "bytes", "cuts",
-    "written"}`, as `PravegaSparkWriteOperator` does.
+    If the write is done already, the events are compared with the written ones. The task fails if they differ, for
+    example if it was cleared because its code or source has changed. Returns `{"stream", "write_id", "events", "bytes",
+    "cuts", "written"}`, as `PravegaSparkWriteOperator` does.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope; it must exist. (templated)
-        events: each a text, which is written as UTF-8, bytes, or an object or a list, which is written as JSON.
+        events: each is a text, which is written as UTF-8, bytes, or an object or a list, which is written as JSON.
             (templated)
-        routing_keys: one for each event, or one for all; those of one key stay in their order. (templated)
+        routing_keys: a key for each event, or one key for all; events of one key stay in their order. (templated)
         write_id: name of the write; by default made of DAG, task, map index and the run's partition key, logical date
             or id. Another id writes again. (templated)
         commit_ledger: `scope/table` of the commit ledger; by default a table in the stream's scope. (templated)
@@ -116,15 +116,15 @@ class PravegaReadEventsOperator(ReportsLineage, LinkedToConsumer, PravegaStreamO
     """Returns all events of a small range: `{"events": list, "bytes": number, "start": text, "end": text}`.
 
     Events of one routing key come in the order of their writing. A range with more than `max_events` or `max_bytes`
-    fails the task: `PravegaSparkReadOperator` is for those.
+    fails the task: `PravegaSparkReadOperator` is for large ranges.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         stream_cuts: the range, `{"start": text, "end": text}`, such as a sensor's output. If it also has the names
-            `consumer` and `interval`, the interval is recorded as done. One of event times is refused. (templated)
-        form: what events are in the result: `"text"` (UTF-8), `"json"` (its values), or `"base64"`. (templated)
-        max_events: how many events there may be. (templated)
-        max_bytes: how many bytes, event headers (8 bytes each) included; 1 MiB by default. (templated)
+            `consumer` and `interval`, the interval is recorded as done. A range of event times is refused. (templated)
+        form: the form of an event in the result: `"text"` (UTF-8), `"json"` (its value), or `"base64"`. (templated)
+        max_events: the most events of the range. (templated)
+        max_bytes: the most bytes, event headers (8 bytes each) included; 1 MiB by default. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
 
@@ -164,15 +164,15 @@ class PravegaReadEventsOperator(ReportsLineage, LinkedToConsumer, PravegaStreamO
     def work(self, client: PravegaClient, stream: StreamName, context: Context) -> dict[str, Any]:
         """Read the events."""
         wanted = range_of(self.stream_cuts)
-        found = client.run(fix_range(client.asynchronous, stream, wanted.start, wanted.end))
+        fixed = client.run(fix_range(client.asynchronous, stream, wanted.start, wanted.end))
         limits = {name: whole_number(name, getattr(self, name)) for name in ("max_events", "max_bytes")}
-        events = client.run(read_event_list(client.asynchronous, found.cuts, stream, **limits))
-        read = range_read(client.config, stream, found.cuts, self.stream_cuts, events=len(events), bytes=found.size)
+        events = client.run(read_event_list(client.asynchronous, fixed.cuts, stream, **limits))
+        read = range_read(client.config, stream, fixed.cuts, self.stream_cuts, events=len(events), bytes=fixed.size)
         self.lineage = Lineage((read,))
         form = choice_of(EventForm, "form", self.form)
-        result = {"events": [_shown(event, form) for event in events], "bytes": found.size, **found.cuts.to_json()}
-        finish(client, stream, self.stream_cuts, found.cuts, write_name(context))
-        self.log.info("Read %s %s: %d events, %s bytes", stream, shown(found.cuts), len(events), f"{found.size:,}")
+        result = {"events": [_shown(event, form) for event in events], "bytes": fixed.size, **fixed.cuts.to_json()}
+        finish(client, stream, self.stream_cuts, fixed.cuts, write_name(context))
+        self.log.info("Read %s %s: %d events, %s bytes", stream, shown(fixed.cuts), len(events), f"{fixed.size:,}")
         return result
 
 

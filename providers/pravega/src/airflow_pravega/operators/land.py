@@ -1,4 +1,4 @@
-"""The operator that lands a range in a table: its rows are there once, whatever is killed, retried or cleared."""
+"""The operator that lands a range in a table: each row once, although tasks are killed, retried or cleared."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,16 +8,16 @@ from airflow.sdk import Context, XComArg
 
 from aiopravega import StreamCutRange
 from aiopravega.blocking import PravegaClient
-from aiopravega.jobs.landing import Landed, LandingTable, folder_of, land, shown_table
-from aiopravega.jobs.landing.land import landing_of
-from aiopravega.jobs.writes import parse_generation
-from airflow_pravega.early_checks import check_known
+from airflow_pravega.connections.postgres import libpq_dsn
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.intervals import failures_recorded, shown
 from airflow_pravega.lineage import FileData, columns_of
-from airflow_pravega.spark.postgres_connection import libpq_dsn
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.arguments import check_known
+from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
+from airflow_pravega.tasks.intervals import shown
+from pravega_jobs.landing import Landed, LandingTable, folder_of, land, shown_table
+from pravega_jobs.landing.land import landing_of
+from pravega_jobs.writes import parse_generation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,13 +28,14 @@ _BESIDE: Final = "postgres_conn_id"
 class PravegaLandOperator(PravegaSparkRangeOperator):
     """Lands the rows of a range in a table exactly once: Parquet files, Delta, Iceberg or PostgreSQL.
 
-    The range names a consumer and an interval, as those of sensors and of a planned backfill do. The table holds each
-    interval once: a task that was killed during its work and is tried again, or one that was cleared, adds nothing to
-    rows that are there. Every row gets the columns `_consumer` and `_interval`. Then the interval is recorded as done.
+    The range names a consumer and an interval, as the ranges of sensors and of a planned backfill do. The table holds
+    each interval once: a task that was killed during its work and is tried again, or one that was cleared, adds nothing
+    to rows that are there. Every row gets the columns `_consumer` and `_interval`. At the end the interval is recorded
+    as done.
 
-    Returns `{"table", "action", "rows", "generation", "bytes", "seconds", "cuts"}`: the text of the table, what was
-    done (`append`, `replace` or `nothing`), the rows that the table holds of the interval and their generation, the
-    bytes of the range in the stream (event headers included), and the range (`{"start": text, "end": text}`).
+    Returns `{"table", "action", "rows", "generation", "bytes", "seconds", "cuts"}`: the text of the table, the action
+    (`append`, `replace` or `nothing`), the number of rows that the table holds of the interval and their generation,
+    the bytes of the range in the stream (event headers included), and the range (`{"start": text, "end": text}`).
 
     It also takes the arguments of all Spark operators: `master`, `spark_conn_id`, `spark_conf`, `options` and
     `pravega_conn_id`.
@@ -48,11 +49,12 @@ class PravegaLandOperator(PravegaSparkRangeOperator):
         table: `parquet:/folder`, `delta:/folder`, `iceberg:catalog/namespace.table`; with `postgres_conn_id`, the
             table's name with or without its schema. The address of a database is refused: it may have a password.
             (templated)
-        postgres_conn_id: id of a connection of the type `postgres`, in whose database the table is. Its password goes
-            to the driver and the executors, and into no log, XCom, rendered template or plan of Spark. (templated)
-        rebuild: the generation of the rows: 2 replaces those of 1, and so on; a number or its text. (templated)
-        transform: from the DataFrame with the columns `event`, `scope`, `stream`, `segment_id` and `offset`, or with
-            those of decoded events, to the one that is landed; a function, or its dotted name.
+        postgres_conn_id: id of a connection of the type `postgres` to the database that has the table. Its password
+            goes to the driver and the executors, and into no log, XCom, rendered template or plan of Spark. (templated)
+        rebuild: the generation of the rows: 2 replaces the rows of 1, and so on; a number or its text. (templated)
+        transform: a function, or its dotted name, that gets the DataFrame of the range and returns the one to be
+            landed. It gets the columns `event`, `scope`, `stream`, `segment_id` and `offset`, or the columns of decoded
+            events.
     """
 
     template_fields: Sequence[str] = (

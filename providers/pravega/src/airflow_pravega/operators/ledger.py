@@ -1,4 +1,4 @@
-"""The operator that maintains a commit ledger: finishes what drivers that died left, removes old records."""
+"""The operator that maintains a commit ledger: finishes the writes of drivers that died, removes old records."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,26 +6,26 @@ from typing import Any
 from airflow.sdk import BaseOperator, Context
 
 from aiopravega import PravegaClient, PravegaConfig
-from aiopravega.jobs.maintenance import LedgerReport, maintain_ledger, named_ledger
 from aiopravega.loop import LoopThread
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.failures import failing_for_good
+from pravega_jobs.maintenance import LedgerReport, maintain_ledger, named_ledger
 
 
 class PravegaLedgerMaintenanceOperator(BaseOperator):
     """Finishes the exactly-once writes that a commit ledger has as decided and not done; it may run at any time.
 
     Returns `{"ledger", "finished", "lost", "half_visible", "failed", "expired"}`: the names of writes that were
-    finished now, of those of which nothing is in the stream, of those that are half visible, of those that could not be
-    finished now, and the number of records that were removed. A task of which something failed is tried again. One that
-    finds a write half visible, after it has finished all others, fails without another try: only the
-    same write or a person can mend that.
+    finished now, of writes without any event in the stream, of writes that are half visible, of writes that could not
+    be finished now, and the number of records that were removed. If a write could not be finished now, the task is
+    tried again. If a write is half visible, the task finishes all other writes and then fails without another try: only
+    the same write or a person can mend a half visible one.
 
     Args:
-        ledger: `scope/table` of the ledger, or the scope of one with the default name; by default that of the
-            connection's default scope. (templated)
-        expire: whether to remove the records of writes that need not be remembered any more.
-        fail_on_half_visible: whether the task fails when a write is half visible; otherwise there is a warning.
+        ledger: `scope/table` of the ledger, or a scope, for its ledger with the default name; by default the ledger of
+            the connection's default scope. (templated)
+        expire: remove the records of writes that need not be remembered any more.
+        fail_on_half_visible: fail when a write is half visible; otherwise only warn.
         pravega_conn_id: id of the connection. (templated)
     """
 

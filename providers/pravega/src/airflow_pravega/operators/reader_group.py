@@ -1,4 +1,4 @@
-"""Operators that make, move and delete reader groups, for jobs of Java and Flink beside those of Airflow."""
+"""Operators that make, move and delete reader groups, for jobs of Java and Flink."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
@@ -12,15 +12,14 @@ from aiopravega.control import GroupRetention
 from aiopravega.control.reader_groups import CHECKPOINT_INTERVAL
 from aiopravega.errors import ConfigurationError, ReaderGroupNotFoundError
 from aiopravega.groups.parts import Part, parse_part
-from airflow_pravega.early_checks import check_choice
-from airflow_pravega.stream_operator import IfNotExists, PravegaStreamOperator
-from airflow_pravega.templated_values import choice_of
+from airflow_pravega.operators.stream_operator import IfNotExists, PravegaStreamOperator
+from airflow_pravega.tasks.arguments import check_choice, choice_of
 
 Given = Sequence[str | Mapping[str, str] | XComArg] | XComArg
 
 
 class _ReaderGroupOperator(PravegaStreamOperator):
-    """What they share: the group in the position of a stream."""
+    """An operator of a reader group, which takes the stream's position in `PravegaStreamOperator`."""
 
     operator_extra_links: Collection[BaseOperatorLink] = ()
 
@@ -33,7 +32,7 @@ class _ReaderGroupOperator(PravegaStreamOperator):
         return super().execute(context)
 
     def link_to_stream(self, context: Context, stream: StreamName) -> None:
-        """Lead nowhere: a group has no page."""
+        """Store no link: a group has no page."""
 
     def _parts(self, client: PravegaClient, given: Any) -> list[Part]:
         if isinstance(given, str | Mapping):
@@ -42,14 +41,17 @@ class _ReaderGroupOperator(PravegaStreamOperator):
 
 
 class PravegaCreateReaderGroupOperator(_ReaderGroupOperator):
-    """Makes a reader group for Java's readers; returns whether it was not there. One that is set up another way fails.
+    """Makes a reader group for Java's readers; returns True if it was missing.
+
+    The task fails if the group is there with another configuration.
 
     Args:
         group: `scope/group`, or a group of the connection's default scope. (templated)
-        parts: what it reads: streams from their heads, texts of cuts to begin at, or ranges, such as a sensor's output.
-            (templated)
-        checkpoint_interval: between automatic checkpoints; None: none, so that it waits at each scaling.
-        retention: whether consumption-based retention waits for it: `"none"`, `"manual"`, `"automatic"`. (templated)
+        parts: the group's input: streams from their heads, texts of cuts to begin at, or ranges, such as a sensor's
+            output. (templated)
+        checkpoint_interval: time between automatic checkpoints; None: no checkpoints, so that the group waits at each
+            scaling.
+        retention: how consumption-based retention waits for the group: `"none"`, `"manual"`, `"automatic"`. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
 
@@ -88,15 +90,15 @@ class PravegaCreateReaderGroupOperator(_ReaderGroupOperator):
 
 
 class PravegaResetReaderGroupOperator(_ReaderGroupOperator):
-    """Has a reader group start again; returns where: the texts of cuts by stream.
+    """Has a reader group start again; returns its new positions, the texts of cuts by stream.
 
-    It fails if readers are online, and names them.
+    The task fails if readers are online, and names them.
 
     Args:
         group: `scope/group`, or a group of the connection's default scope. (templated)
-        parts: where, for each of its streams, as in `PravegaCreateReaderGroupOperator`; None: at its last checkpoint.
-            (templated)
-        force: although readers are online: they fail, and have to join again.
+        parts: the new position in each of its streams, as in `PravegaCreateReaderGroupOperator`; None: the last
+            checkpoint. (templated)
+        force: reset although readers are online: they fail, and have to join again.
         pravega_conn_id: id of the connection. (templated)
     """
 
@@ -121,8 +123,8 @@ class PravegaDeleteReaderGroupOperator(_ReaderGroupOperator):
 
     Args:
         group: `scope/group`, or a group of the connection's default scope. (templated)
-        force: although readers are online.
-        if_not_exists: what to do if there is no such group: `"fail"`, or `"ignore"` it. (templated)
+        force: delete although readers are online.
+        if_not_exists: the rule for a missing group: `"fail"`, or `"ignore"` it. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
 

@@ -1,4 +1,4 @@
-"""The operator that finds ranges that the cut ledger has already, taken by any scheduler: for mapped tasks."""
+"""The operator that finds ranges that any scheduler has taken before, by the cut ledger, for mapped tasks."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -9,26 +9,26 @@ from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError, TableNotFoundError
 from aiopravega.ledger import CutRecord, IntervalState
-from airflow_pravega.intervals import to_xcom
-from airflow_pravega.stream_operator import PravegaStreamOperator
+from airflow_pravega.operators.stream_operator import PravegaStreamOperator
+from airflow_pravega.tasks.intervals import to_xcom
 
-# Of names in an error.
+# The most names in an error.
 _SHOWN: Final = 10
 _NOT_PROCESSED: Final = (IntervalState.OPEN, IntervalState.FAILED)
 
 
 class PravegaRecordedRangesOperator(PravegaStreamOperator):
-    """Returns ranges that a consumer took before, to be processed by mapped tasks: those of Dagster's sensors, too.
+    """Returns ranges that a consumer took before, also by sensors of Dagster, to be processed by mapped tasks.
 
     Each is `{"start": text, "end": text, "consumer": name, "interval": name}`, as a sensor gives it: map reads over
     them, `PravegaSparkReadOperator.partial(…).expand(stream_cuts=ranges.output)`. A read records that the interval is
-    done. It takes no new range, and asks nobody whether a range is being processed elsewhere.
+    done. The operator takes no new range, and does not check whether another task is processing a range.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        consumer: whose ranges, as `pravega cuts list` shows them. (templated)
-        intervals: names of the intervals, done or not. By default, all of the consumer that are open or failed.
-            (templated)
+        consumer: the consumer that took the ranges, as `pravega cuts list` shows it. (templated)
+        intervals: names of the intervals, done or not. By default, all intervals of the consumer that are open or
+            failed. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
 
@@ -43,8 +43,8 @@ class PravegaRecordedRangesOperator(PravegaStreamOperator):
         """Find the ranges, in the order of the stream.
 
         Raises:
-            ConfigurationError: the consumer took no range of the stream, or not one of a name, or one that is skipped
-                or given back.
+            ConfigurationError: the consumer took no range of the stream, or none with one of the names, or the range
+                is skipped or given back.
             PravegaError: the cluster cannot be reached.
         """
         del context

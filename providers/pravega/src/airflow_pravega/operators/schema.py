@@ -1,4 +1,4 @@
-"""Operators for schemas: a gate that lets only those pass that may follow, and one that registers a schema."""
+"""Operators for schemas: a gate for a schema that is to follow a stream's schemas, and one that registers a schema."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,29 +12,29 @@ from aiopravega.gates.candidates import from_class
 from aiopravega.loop import LoopThread
 from aiopravega.schema import RegistryConfig, SchemaFormat, SchemaRegistry
 from aiopravega.schema.open import POLICY, SchemaReport
-from airflow_pravega.early_checks import check_stream
-from airflow_pravega.gating import GateOperator
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.links import LinkedToStream
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.operators.gating import GateOperator
+from airflow_pravega.tasks.arguments import check_stream
+from airflow_pravega.tasks.failures import failing_for_good
 
 
 class CandidateOperator(BaseOperator):
-    """What the operators of schemas share: a candidate, and the group that it is compared with or added to.
+    """The base of the operators of schemas: a candidate, and the group that it is compared with or added to.
 
     Args:
         candidate: the path of a schema file (`.avsc`, `.json`, `.proto`, `.desc`); a pydantic model, dataclass or
             Protobuf message, or its dotted name; a schema of Spark or Arrow, or the dotted name of a variable that has
             one; the schema of another stream, as `pravega://scope/stream`; a `SchemaInfo`. (templated)
-        type_name: of the schema, if the candidate and the group leave it open. (templated)
-        schema_format: what columns of Spark or Arrow become, `Avro` or `Json`; by default the group's format.
+        type_name: the schema's type, if the candidate and the group leave it open. (templated)
+        schema_format: the format that columns of Spark or Arrow get, `Avro` or `Json`; by default the group's.
         group: name of the registry's group; by default the stream's. (templated)
-        namespace: of the group; by default where the group is, and for a new one the scope's name. (templated)
-        new_policy: of a group that is made; by default `BackwardTransitive` for Avro, JSON and Protobuf, else
-            `AllowAny`. (templated)
-        declared_only: of JSON, assume that no writer uses properties that a schema does not declare; then a property
-            may be added with a type of its own.
-        as_columns: of Avro, refuse what column readers such as Spark cannot hold, too.
+        namespace: the group's namespace; by default where the group is, and for a new one the scope's name. (templated)
+        new_policy: policy of a group that is made; by default `BackwardTransitive` for Avro, JSON and Protobuf, and
+            `AllowAny` for other formats. (templated)
+        declared_only: for JSON, assume that no writer uses properties that a schema does not declare; then a property
+            may be added with any type.
+        as_columns: for Avro, also refuse a schema that column readers such as Spark cannot hold.
     """
 
     template_fields: Sequence[str] = ("candidate", "type_name", "group", "namespace", "new_policy")
@@ -82,16 +82,16 @@ class CandidateOperator(BaseOperator):
 
 
 class PravegaSchemaGateOperator(CandidateOperator, GateOperator):
-    """Lets a DAG continue only if a schema may follow those that a stream has in the Schema Registry.
+    """Lets a DAG continue only if a schema may follow the schemas that a stream has in the Schema Registry.
 
     Avro, JSON Schema and Protobuf are compared here, by the group's policy or another one; the registry itself compares
-    Avro only. The log has every violation with its path, rule, and what would help; the XCom has the same as JSON.
+    Avro only. The log has every violation with its path, rule and remedy; the XCom has the same as JSON.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        policy: what to ask for, such as `BackwardTransitive`; by default what the group asks for. (templated)
-        against: `policy`, the versions that the policy says; `latest`; `all`; or the number of a version. (templated)
-        register: whether a schema that passes is added to the group, which is made if there is none.
+        policy: the policy to hold, such as `BackwardTransitive`; by default the group's. (templated)
+        against: `policy`, the versions that the policy names; `latest`; `all`; or the number of a version. (templated)
+        register: add a schema that passes to the group, which is made if there is none.
         on_violation: `fail`, `skip`, or the ids of tasks that directly follow and are to run instead of the others.
         pravega_conn_id: id of the connection, which names the registry in its extra `schema_registry_uri`. (templated)
     """
@@ -112,7 +112,7 @@ class PravegaSchemaGateOperator(CandidateOperator, GateOperator):
         self.register = register
 
     async def check(self, config: PravegaConfig, registry: RegistryConfig) -> SchemaReport:
-        """Compare the candidate, and register it if that is wanted."""
+        """Compare the candidate; with `register`, add it to the group."""
         stream = StreamName.parse(self.stream, config.scope)
         return await self.compare(
             stream, registry, policy=self.policy or None, against=self.against, register=self.register
@@ -122,7 +122,7 @@ class PravegaSchemaGateOperator(CandidateOperator, GateOperator):
 class PravegaRegisterSchemaOperator(LinkedToStream, CandidateOperator):
     """Adds a schema to the group of a stream, which is made if there is none; a schema that may not follow fails.
 
-    Returns the report of the gate, as JSON; a schema that the group has already is success.
+    Returns the report of the gate, as JSON. If the group has the schema already, the task succeeds.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
@@ -141,7 +141,7 @@ class PravegaRegisterSchemaOperator(LinkedToStream, CandidateOperator):
         """Register the schema.
 
         Raises:
-            AirflowFailException: the group does not take it, or what is asked for cannot work.
+            AirflowFailException: the group does not take it, or an argument cannot work.
             PravegaError: the registry cannot be reached.
         """
         with failing_for_good():

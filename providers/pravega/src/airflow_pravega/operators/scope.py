@@ -1,4 +1,4 @@
-"""Operators that make and delete scopes. They may run again: what is there, or gone, already is success."""
+"""Operators that make and delete scopes. They may run again: they succeed if the scope is there, or gone, already."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ from airflow.sdk import BaseOperator, Context
 
 from aiopravega.blocking import PravegaClient
 from aiopravega.names import check_name
-from airflow_pravega.early_checks import check_word
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.arguments import check_word
+from airflow_pravega.tasks.failures import failing_for_good
 
 
 class _PravegaScopeOperator(BaseOperator):
-    """An operator that does its work with one scope."""
+    """An operator that works on one scope."""
 
     template_fields: Sequence[str] = ("scope", "pravega_conn_id")
 
@@ -28,7 +28,7 @@ class _PravegaScopeOperator(BaseOperator):
         """Connect and work.
 
         Raises:
-            AirflowFailException: what is asked for cannot work.
+            AirflowFailException: an argument cannot work.
             PravegaError: the cluster cannot be reached.
         """
         del context
@@ -39,11 +39,11 @@ class _PravegaScopeOperator(BaseOperator):
 
     @abstractmethod
     def work(self, client: PravegaClient) -> bool:
-        """What the operator does; its result goes to XCom."""
+        """Do the operator's work; the result goes to XCom."""
 
 
 class PravegaCreateScopeOperator(_PravegaScopeOperator):
-    """Makes a scope; returns whether it was not there.
+    """Makes a scope; returns True if it was missing.
 
     Args:
         scope: its name. (templated)

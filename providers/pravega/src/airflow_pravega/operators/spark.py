@@ -1,7 +1,6 @@
 """Operators that run Spark between a stream and files: read a range, write events exactly once.
 
-They reach Pravega by the data source `pravega`. Whatever can be wrong with the stream or the range is found before
-Spark is started.
+They reach Pravega by the data source `pravega`. The stream and the range are checked before Spark is started.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,31 +11,31 @@ from typing import TYPE_CHECKING, Any, cast
 from airflow.sdk import BaseOperatorLink, Context, XComArg
 
 from aiopravega.blocking import PravegaClient
-from aiopravega.jobs.file_digest import digest_of_files
-from aiopravega.jobs.spark_frames import count_of, counted
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import write_name
-from airflow_pravega.intervals import shown
 from airflow_pravega.lineage import FileData, Lineage, ReportsLineage, columns_of, written_once
 from airflow_pravega.links import LinkedToStream, PravegaSparkLink
 from airflow_pravega.spark.operator import PravegaSparkOperator
 from airflow_pravega.spark.range import PravegaSparkRangeOperator
 from airflow_pravega.spark.writing import OnceWrite
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.failures import failing_for_good
+from airflow_pravega.tasks.identity import write_name
+from airflow_pravega.tasks.intervals import shown
+from pravega_jobs.spark.file_digest import digest_of_files
+from pravega_jobs.spark.frames import count_of, counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
 class PravegaSparkReadOperator(PravegaSparkRangeOperator):
-    """Reads exactly one range of a stream with Spark and writes it to files, replacing those of an earlier try.
+    """Reads exactly one range of a stream with Spark and writes it to files, replacing the files of an earlier try.
 
-    Returns `{"path", "events", "rows", "bytes", "seconds", "digest"}`: the events read, the rows written, the bytes
-    of the range in the stream (event headers included), and the digest of the files, or None.
+    Returns `{"path", "events", "rows", "bytes", "seconds", "digest"}`: the number of events read and of rows written,
+    the bytes of the range in the stream (event headers included), and the digest of the files, or None.
 
     The same range gives the same files in every run: the rows come in the order of segment and offset. A transformation
-    that shuffles (groups, joins) loses that order: name `sort_by` then. How the rows are divided into files follows
-    from Spark's cores where segments are split: for the same files on another cluster, give the option `split_bytes`.
+    that shuffles (groups, joins) loses that order: give `sort_by` then. If segments are split, the division of the rows
+    into files depends on Spark's cores: for the same files on another cluster, give the option `split_bytes`.
 
     It also takes the arguments of all Spark operators: `master`, `spark_conn_id`, `spark_conf`, `options` and
     `pravega_conn_id`.
@@ -44,18 +43,19 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         stream_cuts: the range, `{"start": text, "end": text}`, such as a sensor's output. If it also has the names
-            `consumer` and `interval`, as those of sensors and of a planned backfill have, the interval is recorded as
-            done. If it has the event times `since` and `until`, only the events with `since <= time < until` are read:
-            `options` must name the column with the times, `event_time`, and how events are decoded, `decode`.
+            `consumer` and `interval`, as the ranges of sensors and of a planned backfill have, the interval is recorded
+            as done. If it has the event times `since` and `until`, only the events with `since <= time < until` are
+            read: `options` must name the column with the times, `event_time`, and how events are decoded, `decode`.
             (templated)
         output_path: folder of the files, on any file system that Spark knows. (templated)
         output_format: a format that Spark writes.
-        transform: from the DataFrame with the columns `event`, `scope`, `stream`, `segment_id` and `offset`, or with
-            those of decoded events, to the one that is written; a function, or its dotted name.
+        transform: a function, or its dotted name, that gets the DataFrame of the range and returns the one to be
+            written. It gets the columns `event`, `scope`, `stream`, `segment_id` and `offset`, or the columns of
+            decoded events.
         sort_by: columns to sort the result by.
-        files: how many files to write; by default as many as Spark has partitions.
-        digest: compute the SHA-256 of what was written, which reads it again: of the bytes; of Parquet, in which the
-            same rows are not always the same bytes, of the rows and their order.
+        files: number of files to write; by default the number of Spark's partitions.
+        digest: compute the SHA-256 of the written files, which reads them again: of their bytes; for Parquet, in which
+            the same rows are not always the same bytes, of the rows and their order.
     """
 
     template_fields: Sequence[str] = (
@@ -104,7 +104,7 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
         return result
 
     def _write_files(self, client: PravegaClient, frame: "DataFrame") -> tuple[int, int, str | None]:
-        """Write the files; returns the events that were read, the rows that were written, and the files' digest."""
+        """Write the files; returns the number of events read and of rows written, and the files' digest."""
         del client
         spark = frame.sparkSession
         frame, read = counted(frame)
@@ -119,7 +119,7 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
         frame.write.format(self.output_format).mode("overwrite").save(self.output_path)
         digest = digest_of_files(spark, self.output_path, self.output_format) if self.digest else None
         events, rows = count_of(read), count_of(written)
-        self._note_input(events=events)
+        self._describe_input(events=events)
         self.lineage = replace(self.lineage, outputs=(replace(files, rows=rows),))
         return events, rows, digest
 
@@ -127,24 +127,24 @@ class PravegaSparkReadOperator(PravegaSparkRangeOperator):
 class PravegaSparkWriteOperator(ReportsLineage, LinkedToStream, PravegaSparkOperator):
     """Writes events to a stream exactly once with Spark: tries of the same write id add nothing to the first success.
 
-    If the write is done already, the rows are computed and compared with it, and the task fails if they differ, as
-    after a task was cleared because its code or source has changed. The option `on_written` says what else is to be
-    done: `skip` compares never, `fail` fails in any case.
+    If the write is done already, the rows are computed again and compared with the written ones. The task fails if they
+    differ, for example if it was cleared because its code or source has changed. The option `on_written` changes this:
+    `skip` never compares, `fail` fails in any case.
 
-    Returns `{"stream", "write_id", "generation", "events", "bytes", "cuts", "written", "seconds"}`: what the stream
-    holds of this write (the bytes with event headers), between which cuts (`{"start": text, "end": text}`, or None if
-    the account may not ask for them), and whether this try has written it, or found it written.
+    Returns `{"stream", "write_id", "generation", "events", "bytes", "cuts", "written", "seconds"}`: the events and
+    bytes that the stream holds of this write (with event headers), the cuts around them (`{"start": text, "end":
+    text}`, or None if the account may not ask for them), and whether this try has written them; if not, an earlier one.
 
     It also takes the arguments of all Spark operators: `master`, `spark_conn_id`, `spark_conf`, `options` and
     `pravega_conn_id`.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope; made if it is missing. (templated)
-        source: path of files to read (templated), or a function from the session and the task's context to a
-            DataFrame.
+        source: path of files to read (templated), or a function that gets the session and the task's context and
+            returns a DataFrame.
         source_format: format of the files at `source`.
-        transform: from the source's DataFrame to one with the columns `event` (string or binary) and, if wanted,
-            `routing_key`; a function, or its dotted name.
+        transform: a function, or its dotted name, that gets the source's DataFrame and returns one with the columns
+            `event` (string or binary) and, if wanted, `routing_key`.
         write_id: name of the write; by default made of DAG, task, map index and the run's partition key, logical date
             or id. Another id writes again. (templated)
         rebuild: the generation of the write, for rows that are written again on purpose: 2 after 1 is done, and so on;
@@ -172,7 +172,7 @@ class PravegaSparkWriteOperator(ReportsLineage, LinkedToStream, PravegaSparkOper
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        # Airflow calls functions that it finds in templated fields; this one is for later.
+        # Airflow would call a function in a templated field while it renders; this one is called in `_write`.
         self.source = source if isinstance(source, str) else None
         self._make_frame = source if callable(source) else None
         self.source_format = source_format

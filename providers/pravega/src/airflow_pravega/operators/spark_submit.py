@@ -1,7 +1,7 @@
 """The operator that submits a program to Spark by `spark-submit`, through Airflow's own provider of Spark.
 
-The program gets its range, and its write, by `open_pravega_work` of `pyspark_pravega.work`. It reports by a table of
-Pravega, so that what it has done is known wherever its driver has run, and whichever try has submitted it.
+The program gets its range, and its write, by `open_pravega_work` of `pyspark_pravega.remote.airflow`. It reports its
+work in a table of Pravega, which every try can read, on whatever machine the driver has run.
 """
 
 import os
@@ -20,27 +20,27 @@ from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.config import ENVIRONMENT_PREFIX
 from aiopravega.errors import ConfigurationError, PravegaError
-from aiopravega.jobs.handover import (
+from airflow_pravega.hooks.pravega import PravegaHook
+from airflow_pravega.lineage import Lineage, ReportsLineage, range_read, written_once
+from airflow_pravega.links import LinkedToConsumer
+from airflow_pravega.spark.range import times_options
+from airflow_pravega.spark.writing import OnceWrite
+from airflow_pravega.tasks.arguments import check_stream
+from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
+from airflow_pravega.tasks.identity import write_name
+from airflow_pravega.tasks.intervals import finish, shown
+from pravega_jobs.ranges import fix_range
+from pravega_jobs.remote.orders import (
     HandedInput,
     HandedPiece,
     Handover,
     connection_without_secrets,
     secrets_environment,
 )
-from aiopravega.jobs.ranges import fix_range
-from aiopravega.jobs.retries import error_named
-from aiopravega.jobs.spark_options import UNSPLIT
-from aiopravega.jobs.submitted_work import JobReports, ReportAddress, SubmittedWork
-from aiopravega.jobs.writes import Written
-from airflow_pravega.early_checks import check_stream
-from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import write_name
-from airflow_pravega.intervals import failures_recorded, finish, shown
-from airflow_pravega.lineage import Lineage, ReportsLineage, range_read, written_once
-from airflow_pravega.links import LinkedToConsumer
-from airflow_pravega.spark.range import times_options
-from airflow_pravega.spark.writing import OnceWrite
-from airflow_pravega.task_failures import failing_for_good
+from pravega_jobs.remote.reports import JobReports, ReportAddress, SubmittedWork
+from pravega_jobs.retries import error_named
+from pravega_jobs.spark.options import UNSPLIT
+from pravega_jobs.writes import Written
 
 try:
     from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
@@ -55,33 +55,35 @@ _EVENTS: Final = "events"
 class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOperator):
     """Submits a program to Spark that reads exactly one range of a stream and, if wanted, writes to another one once.
 
-    The program opens its work by `open_pravega_work` of `pyspark_pravega.work`, reads the range as a DataFrame by
-    `work.read(spark)`, and writes by `work.write(frame)`. Its work is JSON in a variable of its environment. Passwords
-    and tokens are in the environment of `spark-submit` and of a driver that it runs itself (deploy mode `client`), and
-    nowhere else: a driver on the cluster has to get `PRAVEGA_PASSWORD` or `PRAVEGA_TOKEN` from the cluster.
+    The program opens its work by `open_pravega_work` of `pyspark_pravega.remote.airflow`, reads the range as a
+    DataFrame by `work.read(spark)`, and writes by `work.write(frame)`. Its work is JSON in a variable of its
+    environment. Passwords and tokens are only in the environment of `spark-submit`, and of a driver that `spark-submit`
+    runs itself (deploy mode `client`): a driver on the cluster has to get `PRAVEGA_PASSWORD` or `PRAVEGA_TOKEN` from
+    the cluster.
 
-    Returns `{"stream", "events", "bytes", "cuts", "seconds", "output", "reported"}`: the events that the program has
-    read (None if it has not read all of them, or more than once), the bytes of the range in the stream (event headers
-    included), its cuts, what the stream `into` holds of the write, as `PravegaSparkWriteOperator` returns it, or None,
-    and what the program has reported by `work.report({…})`.
+    Returns `{"stream", "events", "bytes", "cuts", "seconds", "output", "reported"}`: the number of events that the
+    program has read (None if it has not read the whole range, or more than once), the bytes of the range in the stream
+    (event headers included), its cuts, the result of the write to `into`, as `PravegaSparkWriteOperator` returns it, or
+    None, and the values that the program has reported by `work.report({…})`.
 
     Where Airflow's provider resumes a job (a driver on YARN or Kubernetes, from Airflow 3.3 on), a further try waits
-    for the driver that an earlier try has submitted, and returns what that one reports. Otherwise a further try submits
-    the program again, with the same range and the same write.
+    for the driver that an earlier try has submitted, and returns its report. Otherwise a further try submits the
+    program again, with the same range and the same write.
 
     Args:
         application: the program, a Python file. (templated)
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         stream_cuts: the range, as `PravegaSparkReadOperator` takes it. (templated)
         options: further options of the data source for the read. (templated)
-        into: the stream that the program writes to, which is made if it is missing; None: none. (templated)
+        into: the stream that the program writes to, which is made if it is missing; None: it writes to no stream.
+            (templated)
         into_options: further options of the data source for the write. (templated)
         write_id: name of the write, as `PravegaSparkWriteOperator` has it. (templated)
         rebuild: the generation of the write. (templated)
         commit_ledger: `scope/table` of the commit ledger. (templated)
         spark_conn_id: id of a connection of Spark's provider, for `spark-submit`. (templated)
         pravega_conn_id: id of the connection. (templated)
-        **kwargs: what `SparkSubmitOperator` of Airflow's provider has.
+        **kwargs: the arguments of `SparkSubmitOperator` of Airflow's provider.
     """
 
     template_fields: Sequence[str] = (
@@ -133,11 +135,11 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOp
         self._expect: Callable[[], None] | None = None
         self._secrets: dict[str, str] = {}
 
-    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]  # that of the provider returns nothing
+    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]  # the provider's method returns nothing
         """Check the range and the write, submit the program, and wait for its end.
 
         Raises:
-            AirflowFailException: the stream, the range or an option cannot work, or the program says that of its work.
+            AirflowFailException: the stream, the range or an option cannot work, or the program reports such an error.
             AirflowException: the program, or `spark-submit`, has failed.
             PravegaError: the cluster cannot be reached.
         """
@@ -160,11 +162,11 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOp
                 )
             with hook.get_client() as client:
                 cuts = StreamCutRange.from_json(given)
-                found = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
-                source = range_read(config, stream, found.cuts, given, bytes=found.size)
+                fixed = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
+                source = range_read(config, stream, fixed.cuts, given, bytes=fixed.size)
                 self.lineage = Lineage((source,))
-                piece = HandedPiece(found.cuts, found.size, _times(given))
-                # A program does not say whether a segment was split at a wrong offset: a further try splits none.
+                piece = HandedPiece(fixed.cuts, fixed.size, _times(given))
+                # A program does not report that a segment was split at a wrong offset: a further try splits none.
                 options = {**self.options, **(UNSPLIT if context["ti"].try_number > 1 else {})}
                 work = Handover(
                     connection_without_secrets(config),
@@ -184,23 +186,23 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOp
                 output = None if once is None else self._output(client, once, report)
                 if once is not None and output is not None:
                     self.lineage = replace(self.lineage, outputs=(written_once(config, output, once.columns),))
-                finish(client, stream, given, found.cuts, write_name(context))
-                with suppress(PravegaError):  # all is recorded; the next submission of the job replaces what is left
+                finish(client, stream, given, fixed.cuts, write_name(context))
+                with suppress(PravegaError):  # all is recorded; the next submission of the job replaces these reports
                     client.run(reports.forget())
         result = {
             "stream": str(stream),
             "events": events,
-            "bytes": found.size,
-            "cuts": found.cuts.to_json(),
+            "bytes": fixed.size,
+            "cuts": fixed.cuts.to_json(),
             "seconds": seconds,
             "output": output,
             "reported": report["values"],
         }
-        self.log.info("Processed %s %s: %s events, %s bytes", stream, shown(found.cuts), events, f"{found.size:,}")
+        self.log.info("Processed %s %s: %s events, %s bytes", stream, shown(fixed.cuts), events, f"{fixed.size:,}")
         return result
 
     def _run(self, find: Callable[[], Mapping[str, Any] | None], context: Context) -> Mapping[str, Any]:
-        """Have the provider submit the program, or wait for the one that is submitted; what it has reported."""
+        """Have the provider submit the program, or wait for one that is submitted; returns the program's report."""
         self._conn_id = self.spark_conn_id
         try:
             super().execute(context)
@@ -213,7 +215,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOp
         if report is None:
             raise ConfigurationError(
                 "the program has ended well, but has not reported: let it open its work by open_pravega_work of "
-                "pyspark_pravega.work, and end the block without an error"
+                "pyspark_pravega.remote.airflow, and end the block without an error"
             )
         return report
 
@@ -227,18 +229,18 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOp
         return events
 
     def _output(self, client: PravegaClient, once: OnceWrite, report: Mapping[str, Any]) -> dict[str, Any]:
-        record, said = once.find(client), report["output"]
-        if record is None or said is None:
+        record, output = once.find(client), report["output"]
+        if record is None or output is None:
             raise ConfigurationError(
                 f"the program has ended well, but it has not written {once.write_id!r} to {once.stream}: let it call "
                 "work.write(frame), or leave out into"
             )
-        return once.described(Written(record, said["by_this_try"], said["seconds"]), self.log)
+        return once.described(Written(record, output["by_this_try"], output["seconds"]), self.log)
 
     def _get_hook(self) -> Any:
-        """The provider's hook; each submission of it is expected, and has the secrets in its environment."""
+        """The provider's hook, changed: before each submission the report is expected, and the secrets are set."""
         hook = super()._get_hook()
-        connection = hook._connection  # noqa: SLF001  # the provider has no other way to it
+        connection = hook._connection  # noqa: SLF001  # the provider has no public way to read it
         on_cluster = connection["deploy_mode"] == "cluster"
         if on_cluster and connection["master"].startswith(("spark://", "local")):
             raise ConfigurationError(
@@ -253,7 +255,7 @@ class PravegaSparkSubmitOperator(ReportsLineage, LinkedToConsumer, SparkSubmitOp
             with _environment({} if on_cluster else self._secrets):
                 return submit(application, **kwargs)
 
-        # The provider calls it for a new job only, and not where it waits for one that is submitted.
+        # The provider calls it for a new job only, and not when it waits for a job that is submitted.
         hook.submit = submit_work  # type: ignore[method-assign]  # of this one hook
         return hook
 
@@ -266,7 +268,7 @@ def _times(given: Mapping[str, str]) -> tuple[datetime, datetime] | None:
 
 @contextmanager
 def _environment(secrets: Mapping[str, str]) -> Iterator[None]:
-    """Let what this process starts have secrets, and no other setting of Pravega, in its environment."""
+    """Run a block whose processes have the secrets, and no other settings of Pravega, in their environment."""
     before = {name: value for name, value in os.environ.items() if name.startswith(ENVIRONMENT_PREFIX)}
     for name in before:
         del os.environ[name]

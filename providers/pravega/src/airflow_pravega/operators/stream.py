@@ -1,7 +1,7 @@
 # long because: nine operators of streams, each with the docstring of its arguments, which the reference shows
 """Operators that make, change and delete streams, and, from `operators.scope`, their scopes.
 
-They may run again: what is as it is to be already is success. Each returns whether there was something to do.
+They may run again: they succeed if the stream has the wanted state already. Each returns True if it has changed it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,13 +25,12 @@ from aiopravega.errors import (
 from aiopravega.names import check_name
 from aiopravega.read.history import Order
 from aiopravega.read.positions import find_cut
-from airflow_pravega.early_checks import check_choice
 from airflow_pravega.lineage import ReportsLineage, StreamChange, changed_stream
 from airflow_pravega.operators.scope import PravegaCreateScopeOperator, PravegaDeleteScopeOperator
-from airflow_pravega.stream_operator import IfNotExists, PravegaStreamChangeOperator, PravegaStreamOperator
-from airflow_pravega.stream_settings import StreamSettings, reconfigure
-from airflow_pravega.task_failures import failing_for_good
-from airflow_pravega.templated_values import LATEST, choice_of, position_of, whole_number
+from airflow_pravega.operators.stream_operator import IfNotExists, PravegaStreamChangeOperator, PravegaStreamOperator
+from airflow_pravega.operators.stream_settings import StreamSettings, reconfigure
+from airflow_pravega.tasks.arguments import LATEST, check_choice, choice_of, position_of, whole_number
+from airflow_pravega.tasks.failures import failing_for_good
 
 __all__ = [
     "IfExists",
@@ -50,7 +49,7 @@ _EDGE: Final = 1e-9
 
 
 class IfExists(StrEnum):
-    """What is done about a stream that is to be made and is there."""
+    """The rule for a stream that is to be made and is there."""
 
     KEEP = "keep"
     UPDATE = "update"
@@ -58,18 +57,18 @@ class IfExists(StrEnum):
 
 
 class PravegaCreateStreamOperator(ReportsLineage, PravegaStreamOperator):
-    """Makes a stream, and its scope if that is missing; returns whether the stream was not there.
+    """Makes a stream, and its scope if that is missing; returns True if the stream was missing.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        scaling: how many segments it has; by default one.
-        retention: how long its data stays; by default forever.
+        scaling: the scaling policy, for the number of segments; by default one segment.
+        retention: the retention policy; by default all data stays.
         tags: tags to find it by. (templated)
-        timestamp_aggregation_timeout: how long the stream's watermarks wait for a writer that notes no new event time;
-            by default not at all. Give it if writers note times.
-        create_scope: whether a missing scope is made.
-        if_exists: what to do with a stream that is there: `"keep"` its configuration, `"update"` what is given here, as
-            `PravegaUpdateStreamOperator` does, or `"fail"`, also if an earlier try has made it. (templated)
+        timestamp_aggregation_timeout: the time for which the stream's watermarks wait for a writer that notes no new
+            event time; by default not at all. Give it if writers note times.
+        create_scope: make a missing scope.
+        if_exists: the rule for a stream that is there: `"keep"` its configuration; `"update"` it, as
+            `PravegaUpdateStreamOperator` does; or `"fail"`, also if an earlier try has made it. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
 
@@ -98,7 +97,7 @@ class PravegaCreateStreamOperator(ReportsLineage, PravegaStreamOperator):
 
     def check_arguments(self, stream: StreamName, context: Context) -> None:
         del context
-        check_name("stream", stream.stream)  # Pravega's own begin with an underscore, and nobody else makes them
+        check_name("stream", stream.stream)  # names with an underscore in front are for Pravega's internal streams
         choice_of(IfExists, "if_exists", self.if_exists)
 
     def work(self, client: PravegaClient, stream: StreamName, context: Context) -> bool:
@@ -107,8 +106,7 @@ class PravegaCreateStreamOperator(ReportsLineage, PravegaStreamOperator):
         if self.create_scope:
             client.create_scope(stream.scope)
         made = client.create_stream(
-            stream.scope,
-            stream.stream,
+            stream,
             self.scaling,
             self.retention,
             self.tags or (),
@@ -131,17 +129,18 @@ class PravegaCreateStreamOperator(ReportsLineage, PravegaStreamOperator):
 
 
 class PravegaUpdateStreamOperator(PravegaStreamChangeOperator):
-    """Changes the configuration of a stream; returns whether it was another one. What is not given stays.
+    """Changes the configuration of a stream; returns True if it has changed. Settings that are not given stay.
 
     A fixed scaling policy that differs from the stream's takes effect at once.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        scaling: how many segments it has.
-        retention: how long its data stays.
+        scaling: the scaling policy, for the number of segments.
+        retention: the retention policy.
         tags: all its tags; to add or remove some, see `PravegaTagStreamOperator`. (templated)
-        timestamp_aggregation_timeout: how long the stream's watermarks wait for a writer that notes no new event time.
-        if_not_exists: what to do if there is no such stream: `"fail"`, or `"ignore"` it. (templated)
+        timestamp_aggregation_timeout: the time for which the stream's watermarks wait for a writer that notes no new
+            event time.
+        if_not_exists: the rule for a missing stream: `"fail"`, or `"ignore"` it. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
 
@@ -179,16 +178,17 @@ class PravegaUpdateStreamOperator(PravegaStreamChangeOperator):
 
 
 class PravegaScaleStreamOperator(PravegaStreamChangeOperator):
-    """Brings a stream to a number of segments of equal width; returns whether it had others.
+    """Brings a stream to a number of segments of equal width; returns True if it had other segments.
 
-    A stream whose scaling policy goes by a rate changes its segments itself afterwards; one with a fixed number returns
-    to that when another program updates it, also its tags. The operators here keep its segments, by giving its policy
-    their number. Its policy is changed by `PravegaUpdateStreamOperator`.
+    A stream with a scaling policy by rate changes its segments itself afterwards. A stream with a fixed number of
+    segments returns to that number when another program updates it, even its tags only. The operators of this package
+    keep its segments, since they give the policy the number of segments that there are. `PravegaUpdateStreamOperator`
+    changes the policy.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        segments: how many, at least 1; a number or its text. (templated)
-        if_not_exists: what to do if there is no such stream: `"fail"`, or `"ignore"` it. (templated)
+        segments: number of segments, at least 1; a number or its text. (templated)
+        if_not_exists: the rule for a missing stream: `"fail"`, or `"ignore"` it. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
 
@@ -210,28 +210,28 @@ class PravegaScaleStreamOperator(PravegaStreamChangeOperator):
         if not current:
             raise StreamSealedError(f"cannot scale {stream}: it is sealed, so its segments do not change any more")
         wanted = list(pairwise(number / count for number in range(count + 1)))
-        found = sorted((entry.low, entry.high) for entry in current)
-        if len(found) == count and all(
+        present = sorted((entry.low, entry.high) for entry in current)
+        if len(present) == count and all(
             isclose(low, one[0], abs_tol=_EDGE) and isclose(high, one[1], abs_tol=_EDGE)
-            for one, (low, high) in zip(found, wanted, strict=True)
+            for one, (low, high) in zip(present, wanted, strict=True)
         ):
             self.log.info("Stream %s has %d segments of equal width already", stream, count)
             return False
-        client.scale_stream(stream.scope, stream.stream, count)
-        self.log.info("Stream %s is scaled from %d to %d segments", stream, len(found), count)
+        client.scale_stream(stream, count)
+        self.log.info("Stream %s is scaled from %d to %d segments", stream, len(present), count)
         return True
 
 
 class PravegaTruncateStreamOperator(PravegaStreamChangeOperator):
-    """Removes all events of a stream before a cut, forever; returns whether there were any.
+    """Removes all events of a stream before a cut, forever; returns True if there were events.
 
     The cut is checked: it must be of this stream, not beyond the tail, and between events.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        cut: the text of a cut, `"latest"` (the tail: all that is there now), or a range, whose end is meant.
-            (templated)
-        if_not_exists: what to do if there is no such stream: `"fail"`, or `"ignore"` it. (templated)
+        cut: the text of a cut; `"latest"` (the tail, to remove all events of now); or a range, which stands for its
+            end. (templated)
+        if_not_exists: the rule for a missing stream: `"fail"`, or `"ignore"` it. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
 
@@ -249,7 +249,7 @@ class PravegaTruncateStreamOperator(PravegaStreamChangeOperator):
 
     def change(self, client: PravegaClient, stream: StreamName) -> bool:
         """Truncate the stream."""
-        head = client.head(stream.scope, stream.stream)
+        head = client.head(stream)
         cut = client.run(find_cut(client.asynchronous, stream, position_of(self.cut, stream)))
         try:
             located = client.check_cut(cut)
@@ -266,11 +266,11 @@ class PravegaTruncateStreamOperator(PravegaStreamChangeOperator):
 
 
 class PravegaSealStreamOperator(PravegaStreamChangeOperator):
-    """Ends a stream, which can be read but takes no more events; returns whether it was open.
+    """Seals a stream, which can then be read but takes no more events; returns whether it was open.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        if_not_exists: what to do if there is no such stream: `"fail"`, or `"ignore"` it. (templated)
+        if_not_exists: the rule for a missing stream: `"fail"`, or `"ignore"` it. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
 
@@ -278,9 +278,9 @@ class PravegaSealStreamOperator(PravegaStreamChangeOperator):
 
     def change(self, client: PravegaClient, stream: StreamName) -> bool:
         """Seal the stream."""
-        was_open = not client.is_sealed(stream.scope, stream.stream)
+        was_open = not client.is_sealed(stream)
         if was_open:
-            client.seal_stream(stream.scope, stream.stream)
+            client.seal_stream(stream)
         self.log.info("Stream %s %s", stream, "is sealed" if was_open else "was sealed")
         return was_open
 
@@ -290,7 +290,7 @@ class PravegaDeleteStreamOperator(PravegaStreamChangeOperator):
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        if_not_exists: what to do if there is no such stream: `"ignore"` it, or `"fail"`. (templated)
+        if_not_exists: the rule for a missing stream: `"ignore"` it, or `"fail"`. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
 
@@ -302,7 +302,7 @@ class PravegaDeleteStreamOperator(PravegaStreamChangeOperator):
 
     def change(self, client: PravegaClient, stream: StreamName) -> bool:
         """Delete the stream."""
-        if not client.delete_stream(stream.scope, stream.stream):
+        if not client.delete_stream(stream):
             raise StreamNotFoundError(f"stream {stream} is not there, and if_not_exists is 'fail'")
         self.log.info("Stream %s is deleted", stream)
         return True

@@ -1,4 +1,4 @@
-"""Operators that find StreamCuts, as plain JSON for other tasks: where a stream begins and ends, parts of a range."""
+"""Operators that find StreamCuts, as plain JSON for other tasks: the begin and end of a stream, parts of a range."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,11 +8,11 @@ from airflow.sdk import Context, XComArg
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.ranges import fix_range
 from aiopravega.positions import Position
-from airflow_pravega.intervals import range_of, shown
-from airflow_pravega.stream_operator import PravegaStreamOperator
-from airflow_pravega.templated_values import EARLIEST, LATEST, position_of, whole_number
+from airflow_pravega.operators.stream_operator import PravegaStreamOperator
+from airflow_pravega.tasks.arguments import EARLIEST, LATEST, position_of, whole_number
+from airflow_pravega.tasks.intervals import range_of, shown
+from pravega_jobs.ranges import fix_range
 
 
 class PravegaStreamCutOperator(PravegaStreamOperator):
@@ -22,9 +22,9 @@ class PravegaStreamCutOperator(PravegaStreamOperator):
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        start: `"earliest"` (the head), `"latest"` (the tail), the text of a cut, or a range, whose end is meant.
+        start: `"earliest"` (the head), `"latest"` (the tail), the text of a cut, or a range, which stands for its end.
             (templated)
-        end: the same. (templated)
+        end: in the same way. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
 
@@ -49,9 +49,9 @@ class PravegaStreamCutOperator(PravegaStreamOperator):
     def work(self, client: PravegaClient, stream: StreamName, context: Context) -> dict[str, str]:
         """Find the cuts."""
         del context
-        found = client.run(fix_range(client.asynchronous, stream, *self._positions(stream)))
-        self.log.info("%s %s: %s bytes", stream, shown(found.cuts), f"{found.size:,}")
-        return found.cuts.to_json()
+        fixed = client.run(fix_range(client.asynchronous, stream, *self._positions(stream)))
+        self.log.info("%s %s: %s bytes", stream, shown(fixed.cuts), f"{fixed.size:,}")
+        return fixed.cuts.to_json()
 
     def _positions(self, stream: StreamName) -> tuple[Position, Position]:
         return position_of(self.start, stream), position_of(self.end, stream)
@@ -62,15 +62,15 @@ class PravegaSplitRangeOperator(PravegaStreamOperator):
 
     `PravegaSparkReadOperator.partial(…).expand(stream_cuts=split.output)` reads them side by side. Together they are
     the range, with ends between events; read one after another, they give the events of each routing key in the order
-    of their writing. There are fewer parts if the range is small. A part has no interval: that of a sensor's
-    range stays open, and the next run waits for it, until `CutLedger.finish` is called for it after all parts.
+    of their writing. There are fewer parts if the range is small. A part has no interval: the interval of a sensor's
+    range stays open, and the next run waits for it, until your task calls `CutLedger.finish` after all parts.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        stream_cuts: the range, `{"start": text, "end": text}`, such as a sensor's output. One of event times is
+        stream_cuts: the range, `{"start": text, "end": text}`, such as a sensor's output. A range of event times is
             refused. (templated)
-        parts: how many, of about equal size. (templated)
-        max_bytes: or how many bytes each may have, event headers (8 bytes each) included. (templated)
+        parts: number of parts, of about equal size. (templated)
+        max_bytes: instead of `parts`, the most bytes of a part, event headers (8 bytes each) included. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
 
@@ -98,17 +98,17 @@ class PravegaSplitRangeOperator(PravegaStreamOperator):
         """Split the range."""
         del context
         whole = range_of(self.stream_cuts)
-        parts, max_bytes = self._sizes()
-        found = client.split(whole, parts, stream, max_bytes=max_bytes)
-        self.log.info("%s %s: %d parts", stream, shown(whole), len(found))
-        return [part.to_json() for part in found]
+        count, max_bytes = self._sizes()
+        parts = client.split(whole, count, stream, max_bytes=max_bytes)
+        self.log.info("%s %s: %d parts", stream, shown(whole), len(parts))
+        return [part.to_json() for part in parts]
 
     def _sizes(self) -> tuple[int | None, int | None]:
         """The number of parts, or the bytes of each."""
         given = {"parts": self.parts, "max_bytes": self.max_bytes}
-        found = {name: whole_number(name, value) for name, value in given.items() if value is not None}
-        if len(found) != 1 or 0 in found.values():
+        sizes = {name: whole_number(name, value) for name, value in given.items() if value is not None}
+        if len(sizes) != 1 or 0 in sizes.values():
             raise ConfigurationError(
                 f"a range is split by parts or by max_bytes: give one of the two, at least 1: {given}"
             )
-        return found.get("parts"), found.get("max_bytes")
+        return sizes.get("parts"), sizes.get("max_bytes")

@@ -9,18 +9,18 @@ from airflow.sdk import Context
 from aiopravega import StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
-from airflow_pravega.stream_operator import PravegaStreamChangeOperator
-from airflow_pravega.stream_settings import reconfigure
+from airflow_pravega.operators.stream_operator import PravegaStreamChangeOperator
+from airflow_pravega.operators.stream_settings import reconfigure
 
 
 class PravegaTagStreamOperator(PravegaStreamChangeOperator):
-    """Adds and removes tags of a stream; returns whether its tags were others.
+    """Adds and removes tags of a stream; returns True if that has changed its tags.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        add: tags that it is to have. (templated)
-        remove: tags that it is not to have. (templated)
-        if_not_exists: what to do if there is no such stream: `"fail"`, or `"ignore"` it. (templated)
+        add: tags to add. (templated)
+        remove: tags to remove. (templated)
+        if_not_exists: the rule for a missing stream: `"fail"`, or `"ignore"` it. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
 

@@ -1,4 +1,4 @@
-"""Operators for subscribers: retention waits for what they have not reported as read."""
+"""Operators for subscribers: retention keeps the data that a subscriber has not reported as read."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -17,31 +17,30 @@ from aiopravega.errors import (
 )
 from aiopravega.names import check_name
 from aiopravega.read.positions import find_cut
-from airflow_pravega.early_checks import check_choice, check_word
-from airflow_pravega.stream_operator import PravegaStreamChangeOperator
-from airflow_pravega.templated_values import choice_of, position_of
+from airflow_pravega.operators.stream_operator import PravegaStreamChangeOperator
+from airflow_pravega.tasks.arguments import check_choice, check_word, choice_of, position_of
 
 
 class IfBehind(StrEnum):
-    """What is done about a cut before the one that a subscriber has reported already."""
+    """The rule for a cut that lies before the one that a subscriber has reported already."""
 
     FAIL = "fail"
     IGNORE = "ignore"
 
 
 class PravegaSubscriberCutOperator(PravegaStreamChangeOperator):
-    """Reports that a subscriber needs nothing of a stream before a cut; makes the subscriber if it is missing.
+    """Reports that a subscriber needs no data of a stream before a cut; makes the subscriber if it is missing.
 
     Returns whether the cut was reported. Put it after the tasks that read the range.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         subscriber: its name in this stream. (templated)
-        cut: the text of a cut, `"earliest"`, `"latest"`, or a range, such as a sensor's output, whose end is meant.
-            (templated)
-        if_behind: what to do if the subscriber has reported a later cut already, or the stream starts later: `"fail"`,
+        cut: the text of a cut, `"earliest"`, `"latest"`, or a range, such as a sensor's output, which stands for its
+            end. (templated)
+        if_behind: the rule for a cut before the subscriber's reported one, or before the head of the stream: `"fail"`,
             since two readers may use the name; or `"ignore"` it, for runs that are cleared. (templated)
-        if_not_exists: what to do if there is no such stream: `"fail"`, or `"ignore"` it. (templated)
+        if_not_exists: the rule for a missing stream: `"fail"`, or `"ignore"` it. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
 
@@ -79,10 +78,10 @@ class PravegaSubscriberCutOperator(PravegaStreamChangeOperator):
         except StreamTruncatedError as error:
             return self._behind(error, ignores)
         try:
-            client.subscribe(stream.scope, stream.stream, self.subscriber, located, between_events=True)
+            client.subscribe(stream, self.subscriber, located, between_events=True)
         except StreamMadeAgainError:
             raise
-        except InvalidStreamCutError as error:  # the cut itself is checked: it is the subscriber that is further
+        except InvalidStreamCutError as error:  # the cut itself is valid: the subscriber has reported a later one
             return self._behind(error, ignores)
         self.log.info("Subscriber %s of %s needs nothing before %s", self.subscriber, stream, located)
         return True
@@ -100,7 +99,7 @@ class PravegaUnsubscribeOperator(PravegaStreamChangeOperator):
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
         subscriber: its name in this stream. (templated)
-        if_not_exists: what to do if there is no such stream: `"fail"`, or `"ignore"` it. (templated)
+        if_not_exists: the rule for a missing stream: `"fail"`, or `"ignore"` it. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
 
@@ -118,8 +117,8 @@ class PravegaUnsubscribeOperator(PravegaStreamChangeOperator):
 
     def change(self, client: PravegaClient, stream: StreamName) -> bool:
         """End the subscription."""
-        if not client.stream_exists(stream.scope, stream.stream):
+        if not client.stream_exists(stream):
             raise StreamNotFoundError(f"cannot unsubscribe {self.subscriber} from {stream}: there is no such stream")
-        ended = client.unsubscribe(stream.scope, stream.stream, self.subscriber)
+        ended = client.unsubscribe(stream, self.subscriber)
         self.log.info("Subscriber %s of %s %s", self.subscriber, stream, "is gone" if ended else "was not there")
         return ended

@@ -1,6 +1,6 @@
-"""The page as an application: its addresses, who may open them, and what is shown if something fails.
+"""The page as an application: its addresses, the rights to open them, and the page of an error.
 
-Users that may read a connection in Airflow may see what the connection leads to, and nobody else.
+A user that may read a connection in Airflow may see the streams and consumers of its cluster. Other users may not.
 """
 
 from collections.abc import Callable, Coroutine
@@ -23,7 +23,7 @@ from aiopravega import PravegaClient, StreamName
 from aiopravega.errors import ConfigurationError, PravegaError
 from aiopravega.names import check_name
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.page.address import airflow_path
+from airflow_pravega.page import airflow_path
 from airflow_pravega.page.consumers import consumer_of, consumers_of
 from airflow_pravega.page.picture import picture_of
 from airflow_pravega.page.runs import paths_of_runs
@@ -33,7 +33,7 @@ T = TypeVar("T")
 # The newest intervals of a consumer; `pravega cuts list` shows all.
 _MOST: Final = 200
 _UNAUTHORIZED: Final = 401
-# Nothing is loaded from anywhere, and nothing runs in the browser.
+# The page loads nothing from other addresses, and runs no script in the browser.
 _HEADERS: Final = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'"}
 
 
@@ -54,7 +54,7 @@ def make_app() -> FastAPI:
 def _connections(request: Request, user: GetUserDep, session: SessionDep) -> Response:
     of_type = set(session.scalars(select(Connection.conn_id).where(Connection.conn_type == PravegaHook.conn_type)))
     may_read = get_auth_manager().get_authorized_connections(user=user, session=session)
-    # The default one may stand in the environment, or in a secrets backend.
+    # The default connection may be in the environment, or in a secrets backend.
     known = sorted((of_type & may_read) | {PravegaHook.default_conn_name})
     return _page(request, "connections.html", connections=known)
 
@@ -65,28 +65,28 @@ def _consumers(request: Request, connection_id: str, scope: str | None = None) -
     if scope is None:
         raise ConfigurationError(f"connection {connection_id!r} has no default scope: add ?scope=… to the address")
     check_name("scope", scope)
-    found = _ask(hook, lambda client: consumers_of(client, scope))
-    return _page(request, "consumers.html", connection=connection_id, scope=scope, consumers=found)
+    consumers = _ask(hook, lambda client: consumers_of(client, scope))
+    return _page(request, "consumers.html", connection=connection_id, scope=scope, consumers=consumers)
 
 
 def _stream(request: Request, connection_id: str, stream: str) -> Response:
     name = StreamName.parse(stream)
-    found = _ask(PravegaHook(connection_id), lambda client: stream_of(client, name))
-    return _page(request, "stream.html", connection=connection_id, stream=found, consumers=found.consumers)
+    shown = _ask(PravegaHook(connection_id), lambda client: stream_of(client, name))
+    return _page(request, "stream.html", connection=connection_id, stream=shown, consumers=shown.consumers)
 
 
 def _consumer(request: Request, connection_id: str, stream: str, consumer: str, session: SessionDep) -> Response:
     name = StreamName.parse(stream)
-    found, findings = _ask(PravegaHook(connection_id), lambda client: consumer_of(client, name, consumer))
-    records = found.records[-_MOST:]
+    shown, findings = _ask(PravegaHook(connection_id), lambda client: consumer_of(client, name, consumer))
+    records = shown.records[-_MOST:]
     return _page(
         request,
         "consumer.html",
         connection=connection_id,
-        consumer=found,
+        consumer=shown,
         findings=findings,
         records=records[::-1],
-        hidden=len(found.records) - len(records),
+        hidden=len(shown.records) - len(records),
         picture=picture_of(records),
         runs=paths_of_runs(session, records),
     )
@@ -113,7 +113,7 @@ def _templates() -> Environment:
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    """The page of an error, which says what to do."""
+    """The page of an error; the error's text says what to do."""
     status = 400 if isinstance(error, ConfigurationError) else 502
     return _page(request, "error.html", status, kind=type(error).__name__, error=error)
 
@@ -123,7 +123,7 @@ def _not_found(request: Request, error: Exception) -> Response:
 
 
 def _refused(request: Request, error: Exception) -> Response:
-    """Lead a user that has not logged in to the login; say so to one that may not see this."""
+    """Redirect a user that has not logged in to the login; show the error to one that may not see the page."""
     assert isinstance(error, HTTPException)
     if error.status_code == _UNAUTHORIZED:
         to = urlencode({"next": str(request.url)})

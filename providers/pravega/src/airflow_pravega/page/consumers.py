@@ -1,4 +1,4 @@
-"""What the page shows of consumers: their intervals, how far behind they are, and what is wrong with them."""
+"""Consumers on the page: their intervals, their lag, and the findings about their records."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,8 +9,8 @@ from typing import Final
 from aiopravega import PravegaClient, StreamName
 from aiopravega.bounded import each
 from aiopravega.errors import ConfigurationError, InvalidStreamCutError, NotFoundError, TableNotFoundError
-from aiopravega.intervals.lag import lag_after
-from aiopravega.intervals.verify import IntervalFinding, verify
+from aiopravega.intervals.reports.lag import lag_after
+from aiopravega.intervals.reports.verify import IntervalFinding, verify
 from aiopravega.ledger import CutRecord, IntervalState
 
 _AT_ONCE: Final = 8
@@ -20,8 +20,9 @@ _AT_ONCE: Final = 8
 class Consumer:
     """A consumer of a stream.
 
-    `behind` is how many bytes lie between what it has processed in order and the tail, by `aiopravega.intervals.lag`;
-    None: that is not known, and `unknown` says why. `loss` is what was removed before it was processed, in words.
+    `behind` is the number of bytes from the end of the last interval that it has processed in order to the tail, by
+    `aiopravega.intervals.reports.lag`; None if it is not known, with the reason in `unknown`. `loss` describes data
+    that was removed before it was processed.
     """
 
     stream: StreamName
@@ -33,51 +34,51 @@ class Consumer:
 
     @property
     def states(self) -> dict[IntervalState, int]:
-        """How many intervals are in each state; a state without any is left out."""
+        """The number of intervals in each state; a state without any is left out."""
         counted = Counter(record.state for record in self.records)
         return {state: counted[state] for state in IntervalState if counted[state]}
 
     @property
     def last(self) -> CutRecord:
-        """The interval that leads furthest."""
+        """The interval with the latest end."""
         return self.records[-1]
 
     @property
     def changed_at(self) -> datetime:
-        """When something was last recorded for it."""
+        """The time of the last record for it."""
         return max(record.state_since for record in self.records)
 
 
 async def consumers_of(client: PravegaClient, scope: str, stream: StreamName | None = None) -> list[Consumer]:
-    """The consumers that the cut ledger of a scope has, by stream and name; none if there is no ledger.
+    """The consumers that the cut ledger of a scope has, sorted by stream and name; none if there is no ledger.
 
     Args:
         client: a connected client.
-        scope: that has the ledger.
-        stream: whose consumers they are; None: of all streams.
+        scope: the scope that has the ledger.
+        stream: only consumers of this stream; None: of all streams.
 
     Raises:
-        LedgerError: a record is not one that this release reads.
-        PravegaError: the cluster cannot be asked.
+        LedgerError: this release cannot read a record.
+        PravegaError: the cluster does not answer.
     """
     try:
-        found = await client.cut_ledger(scope).consumers()
+        records = await client.cut_ledger(scope).consumers()
     except TableNotFoundError:
         return []
 
     async def one(key: tuple[StreamName, str]) -> Consumer:
-        return await _consumer(client, *key, found[key])
+        return await _consumer(client, *key, records[key])
 
-    wanted = [key for key in found if stream in (None, key[0])]
+    wanted = [key for key in records if stream in (None, key[0])]
     return await each(one, sorted(wanted, key=lambda key: (str(key[0]), key[1])), _AT_ONCE)
 
 
 async def consumer_of(client: PravegaClient, stream: StreamName, name: str) -> tuple[Consumer, list[IntervalFinding]]:
-    """One consumer, and what is wrong with its intervals, as `pravega cuts verify` finds it.
+    """One consumer, and the findings of `pravega cuts verify` about its intervals.
 
     Raises:
-        ConfigurationError: it has no intervals of the stream.
-        PravegaError: the cluster cannot be asked.
+        ConfigurationError: the consumer has no intervals of the stream.
+        PravegaError: the cluster does not answer.
     """
     try:
         records = await client.cut_ledger(stream.scope).records(name, stream)
@@ -87,7 +88,7 @@ async def consumer_of(client: PravegaClient, stream: StreamName, name: str) -> t
         raise ConfigurationError(f"{name!r} has no intervals of {stream}")
     try:
         findings = await verify(client, records)
-    except NotFoundError:  # of a stream that is not there, there is nothing to compare with; `unknown` says so
+    except NotFoundError:  # the stream is gone, so that the records cannot be compared; `unknown` reports it
         findings = []
     return await _consumer(client, stream, name, records), findings
 

@@ -1,23 +1,23 @@
-"""The picture of a consumer: a line for each interval, from the time its range was taken to its last change."""
+"""The picture of a consumer: a line for each interval, from the record of its range to its last change."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from aiopravega.intervals.picture import over_at, span
+from aiopravega.intervals.reports.picture import over_at, span
 from aiopravega.ledger import CutRecord
 
 _WIDTH: Final = 1000.0
 _LINE: Final = 9.0
 _THICK: Final = 7.0
-# So wide is at least what has begun and ended at once.
+# The least width, for an interval that has ended at once.
 _THINNEST: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One interval, in units of the picture; `state` is the class of its colour."""
+    """One interval, in units of the picture; `state` is the CSS class of its colour."""
 
     x: float
     y: float
@@ -39,7 +39,7 @@ class Picture:
 
 
 def picture_of(records: Sequence[CutRecord], now: datetime | None = None) -> Picture:
-    """Draw intervals, of which there must be one at least; what waits lasts until `now`, by default this moment."""
+    """Draw intervals, at least one; an interval that waits lasts until `now`, by default this moment."""
     first, last = span(records, now)
 
     def position(moment: datetime) -> float:

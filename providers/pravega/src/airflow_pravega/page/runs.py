@@ -1,4 +1,4 @@
-"""Which run of Airflow an interval belongs to, by Airflow's database: so that the page can lead to it."""
+"""Runs of Airflow that intervals belong to, by Airflow's database, so that the page can link to them."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -13,27 +13,27 @@ from sqlalchemy.orm import Session
 from sqlalchemy.sql.elements import ColumnElement
 
 from aiopravega.ledger import CutRecord
-from airflow_pravega.identity import dag_of, interval_of_run, partition_of
+from airflow_pravega.tasks.identity import dag_of, interval_of_run, partition_of
 
 
 def paths_of_runs(session: Session, records: Iterable[CutRecord]) -> dict[str, str]:
-    """The paths of the runs' pages, below Airflow's own, by interval; an interval that is not of a run is left out."""
+    """The paths of the runs' pages, below Airflow's path, by interval; an interval without a run is left out."""
     of_dags: defaultdict[str, list[str]] = defaultdict(list)
     for record in records:
         dag_id = dag_of(record.recorded_by, record.interval)
         if dag_id is not None:
             of_dags[dag_id].append(record.interval)
-    found = {}
+    paths = {}
     for dag_id, intervals in of_dags.items():
         for run in session.scalars(select(DagRun).where(DagRun.dag_id == dag_id, _is_of(intervals))):
-            found[interval_of_run(run)] = f"dags/{quote(dag_id, safe='')}/runs/{quote(run.run_id, safe='')}"
-    return found
+            paths[interval_of_run(run)] = f"dags/{quote(dag_id, safe='')}/runs/{quote(run.run_id, safe='')}"
+    return paths
 
 
 def _is_of(intervals: Collection[str]) -> ColumnElement[bool]:
     conditions = [DagRun.run_id.in_(intervals), DagRun.logical_date.in_(_dates(intervals))]
     partitions = [key for interval in intervals if (key := partition_of(interval)) is not None]
-    if partitions:  # and runs have a column for it
+    if partitions:  # then this version of Airflow has the column
         conditions.append(DagRun.partition_key.in_(partitions))
     return or_(*conditions)
 

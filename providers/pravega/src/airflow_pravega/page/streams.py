@@ -1,4 +1,4 @@
-"""What the page shows of a stream: what it holds, how it is configured, and who reads it."""
+"""A stream on the page: its data, its configuration, its subscribers and its consumers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from airflow_pravega.page.consumers import Consumer, consumers_of
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream and its consumers; `described` is None if it is not there, though it may have had consumers."""
+    """A stream and its consumers; `described` is None if the stream is gone, though it may have had consumers."""
 
     name: StreamName
     described: StreamTable | None
@@ -25,29 +25,29 @@ async def stream_of(client: PravegaClient, name: StreamName) -> Stream:
     """A stream as it is now.
 
     Raises:
-        LedgerError: a record of a consumer is not one that this release reads.
-        PravegaError: the cluster cannot be asked.
+        LedgerError: this release cannot read a record of a consumer.
+        PravegaError: the cluster does not answer.
     """
     consumers = await consumers_of(client, name.scope, name)
     try:
         described = await PravegaCatalog(client).describe(name)
-        subscribers = await client.subscribers(name.scope, name.stream)
+        subscribers = await client.subscribers(name)
     except StreamNotFoundError:
         return Stream(name, None, (), consumers)
     return Stream(name, described, subscribers, consumers)
 
 
 def scaling_in_words(policy: ScalingPolicy) -> str:
-    """What decides about the number of segments."""
+    """A scaling policy in words."""
     if policy.kind is ScalingType.FIXED:
         return f"fixed, {counted(policy.min_segments, 'segment')}"
-    what = "events" if policy.kind is ScalingType.EVENT_RATE else "KB"
+    unit = "events" if policy.kind is ScalingType.EVENT_RATE else "KB"
     at_least = counted(policy.min_segments, "segment")
-    return f"a segment over {policy.target_rate:,} {what}/s is split into {policy.factor}; at least {at_least}"
+    return f"a segment over {policy.target_rate:,} {unit}/s is split into {policy.factor}; at least {at_least}"
 
 
 def retention_in_words(policy: RetentionPolicy) -> str:
-    """How long data stays."""
+    """A retention policy in words."""
     if policy.kind is RetentionType.NONE:
         return "all data stays"
     least = f"at least {_limit(policy.kind, policy.minimum)} stay"
@@ -63,6 +63,6 @@ def _limit(kind: RetentionType, limit: int) -> str:
         return f"{limit:,} ms"
 
 
-def counted(number: int, what: str) -> str:
-    """A number of things, such as `1 segment` or `1,200 segments`."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, such as `1 segment` or `1,200 segments`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

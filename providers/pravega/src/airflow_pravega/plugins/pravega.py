@@ -1,10 +1,10 @@
-"""The entry "Pravega" in Airflow's menu: a page of its own, which `airflow_pravega.page` makes."""
+"""The entry "Pravega" in Airflow's menu; `airflow_pravega.page` makes its page."""
 
 from typing import Any, Final
 
 from airflow.plugins_manager import AirflowPlugin
 
-from airflow_pravega.page.address import PREFIX, page_path
+from airflow_pravega.page import PREFIX, page_path
 
 
 class _Page:
@@ -27,7 +27,7 @@ _VIEWS: Final = [{"name": "Pravega", "href": page_path(), "destination": "nav", 
 
 
 class PravegaPlugin(AirflowPlugin):
-    """What consumers of streams have read, and what they have not, from the cut ledgers of a connection."""
+    """The page of the consumers of streams: the ranges that they have read, and their lag, by the cut ledgers."""
 
     name = "pravega"
     fastapi_apps = _APPS

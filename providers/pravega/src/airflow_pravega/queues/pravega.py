@@ -1,4 +1,4 @@
-"""Streams as queues of `MessageQueueTrigger`, which is of the distribution `apache-airflow-providers-common-messaging`.
+"""Streams as queues of `MessageQueueTrigger` of the distribution `apache-airflow-providers-common-messaging`.
 
 That distribution calls the methods of this class by their names. The class is not derived from its
 `BaseMessageQueueProvider`, so that this module can be imported without it.
@@ -18,18 +18,18 @@ SCHEME: Final = "pravega"
 class PravegaMessageQueueProvider:
     """Gives `MessageQueueTrigger` the trigger of a stream, `PravegaStreamCutEventTrigger`.
 
-    `MessageQueueTrigger(scheme="pravega", stream="examples/orders")` takes the trigger's arguments;
-    `MessageQueueTrigger(queue="pravega://examples/orders")`, which that distribution discourages, takes the others.
+    `MessageQueueTrigger(scheme="pravega", stream="examples/orders")` takes the trigger's arguments.
+    `MessageQueueTrigger(queue="pravega://examples/orders")` takes all but `stream`; that distribution discourages it.
     """
 
     scheme = SCHEME
 
     def scheme_matches(self, scheme: str) -> bool:
-        """Whether a scheme is that of streams."""
+        """Return True if a scheme is `pravega`."""
         return scheme == self.scheme
 
     def queue_matches(self, queue: str) -> bool:
-        """Whether the URI of a queue is one of a stream."""
+        """Return True if the URI of a queue has the scheme `pravega`."""
         return urlsplit(queue).scheme == self.scheme
 
     def trigger_class(self) -> type[BaseEventTrigger]:
@@ -37,10 +37,10 @@ class PravegaMessageQueueProvider:
         return PravegaStreamCutEventTrigger
 
     def trigger_kwargs(self, queue: str, **kwargs: Any) -> dict[str, Any]:
-        """The trigger's argument that the URI of a queue gives, which is that of an asset; the others stay as they are.
+        """The trigger's argument `stream`, by the URI of a queue, which is also the URI of an asset.
 
         Raises:
-            ConfigurationError: it is not the URI of a stream.
+            ConfigurationError: the URI is not one of a stream.
         """
         uri = sanitize_uri(urlsplit(queue))
         return {"stream": f"{uri.netloc}{uri.path}"}

@@ -1,4 +1,4 @@
-"""The sensor that waits until a stream is complete up to an event time, and hands on the range of an interval.
+"""The sensor that waits until a stream is complete up to an event time, and returns the range of an interval.
 
 Each interval is claimed in the cut ledger: every later run that asks for it gets the same range.
 """
@@ -13,13 +13,12 @@ from aiopravega import PravegaClient, PravegaConfig, StreamName, TimeUnit
 from aiopravega.errors import NotYetError
 from aiopravega.intervals import OnTruncated, claim_times
 from aiopravega.loop import LoopThread
-from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import chain_name, write_name
-from airflow_pravega.intervals import to_xcom
 from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
-from airflow_pravega.templated_values import choice_of, time_of
+from airflow_pravega.tasks.arguments import check_choice, choice_of, time_of
+from airflow_pravega.tasks.identity import chain_name, write_name
+from airflow_pravega.tasks.intervals import to_xcom
 from airflow_pravega.triggers.event_time import PravegaEventTimeTrigger
 
 
@@ -27,24 +26,23 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
     """Waits until all events of an interval of event times are in a stream; returns the range that has them.
 
     By the stream's watermarks, all events of the times `[since, until)` are in the range, and maybe others: a task that
-    reads it keeps those with `since <= time < until`, as `PravegaSparkReadOperator` does. It is `{"start": text, "end":
-    text, "since": time, "until": time, "consumer": name, "interval": name}`, and recorded in the cut ledger under the
-    names: a read that gets it as `stream_cuts` records that the interval is done.
+    reads it keeps the events with `since <= time < until`, as `PravegaSparkReadOperator` does. The range is `{"start":
+    text, "end": text, "since": time, "until": time, "consumer": name, "interval": name}`, and is recorded in the cut
+    ledger under these names: a read that gets it as `stream_cuts` records that the interval is done.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        since: the start, a time with its zone; by default that of the run's data interval. (templated)
-        until: the end, which is not included; by default that of the run's data interval. (templated)
-        ahead: how much newer than the time that a writer notes next its events may be: nothing if each writes in the
-            order of event times. By default nothing is known of it, so that the range starts at the head.
-        clip: take what is there, if retention may have removed events of the interval.
-        unit: what the stream's writers count times in: `ns`, `us`, `ms` or `s`.
+        since: the start, a time with its zone; by default the start of the run's data interval. (templated)
+        until: the end, which is not included; by default the end of the run's data interval. (templated)
+        ahead: the most by which an event may be newer than the time that its writer notes next: `timedelta()` if each
+            writer writes in the order of event times. By default it is not known: the range starts at the head.
+        clip: take the events that are there, if retention may have removed events of the interval.
+        unit: the unit of the times of the stream's writers: `ns`, `us`, `ms` or `s`.
         consumer: name in the cut ledger; by default the task's. (templated)
-        on_truncated: what to do if a part of the range that was recorded for the interval is gone, because of
-            retention, a truncation, or because the stream was deleted and made again: `"fail"`, or `"skip"` what is
-            gone. (templated)
+        on_truncated: the rule if a part of the interval's recorded range is gone, because of retention, a truncation,
+            or because the stream was deleted and made again: `"fail"`, or `"skip"` that part. (templated)
         deferrable: wait on the triggerer, without a worker slot.
-        record: whether intervals are recorded. Without, an account that may only read is enough.
+        record: record intervals. If False, an account that may only read is enough.
         pravega_conn_id: id of the connection. (templated)
         poll_interval: seconds between two checks while deferred, at most; otherwise `poke_interval` counts.
     """
@@ -84,16 +82,16 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
         on_truncated = choice_of(OnTruncated, "on_truncated", self.on_truncated)
         consumer = chain_name(context, self.consumer)
         self.link_to_consumer(context, stream, {"consumer": consumer} if self.record else {})
-        taking = self._take(config, stream, times, unit, consumer, on_truncated, by=write_name(context))
+        claim = self._claim(config, stream, times, unit, consumer, on_truncated, by=write_name(context))
         try:
-            return PokeReturnValue(True, LoopThread.shared().run(taking))
+            return PokeReturnValue(True, LoopThread.shared().run(claim))
         except NotYetError as error:
             self.log.info("%s is not complete up to %s yet: %s", stream, times[1].isoformat(), error)
         if self.deferrable:
             self.wait_with(PravegaEventTimeTrigger, stream, until=unit.first_number(times[1]))
         return PokeReturnValue(False)
 
-    async def _take(
+    async def _claim(
         self,
         config: PravegaConfig,
         stream: StreamName,
@@ -106,9 +104,7 @@ class PravegaEventTimeSensor(LinkedToConsumer, PravegaWaitingSensor):
     ) -> dict[str, str]:
         async with PravegaClient(config) as client:
             if not self.record:
-                range_ = await client.range_for(
-                    stream.scope, stream.stream, times, ahead=self.ahead, clip=self.clip, unit=unit
-                )
+                range_ = await client.range_for(stream, times, ahead=self.ahead, clip=self.clip, unit=unit)
                 since, until = (time.isoformat() for time in times)
                 return {**range_.to_json(), "since": since, "until": until}
             return to_xcom(

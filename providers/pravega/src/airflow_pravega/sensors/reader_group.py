@@ -1,4 +1,4 @@
-"""The sensor that waits until a reader group of Java or Flink has got far enough."""
+"""The sensor that waits until a reader group of Java or Flink has read far enough."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,31 +8,31 @@ from airflow.sdk import Context, PokeReturnValue, XComArg
 from aiopravega import PravegaClient, PravegaConfig, StreamName
 from aiopravega.cuts import StreamCut, StreamCutRange
 from aiopravega.groups import ReaderGroupDescription
-from aiopravega.intervals.group_condition import GroupCondition, GroupPosition
+from aiopravega.intervals.conditions.group_condition import GroupCondition, GroupPosition
 from aiopravega.loop import LoopThread
-from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
-from airflow_pravega.templated_values import choice_of, optional_number
+from airflow_pravega.tasks.arguments import check_choice, choice_of, optional_number
 from airflow_pravega.triggers.reader_group import PravegaReaderGroupTrigger
 
 
 class PravegaReaderGroupSensor(PravegaWaitingSensor):
-    """Waits until a reader group has passed a cut, has little left to read, or has made a checkpoint; or all of it.
+    """Waits until a reader group has passed a cut, has little left to read, or has made a checkpoint.
 
-    A group without automatic checkpoints stops at a scaling until somebody makes one; the log says so then. Returns
-    `{"group": name, "checkpoint": name, "lag_bytes": number, "unread_bytes": number, "cuts": {stream: text}}`, with the
-    cuts up to which it has read.
+    All conditions that are given have to hold. A group without automatic checkpoints stops at a scaling until a program
+    or a user makes a checkpoint; the log reports it. Returns `{"group": name, "checkpoint": name, "lag_bytes": number,
+    "unread_bytes": number, "cuts": {stream: text}}`, with the cuts up to which the group has read.
 
     Args:
         group: `scope/group`, or a group of the connection's default scope. (templated)
-        past: the text of a cut, or a range, such as another sensor's output, whose end is meant. (templated)
+        past: the text of a cut, or a range, such as another sensor's output, which stands for its end. (templated)
         max_lag_bytes: bytes that may be left in all streams of the group, event headers (8 bytes each) included.
             (templated)
         newer_than: name of a checkpoint, such as another task's output: wait for a later one; an empty name waits for
             any. (templated)
-        by: which position counts for `past` and `max_lag_bytes`: `"read"`, what the readers have read, which they may
-            read again after a failure; or `"checkpoint"`, what the last checkpoint has. (templated)
+        by: the position that counts for `past` and `max_lag_bytes`: `"read"`, up to which the readers have read; they
+            may read the events before it again after a failure. Or `"checkpoint"`, that of the last checkpoint.
+            (templated)
         deferrable: wait on the triggerer, without a worker slot.
         pravega_conn_id: id of the connection. (templated)
         poll_interval: seconds between two checks while deferred, at most; otherwise `poke_interval` counts.
@@ -66,14 +66,14 @@ class PravegaReaderGroupSensor(PravegaWaitingSensor):
         del context
         config = PravegaHook(self.pravega_conn_id).get_config()
         group, condition = StreamName.parse(self.group, config.scope), self._condition()
-        found, unmet = LoopThread.shared().run(_describe(config, group, condition))
+        description, unmet = LoopThread.shared().run(_describe(config, group, condition))
         if unmet is None:
-            return PokeReturnValue(True, _result(found))
+            return PokeReturnValue(True, _result(description))
         self.log.info("Reader group %s: %s", group, unmet)
-        if found.needs_checkpoint:
+        if description.needs_checkpoint:
             self.log.warning(
                 "Reader group %s waits at a scaling, and makes no checkpoints by itself: it reads nothing more until "
-                "somebody makes one, such as by: pravega groups checkpoint %s",
+                "a checkpoint is made, such as by: pravega groups checkpoint %s",
                 group,
                 group,
             )
@@ -89,10 +89,10 @@ class PravegaReaderGroupSensor(PravegaWaitingSensor):
         return PokeReturnValue(False)
 
     def _condition(self) -> GroupCondition:
-        """What is waited for, as the templates gave it.
+        """Read the conditions from the rendered arguments.
 
         Raises:
-            ConfigurationError: nothing is waited for, or an argument cannot work.
+            ConfigurationError: no condition is given, or an argument cannot work.
             InvalidStreamCutError: `past` is neither a cut nor a range.
         """
         past: StreamCut | None = None
@@ -112,15 +112,15 @@ async def _describe(
     config: PravegaConfig, group: StreamName, condition: GroupCondition
 ) -> tuple[ReaderGroupDescription, str | None]:
     async with PravegaClient(config) as client:
-        found = await client.describe_reader_group(group.scope, group.stream)
-        return found, await condition.unmet(client, found)
+        description = await client.describe_reader_group(group.scope, group.stream)
+        return description, await condition.unmet(client, description)
 
 
-def _result(found: ReaderGroupDescription) -> dict[str, Any]:
+def _result(group: ReaderGroupDescription) -> dict[str, Any]:
     return {
-        "group": f"{found.scope}/{found.name}",
-        "checkpoint": found.last_checkpoint.name if found.last_checkpoint else None,
-        "lag_bytes": found.lag_bytes,
-        "unread_bytes": found.unread_bytes,
-        "cuts": {str(each.stream): each.read.to_text() for each in found.streams},
+        "group": f"{group.scope}/{group.name}",
+        "checkpoint": group.last_checkpoint.name if group.last_checkpoint else None,
+        "lag_bytes": group.lag_bytes,
+        "unread_bytes": group.unread_bytes,
+        "cuts": {str(each.stream): each.read.to_text() for each in group.streams},
     }

@@ -10,15 +10,15 @@ from airflow.sdk import Context, XComArg
 
 from aiopravega import PravegaClient, PravegaConfig, StreamCut, StreamCutRange, StreamName
 from aiopravega.errors import InvalidStreamCutError, TableConflictError
-from aiopravega.intervals.chain import OnOpen
-from aiopravega.intervals.losses import OnTruncated
-from aiopravega.intervals.moved import StreamWatch
-from aiopravega.intervals.next_range import SINCE, ChainRules, NotNow, take_next, what_remains
+from aiopravega.intervals.chain.losses import OnTruncated
+from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow, take_next, what_remains
+from aiopravega.intervals.chain.next_start import OnOpen
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.ledger import CutLedger, CutRecord, Interval, IntervalState
 from aiopravega.read.positions import find_cut
-from airflow_pravega.identity import chain_name, interval_name, write_name
-from airflow_pravega.intervals import to_xcom
-from airflow_pravega.templated_values import EARLIEST, LATEST, position_of
+from airflow_pravega.tasks.arguments import EARLIEST, LATEST, position_of
+from airflow_pravega.tasks.identity import chain_name, interval_name, write_name
+from airflow_pravega.tasks.intervals import to_xcom
 
 LAST: Final = "last"
 # A range starts where the one before it ended.
@@ -27,7 +27,7 @@ CHAINED: Final = tuple(SINCE)
 
 @dataclass(frozen=True, slots=True)
 class RangeArguments:
-    """What a sensor's arguments ask for, once they are rendered."""
+    """The arguments of a sensor that decide about its range, once they are rendered."""
 
     stream: str
     since: str | Mapping[str, str] | XComArg
@@ -39,7 +39,7 @@ class RangeArguments:
 
 
 class RunRange:
-    """The range of a run. As long as there is none, `waits_for` or `start` says what the run waits for."""
+    """The range of a run. Without a range, the run waits for the record `waits_for`, or for data after `start`."""
 
     def __init__(
         self,
@@ -51,8 +51,8 @@ class RunRange:
     ) -> None:
         self._config = config
         self._arguments = arguments
-        # The trigger has checked this range already.
-        self._seen = StreamCutRange.from_json(fired) if fired and "start" in fired else None
+        # The range that the trigger has checked already.
+        self._checked = StreamCutRange.from_json(fired) if fired and "start" in fired else None
         self._by = write_name(context)
         self.stream = StreamName.parse(arguments.stream, config.scope)
         self._watch = watch
@@ -62,14 +62,14 @@ class RunRange:
         self.waits_for: CutRecord | None = None
         self.interval = Interval(chain_name(context, arguments.consumer), self.stream, interval_name(context))
 
-    async def take(self) -> dict[str, str] | None:
-        """The range of this run: the recorded one, or a new one if the stream has moved far enough."""
+    async def claim(self) -> dict[str, str] | None:
+        """Return the recorded range of this run, or record a new one; None if the stream has not moved far enough."""
         async with PravegaClient(self._config) as client:
             if not self._arguments.record:
                 self.start = await self._named(client)
-                free = await self._moved(client)
-                return None if free is None else free.to_json()
-            await client.head(self.stream.scope, self.stream.stream)  # no ledger is made for a stream that is not there
+                unrecorded = await self._moved(client)
+                return None if unrecorded is None else unrecorded.to_json()
+            await client.head(self.stream)  # no ledger is made for a missing stream
             ledger = client.cut_ledger(self.stream.scope)
             await ledger.create()
             if self._arguments.since not in CHAINED:
@@ -81,35 +81,37 @@ class RunRange:
                 on_truncated=self._arguments.on_truncated,
                 deadline=self.deadline,
             )
-            taken = await take_next(client, ledger, self.interval, rules, self._watch, by=self._by, seen=self._seen)
-            if isinstance(taken, NotNow):
-                self.waits_for, self.start = taken.waits_for, taken.start
+            claimed = await take_next(
+                client, ledger, self.interval, rules, self._watch, by=self._by, seen=self._checked
+            )
+            if isinstance(claimed, NotNow):
+                self.waits_for, self.start = claimed.waits_for, claimed.start
                 return None
-            return to_xcom(taken)
+            return to_xcom(claimed)
 
     async def _from_named(self, client: PravegaClient, ledger: CutLedger) -> CutRecord | None:
-        """The recorded range from a position that the arguments name; recorded now if the stream has moved far enough.
+        """Return the recorded range from the position that the arguments name, or record one; None if it must wait.
 
-        The run may have been given another start meanwhile: then the recorded range is replaced.
+        If the argument `since` was changed since the range was recorded, a new range replaces it.
         """
         self.start = await self._named(client)
         while True:
             record = await ledger.find(self.interval)
             if record is not None and record.state is not IntervalState.GIVEN_BACK and self._fits(record):
                 return await what_remains(client, ledger, record, self._arguments.on_truncated, by=self._by)
-            found = await self._moved(client)
-            if found is None:
+            new = await self._moved(client)
+            if new is None:
                 return None
             last = await ledger.last(self.interval)
             with suppress(TableConflictError):  # another run has taken a range meanwhile
-                return await ledger.record(self.interval, found, after=last, chained=False, by=self._by)
+                return await ledger.record(self.interval, new, after=last, chained=False, by=self._by)
 
     def _fits(self, record: CutRecord) -> bool:
         return self._arguments.since == EARLIEST or record.range.start == self.start
 
     async def _moved(self, client: PravegaClient) -> StreamCutRange | None:
-        if self._seen is not None and self._seen.start == self.start:
-            return self._seen
+        if self._checked is not None and self._checked.start == self.start:
+            return self._checked
         end = await self._watch.end_if_moved(client, self.start, check=True)
         return None if end is None else StreamCutRange(self.start, end)
 

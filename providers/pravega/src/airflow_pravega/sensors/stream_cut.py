@@ -1,7 +1,7 @@
-"""The sensor that waits until a stream has moved far enough, and hands on the range as two cuts.
+"""The sensor that waits until a stream has moved far enough, and returns the range as two cuts.
 
-Each run gets a range of its own, recorded in the cut ledger: a run that is tried or cleared again gets the same one,
-and with `since="last"` the next run starts where this one ended, once it is done.
+The range of a run is recorded in the cut ledger: a run that is tried or cleared again gets the same one. With
+`since="last"` the next run starts where this one ended, once it is done.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,35 +13,35 @@ from airflow.providers.common.compat.sdk import AirflowSensorTimeout, AirflowSki
 from airflow.sdk import Context, PokeReturnValue, XComArg
 
 from aiopravega.errors import ConfigurationError, StreamSealedError
-from aiopravega.intervals.chain import OnOpen
-from aiopravega.intervals.conditions import Combine, MoveCondition
-from aiopravega.intervals.losses import OnTruncated
-from aiopravega.intervals.moved import StreamWatch
+from aiopravega.intervals.chain.losses import OnTruncated
+from aiopravega.intervals.chain.next_start import OnOpen
+from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
 from aiopravega.loop import LoopThread
 from aiopravega.times import TimeUnit
-from airflow_pravega.early_checks import check_choice
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import run_order
 from airflow_pravega.links import LinkedToConsumer
 from airflow_pravega.sensors.move_arguments import condition_of
 from airflow_pravega.sensors.run_range import CHAINED, LAST, RangeArguments, RunRange
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
-from airflow_pravega.templated_values import choice_of
+from airflow_pravega.tasks.arguments import check_choice, choice_of
+from airflow_pravega.tasks.identity import run_order
 from airflow_pravega.triggers.next_range import PravegaNextRangeTrigger
 from airflow_pravega.triggers.stream_cut import PravegaStreamCutTrigger
+from pravega_jobs.debezium.transactions import watch_of
 
 _SIX_HOURS: Final = timedelta(hours=6)
 
 
 class IfEmpty(StrEnum):
-    """What a sensor does if the stream has not moved far enough."""
+    """The rule for a stream that has not moved far enough."""
 
     WAIT = "wait"
     SKIP = "skip"
 
 
 class OnGiveUp(StrEnum):
-    """What a sensor does after it has waited for `give_up_after`."""
+    """The rule for a sensor that has waited for `give_up_after`."""
 
     PROCEED = "proceed"
     FAIL = "fail"
@@ -51,54 +51,55 @@ class OnGiveUp(StrEnum):
 class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
     """Waits until a stream has moved far enough since a cut; returns a range.
 
-    What is far enough say `min_bytes`, `min_events`, `quiet_for`, `sealed`, `reach` and `watermark`: all that are given
-    have to hold, or, with `combine="any"`, one of them.
+    The conditions are `min_bytes`, `min_events`, `quiet_for`, `sealed`, `reach` and `watermark`: all that are given
+    have to hold, or, with `combine="any"`, any one.
 
-    The range is `{"start": text, "end": text, "consumer": name, "interval": name}`: `start` is where it waited from,
-    `end` the tail when the condition held. If it holds at once, the task does not defer. Every range that it returns is
-    recorded in the cut ledger under `consumer` and this run, which `interval` names: a `PravegaSparkReadOperator` that
-    gets it as `stream_cuts` records that the interval is done, or that it failed.
+    The range is `{"start": text, "end": text, "consumer": name, "interval": name}`: `start` is the cut from which the
+    sensor waited, `end` the tail when the conditions held. If they hold at once, the task does not defer. Every range
+    that it returns is recorded in the cut ledger under `consumer` and `interval`, the name of the run. A
+    `PravegaSparkReadOperator` that gets the range as `stream_cuts` records that the interval is done, or has failed.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        since: where to start: `"last"` (where this consumer's last recorded range ended; the head of the stream if
-            there is none), `"latest"` (the same, but a first run starts at the tail as it finds it), `"earliest"` (the
-            head), the text of a StreamCut, or a range, such as another sensor's output, whose end is meant. (templated)
-        min_bytes: bytes to wait for, event headers (8 bytes each) included; by default 1, and with `combine="any"` no
-            condition of its own. A range is empty only if this is 0. (templated)
+        since: the start: `"last"` (the end of this consumer's last recorded range; for a first run, the head of the
+            stream), `"latest"` (the same, but for a first run the tail at that time), `"earliest"` (the head), the text
+            of a StreamCut, or a range, such as another sensor's output, which stands for its end. (templated)
+        min_bytes: bytes to wait for, event headers (8 bytes each) included. By default 1; with `combine="any"` it is by
+            default not a condition. A range is empty only if this is 0. (templated)
         min_events: events to wait for. They are read to be counted, once each, up to this number. (templated)
-        quiet_for: wait until nothing was written for so long, as the sensor saw it; a stream that is sealed is quiet.
+        quiet_for: wait until nothing was written for this time, as the sensor saw it; a stream that is sealed is quiet.
         sealed: wait until the stream is sealed.
-        reach: wait until the stream's tail is at this cut or after it: the text of a cut, or a range, whose end is
-            meant. (templated)
+        reach: wait until the stream's tail is at this cut or after it: the text of a cut, or a range, which stands for
+            its end. (templated)
         watermark: wait until the stream is complete up to this event time, by its watermarks; a time with its zone. The
-            range has all that is older, and ends at the tail. (templated)
-        unit: what the stream's writers count times in: `ns`, `us`, `ms` or `s`.
+            range has all older events, and ends at the tail. (templated)
+        unit: the unit of the times of the stream's writers: `ns`, `us`, `ms` or `s`.
         combine: `"all"` or `"any"` of these conditions.
-        max_bytes: the most bytes of a range, which then ends between events; a single longer event is a range. What
-            follows is the next run's. (templated)
+        max_bytes: the most bytes of a range, which then ends between events; a single longer event is a range. The next
+            run gets the rest. (templated)
         max_events: the most events of a range, in the same way; at least one of each segment that has any. (templated)
         transactions: Debezium's stream of transactions: the range ends where all transactions of the database are
             whole, see `aiopravega.intervals.whole_transactions`. (templated)
-        give_up_after: how long to wait for the conditions, from the first start of the try.
-        on_give_up: what to do then: `"proceed"` with what is there, which may be nothing, once no other run's range is
-            waited for; `"fail"`; or `"skip"` the task and what follows. A stream that is sealed too early is given up
-            at once. While the cluster is away, the sensor waits in any case. (templated)
-        consumer: name of the chain of ranges in the cut ledger; by default the task's, `dag/task`. (templated)
-        on_open: what to do if the last range is of a run that has not processed it, with `"last"` and `"latest"`:
-            `"wait"` for it, and fail with its name after `open_timeout`; `"take_over"`: start where it started, at once
-            if it failed, else after `open_timeout`; `"skip"`: start where it ended. (templated)
-        open_timeout: how long to wait for it.
-        on_truncated: what to do if what follows the last range is gone, because of retention, a truncation, or because
-            the stream was deleted and made again: `"fail"`, or `"skip"` what is gone, which the cut ledger remembers.
+        give_up_after: time to wait for the conditions, from the first start of the try.
+        on_give_up: the rule for the time after that: `"proceed"` with the data that is there, which may be none, once
+            the sensor waits for no other run's range; `"fail"`; or `"skip"` the task and the tasks after it. A stream
+            that is sealed too early is given up at once. While the cluster is away, the sensor waits in any case.
             (templated)
-        if_empty: what to do if the stream has not moved far enough: `"wait"`, or `"skip"` the task and what follows. A
-            run that a `PravegaStreamCutEventTrigger` has started says `"skip"`: there may be nothing left for it, and
-            what is written later starts another run. For an open range of another run, and while the cluster is away,
-            it waits in any case. (templated)
+        consumer: name of the chain of ranges in the cut ledger; by default the task's, `dag/task`. (templated)
+        on_open: the rule, with `"last"` and `"latest"`, for a last range that its run has not processed: `"wait"` for
+            that run, and fail with its name after `open_timeout`; `"take_over"`: start where the range starts, at once
+            if that run failed, otherwise after `open_timeout`; `"skip"`: start where the range ends. (templated)
+        open_timeout: time to wait for a range that is not processed.
+        on_truncated: the rule if data after the last range is gone, because of retention, a truncation, or because the
+            stream was deleted and made again: `"fail"`, or `"skip"` that data, which the cut ledger remembers.
+            (templated)
+        if_empty: the rule for a stream that has not moved far enough: `"wait"`, or `"skip"` the task and the tasks
+            after it. Give `"skip"` in a DAG that a `PravegaStreamCutEventTrigger` starts: an earlier run may have taken
+            all data, and data that is written later starts another run. For an open range of another run, and while the
+            cluster is away, the sensor waits in any case. (templated)
         deferrable: wait on the triggerer, without a worker slot.
-        record: whether ranges are recorded. Without, an account that may only read is enough, but a second try of a
-            run gets a range that ends at the then tail, and `since` cannot be `"last"` or `"latest"`.
+        record: record ranges. If False, an account that may only read is enough, but a second try of a run gets a range
+            that ends at the tail of that time, and `since` cannot be `"last"` or `"latest"`.
         pravega_conn_id: id of the connection. (templated)
         poll_interval: seconds between two checks while deferred, at most; otherwise `poke_interval` counts.
     """
@@ -176,12 +177,12 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         self.if_empty = if_empty
 
     def check(self, context: Context) -> PokeReturnValue:
-        """See `PravegaWaitingSensor`. An error, too, if another run has left its range for too long."""
+        """See `PravegaWaitingSensor`. It also fails if another run has not processed its range in time."""
         gives_up_at = None if self.give_up_after is None else self.waits_since(context) + self.give_up_after
         if gives_up_at is None or datetime.now(UTC) < gives_up_at:
             try:
                 return self._check(context, self._condition(), gives_up_at)
-            except StreamSealedError:  # no more will come
+            except StreamSealedError:  # no more data will come
                 if gives_up_at is None:
                     raise
         return self._after_giving_up(context)
@@ -190,13 +191,13 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         if_empty = choice_of(IfEmpty, "if_empty", self.if_empty)
         config = PravegaHook(self.pravega_conn_id).get_config()
         if self._watch is None or self._watch.condition != condition:
-            self._watch = StreamWatch(condition)
+            self._watch = watch_of(condition)
         run_range = RunRange(config, self._range_arguments(context), context, self._watch, self.fired)
         recorded = {"consumer": run_range.interval.consumer} if self.record else {}
         self.link_to_consumer(context, run_range.stream, recorded)
-        taken = LoopThread.shared().run(run_range.take())
-        if taken is not None:
-            return PokeReturnValue(True, taken)
+        claimed = LoopThread.shared().run(run_range.claim())
+        if claimed is not None:
+            return PokeReturnValue(True, claimed)
         waits_for = run_range.waits_for
         if waits_for is not None:
             until = run_range.deadline.isoformat(timespec="seconds")
@@ -211,11 +212,11 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
         return PokeReturnValue(False)
 
     def _after_giving_up(self, context: Context) -> PokeReturnValue:
-        """What `on_give_up` says.
+        """Do as `on_give_up` says.
 
         Raises:
-            AirflowSensorTimeout: it fails.
-            AirflowSkipException: it is skipped.
+            AirflowSensorTimeout: it says `"fail"`.
+            AirflowSkipException: it says `"skip"`.
         """
         condition = self._condition()
         text = f"{self.stream} was given up after {self.give_up_after}: not {condition}"
@@ -225,7 +226,7 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
             case OnGiveUp.SKIP:
                 raise AirflowSkipException(text)
             case OnGiveUp.PROCEED:
-                self.log.warning("%s; the range is what is there", text)
+                self.log.warning("%s; the range has the data that is there", text)
         return self._check(context, condition.bounds(), None)
 
     def _wait(
@@ -256,19 +257,7 @@ class PravegaStreamCutSensor(LinkedToConsumer, PravegaWaitingSensor):
                 "quiet_for needs to see the stream again and again, but in mode 'reschedule' each check is a new "
                 "process: say deferrable=True"
             )
-        return condition_of(
-            min_bytes=self.min_bytes,
-            min_events=self.min_events,
-            quiet_for=self.quiet_for,
-            sealed=self.sealed,
-            reach=self.reach,
-            watermark=self.watermark,
-            unit=self.unit,
-            combine=self.combine,
-            max_bytes=self.max_bytes,
-            max_events=self.max_events,
-            transactions=self.transactions,
-        )
+        return condition_of(self, self.unit)
 
     def _range_arguments(self, context: Context) -> RangeArguments:
         if self.since in CHAINED and not self.record:

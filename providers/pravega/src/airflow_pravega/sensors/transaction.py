@@ -1,4 +1,4 @@
-"""The sensor that waits until somebody has committed a transaction."""
+"""The sensor that waits until a transaction is committed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,10 +16,10 @@ from aiopravega.errors import (
     TransactionError,
 )
 from aiopravega.loop import LoopThread
-from airflow_pravega.early_checks import check_known
 from airflow_pravega.hooks.pravega import PravegaHook
 from airflow_pravega.links import LinkedToStream
 from airflow_pravega.sensors.waiting import PravegaWaitingSensor
+from airflow_pravega.tasks.arguments import check_known
 from airflow_pravega.triggers.transaction import PravegaTransactionTrigger
 
 
@@ -57,12 +57,12 @@ class PravegaTransactionSensor(LinkedToStream, PravegaWaitingSensor):
         try:
             state = LoopThread.shared().run(_state(config, stream, transaction))
         except TransactionError as error:
-            # A write may be tried again after it. But this transaction will not be another one.
+            # A write can be tried again with another transaction, but this sensor waits for this one.
             raise AirflowFailException(f"{type(error).__name__}: {error}") from error
         self.log.info("Transaction %s of %s is %s", transaction, stream, state.name.lower())
         if state is TransactionState.COMMITTED:
-            found = {"stream": str(stream), "transaction": str(transaction), "state": state.name.lower()}
-            return PokeReturnValue(True, found)
+            result = {"stream": str(stream), "transaction": str(transaction), "state": state.name.lower()}
+            return PokeReturnValue(True, result)
         if self.deferrable:
             self.wait_with(PravegaTransactionTrigger, stream, transaction=str(transaction))
         return PokeReturnValue(False)
@@ -72,12 +72,12 @@ async def _state(config: PravegaConfig, stream: StreamName, transaction: UUID) -
     """The state of a transaction that is committed or may still be.
 
     Raises:
-        TransactionAbortedError: it is not, and will not be.
+        TransactionAbortedError: the transaction is aborted.
         TransactionError: the controller does not know it.
         StreamNotFoundError: there is no such stream.
     """
     async with PravegaClient(config) as client:
-        state = await client.attach_transaction(stream.scope, stream.stream, transaction).state()
+        state = await client.attach_transaction(stream, transaction).state()
         match state:
             case TransactionState.ABORTING | TransactionState.ABORTED:
                 raise TransactionAbortedError(
@@ -85,7 +85,7 @@ async def _state(config: PravegaConfig, stream: StreamName, transaction: UUID) -
                     "events will never be seen"
                 )
             case TransactionState.UNKNOWN:
-                if not await client.stream_exists(stream.scope, stream.stream):
+                if not await client.stream_exists(stream):
                     raise StreamNotFoundError(f"cannot wait for transaction {transaction}: there is no stream {stream}")
                 raise TransactionError(
                     f"the controller knows no transaction {transaction} of {stream}: its id or its stream is wrong, or "

@@ -1,4 +1,4 @@
-"""What the sensors share: a connection, how they defer and continue, and that they wait while the cluster is away."""
+"""The base of the sensors: it defers to triggers and continues after them, and waits while the cluster is away."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -10,20 +10,20 @@ from airflow.sdk import BaseSensorOperator, Context, PokeReturnValue
 
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.errors import PravegaError
-from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.intervals import shown
-from airflow_pravega.outage import Outage
-from airflow_pravega.task_failures import failing_for_good, from_event
+from airflow_pravega.polling.outage import Outage
+from airflow_pravega.tasks.arguments import check_stream
+from airflow_pravega.tasks.failures import failing_for_good, from_event
+from airflow_pravega.tasks.intervals import shown
 from airflow_pravega.triggers.reachable import REACHABLE, PravegaReachableTrigger
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 
 class PravegaWaitingSensor(BaseSensorOperator):
-    """Checks a stream, and waits on the triggerer if it may.
+    """Checks a stream, and waits on the triggerer if it is deferrable.
 
-    While the cluster is away it waits, too: its `timeout` says how long, from the first start of this try on, however
-    often it defers. What waiting cannot heal fails the task at once.
+    It also waits while the cluster is away: for its `timeout`, from the first start of this try on, however often it
+    defers. An error that waiting cannot heal fails the task at once.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope.
@@ -50,68 +50,68 @@ class PravegaWaitingSensor(BaseSensorOperator):
         self.deferrable = deferrable
         self.pravega_conn_id = pravega_conn_id
         self.poll_interval = poll_interval
-        # What the trigger has found, once it has fired.
+        # The event of the trigger, once it has fired.
         self.fired: dict[str, Any] | None = None
         self._waits_since: datetime | None = None
         self._outage: Outage | None = None
 
     @abstractmethod
     def check(self, context: Context) -> PokeReturnValue:
-        """Check once; defer with `wait_with` if there is nothing to hand on yet and the sensor may.
+        """Check once; a deferrable sensor without a result defers with `wait_with`.
 
         Raises:
-            PravegaError: the stream cannot work, or the cluster cannot be reached.
+            PravegaError: an argument or the stream cannot work, or the cluster cannot be reached.
         """
 
     def poke(self, context: Context) -> PokeReturnValue:
-        """Check once; a cluster that is away is waited for.
+        """Check once; while the cluster is away, wait.
 
         Raises:
-            AirflowFailException: what is asked for cannot work.
-            AirflowSensorTimeout: it has waited for long enough.
-            PravegaError: one that a new try can help, such as a lost race.
+            AirflowFailException: an argument or the stream cannot work.
+            AirflowSensorTimeout: the sensor's timeout is over.
+            PravegaError: an error that a new try can help, such as a lost race.
         """
         self._outage = self._outage or Outage(self.stream, self.log)
         self.waits_since(context)
         try:
             with failing_for_good(), self._outage.checking():
-                found = self.check(context)
+                result = self.check(context)
         except PravegaError as error:
             self._outage.failed(error)
         else:
             self._outage.succeeded()
-            if isinstance(found.xcom_value, Mapping) and {"start", "end"} <= found.xcom_value.keys():
-                self._report(found.xcom_value)
-            return found
+            if isinstance(result.xcom_value, Mapping) and {"start", "end"} <= result.xcom_value.keys():
+                self._report(result.xcom_value)
+            return result
         if self.deferrable:
             with failing_for_good():
                 stream = StreamName.parse(self.stream, PravegaHook(self.pravega_conn_id).get_config().scope)
             self.wait_with(PravegaReachableTrigger, stream)
         return PokeReturnValue(False)
 
-    def _report(self, taken: Mapping[str, str]) -> None:
-        """One line of what is handed on; a run that gets its recorded range again reports that."""
-        whose = f", interval {taken['interval']!r} of {taken['consumer']!r}" if "interval" in taken else ""
-        times = f", event times {taken['since']} to {taken['until']}" if "since" in taken else ""
-        self.log.info("Range of %s %s%s%s", self.stream, shown(StreamCutRange.from_json(taken)), whose, times)
+    def _report(self, claimed: Mapping[str, str]) -> None:
+        """Write one line about the range, which may be one that was recorded before."""
+        interval = f", interval {claimed['interval']!r} of {claimed['consumer']!r}" if "interval" in claimed else ""
+        times = f", event times {claimed['since']} to {claimed['until']}" if "since" in claimed else ""
+        self.log.info("Range of %s %s%s%s", self.stream, shown(StreamCutRange.from_json(claimed)), interval, times)
 
     def waits_since(self, context: Context) -> datetime:
-        """When this try checked first: one that was deferred or rescheduled is a new process at each check."""
+        """The time of this try's first check: a try that was deferred or rescheduled is a new process at each check."""
         if self._waits_since is None:
             first = context["ti"].get_first_reschedule_date(context) if self.reschedule else None
             self._waits_since = first or datetime.now(UTC)
         return self._waits_since
 
     def wait_with(self, kind: type[PravegaWaitingTrigger], stream: StreamName, **own: Any) -> None:
-        """Defer to a trigger, for what is left of the sensor's timeout.
+        """Defer to a trigger, for the rest of the sensor's timeout.
 
         Args:
-            kind: of the trigger.
-            stream: what it waits for.
-            own: the arguments that only this kind has, and `give_up_at`.
+            kind: class of the trigger.
+            stream: the stream that it waits for.
+            own: the arguments of this class, and `give_up_at`.
 
         Raises:
-            AirflowSensorTimeout: nothing is left.
+            AirflowSensorTimeout: the timeout is over.
         """
         since = self._waits_since or datetime.now(UTC)
         left = timedelta(seconds=self.timeout) - (datetime.now(UTC) - since)
@@ -130,7 +130,7 @@ class PravegaWaitingSensor(BaseSensorOperator):
         self.defer(trigger=trigger, method_name="resume", timeout=left)
 
     def resume(self, context: Context, event: dict[str, Any]) -> Any:
-        """Continue after the trigger fired. What it found is taken, unless another run has taken it meanwhile."""
+        """Continue after the trigger has fired. Its range is claimed, unless another run has claimed it meanwhile."""
         with failing_for_good():
             error = from_event(event)
             if error is not None:

@@ -1,1 +1,1 @@
-"""How the Spark operators use Spark: their sessions, and digests of what was written."""
+"""The Spark operators' use of Spark: sessions, reads of a range, writes that are done once, the log of the JVM."""

@@ -1,7 +1,7 @@
-"""What Spark's JVM writes to its error output, as lines of the task's log with their own levels.
+"""The error output of Spark's JVM, as lines of the task's log with their own levels.
 
-Airflow takes every line of a task's error output for an error, and a JVM inherits it. So the JVM gets a pipe instead,
-which a thread reads for as long as the JVM lives.
+Airflow takes every line of a task's error output for an error, and a JVM inherits that output. So the JVM gets a pipe
+instead, which a thread reads for as long as the JVM lives.
 """
 
 import logging
@@ -35,9 +35,9 @@ class LevelLog(Protocol):
 
 @contextmanager
 def jvm_lines_logged(log: LevelLog) -> Iterator[None]:
-    """Log what programs that the block starts write to their error output; they may live longer than the block.
+    """Log the error output of programs that the block starts; they may live longer than the block.
 
-    A line without a level, such as one of a traceback, has the level of the line before.
+    A line without a level, such as a line of a traceback, has the level of the line before.
     """
     reader, writer = os.pipe()
     kept = os.dup(_STDERR)
@@ -55,7 +55,7 @@ def _log_lines(reader: int, log: LevelLog) -> None:
     level = logging.INFO
     with os.fdopen(reader, encoding="utf-8", errors="replace") as lines:
         for line in lines:
-            found = _LINE.match(line)
-            if found:
-                level = _LEVELS[found[1]]
+            match = _LINE.match(line)
+            if match:
+                level = _LEVELS[match[1]]
             log.log(level, "%s", line.rstrip())

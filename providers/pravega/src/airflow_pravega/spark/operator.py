@@ -1,4 +1,4 @@
-"""What the Spark operators have in common: a session, its end when the task is killed, the user's transformation."""
+"""The base of the Spark operators: a session, its end when the task is killed, the user's transformation."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from airflow.sdk import BaseOperator, Context
 
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.spark_pages import pages_of
-from aiopravega.jobs.spark_progress import SparkProgress
-from aiopravega.jobs.spark_session import LOCAL, interruptible, session_for_block
-from airflow_pravega.early_checks import check_stream
+from airflow_pravega.connections.spark import session_settings
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import consumer_name
 from airflow_pravega.links import PravegaSparkLink, store_last_link, store_link
-from airflow_pravega.spark.connection import session_settings
 from airflow_pravega.spark.jvm_lines import jvm_lines_logged
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.arguments import check_stream
+from airflow_pravega.tasks.failures import failing_for_good
+from airflow_pravega.tasks.identity import consumer_name
+from pravega_jobs.spark.pages import pages_of
+from pravega_jobs.spark.progress import SparkProgress
+from pravega_jobs.spark.session import LOCAL, interruptible, session_for_block
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,16 +26,17 @@ _PACKAGE: Final = "airflow-provider-pravega"
 
 
 class PravegaSparkOperator(BaseOperator):
-    """What all Spark operators take.
+    """The arguments of all Spark operators, and their session.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope. (templated)
-        transform: from the DataFrame with the columns `event`, `scope`, `stream`, `segment_id` and `offset`, or with
-            those of decoded events, to the one that is written; a function, or its dotted name.
+        transform: a function, or its dotted name, that gets the DataFrame of the range and returns the one to be
+            written. It gets the columns `event`, `scope`, `stream`, `segment_id` and `offset`, or the columns of
+            decoded events.
         master: Spark's master; by default the connection's, or `local[*]`. (templated)
-        spark_conn_id: id of a connection of Spark's provider, whose master and settings are used; instead of `master`.
+        spark_conn_id: instead of `master`, id of a connection of Spark's provider, for its master and settings.
             (templated)
-        spark_conf: Spark's settings; those of the connection yield to them. (templated)
+        spark_conf: Spark's settings; they win over the connection's. (templated)
         options: further options of the data source. (templated)
         pravega_conn_id: id of the connection. (templated)
     """
@@ -76,7 +77,7 @@ class PravegaSparkOperator(BaseOperator):
 
     @contextmanager
     def session(self, hook: PravegaHook, context: Context) -> Iterator["SparkSession"]:
-        """A Spark session whose jobs `on_kill` cancels, and whose progress is in the task's log every ten seconds."""
+        """A Spark session; `on_kill` cancels its jobs, and the task's log has its progress every ten seconds."""
         master, conf = self.master or hook.spark_master() or LOCAL, self.spark_conf
         if self.spark_conn_id:
             master, settings = session_settings(hook.get_connection(self.spark_conn_id))

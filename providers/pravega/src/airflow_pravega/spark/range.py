@@ -1,4 +1,4 @@
-"""How a Spark operator processes one range of a stream: checked first, read again unsplit if need be, then recorded."""
+"""One range of a stream in a Spark operator: checked first, read again unsplit if need be, then recorded as done."""
 
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -10,17 +10,17 @@ from airflow.sdk import BaseOperatorLink, Context
 from aiopravega import StreamCutRange, StreamName
 from aiopravega.blocking import PravegaClient
 from aiopravega.errors import ConfigurationError
-from aiopravega.jobs.ranges import fix_range
-from aiopravega.jobs.retries import unsplit_if_need_be
-from aiopravega.jobs.spark_frames import load_range
-from aiopravega.jobs.spark_options import TIME_OPTION, interval_options
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import write_name
-from airflow_pravega.intervals import failures_recorded, finish
 from airflow_pravega.lineage import Lineage, ReportsLineage, columns_of, range_read
 from airflow_pravega.links import LinkedToConsumer, PravegaSparkLink
 from airflow_pravega.spark.operator import PravegaSparkOperator
-from airflow_pravega.task_failures import failing_for_good
+from airflow_pravega.tasks.failures import failing_for_good, failures_recorded
+from airflow_pravega.tasks.identity import write_name
+from airflow_pravega.tasks.intervals import finish
+from pravega_jobs.ranges import fix_range
+from pravega_jobs.retries import unsplit_if_need_be
+from pravega_jobs.spark.frames import load_range
+from pravega_jobs.spark.options import TIME_OPTION, interval_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,7 +31,7 @@ _DECODE_OPTION: Final = "decode"
 
 @dataclass(frozen=True, slots=True)
 class Processed(Generic[R]):
-    """A range that was processed: its bytes (event headers included), the seconds that it took, and what came of it."""
+    """A range that was processed: its bytes (event headers included), the seconds that it took, and the result."""
 
     stream: StreamName
     cuts: StreamCutRange
@@ -57,12 +57,12 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOp
         """Have a function process a range, and record that the interval which the range names is done, or has failed.
 
         Args:
-            context: of the task.
+            context: the task's context.
             given: the range, with the names and times that it may have.
             work: gets a connected client, and the range as a DataFrame. It is called a second time if a segment turns
                 out to be split at a wrong offset.
-            columns: of the decoded events, as SQL writes them.
-            more_options: of the data source, beside those of the task, over which they win.
+            columns: columns of the decoded events, as SQL writes them.
+            more_options: further options of the data source; they win over the options of the task.
 
         Raises:
             AirflowFailException: the stream, the range or an option cannot work.
@@ -75,23 +75,23 @@ class PravegaSparkRangeOperator(ReportsLineage, LinkedToConsumer, PravegaSparkOp
             self.link_to_consumer(context, stream, given)
             cuts, times = StreamCutRange.from_json(given), times_options(given, self.options)
             with hook.get_client() as client:
-                found = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
-                self.lineage = Lineage((range_read(config, stream, found.cuts, given, bytes=found.size),))
+                fixed = client.run(fix_range(client.asynchronous, stream, cuts.start, cuts.end))
+                self.lineage = Lineage((range_read(config, stream, fixed.cuts, given, bytes=fixed.size),))
                 began = time.monotonic()
                 with self.session(hook, context) as spark:
 
                     def read(more: Mapping[str, str]) -> R:
                         options = {**self.options, **(more_options or {}), **times, **more}
-                        frame = load_range(spark, config, stream, found.cuts, options, columns)
+                        frame = load_range(spark, config, stream, fixed.cuts, options, columns)
                         if _DECODE_OPTION in {name.lower() for name in options}:
-                            self._note_input(columns=columns_of(frame))
+                            self._describe_input(columns=columns_of(frame))
                         return work(client, frame)
 
                     result = unsplit_if_need_be(read, self.log.warning)
-                finish(client, stream, given, found.cuts, write_name(context))
-        return Processed(stream, found.cuts, found.size, round(time.monotonic() - began, 3), result)
+                finish(client, stream, given, fixed.cuts, write_name(context))
+        return Processed(stream, fixed.cuts, fixed.size, round(time.monotonic() - began, 3), result)
 
-    def _note_input(self, **more: Any) -> None:
+    def _describe_input(self, **more: Any) -> None:
         [source] = self.lineage.inputs
         self.lineage = replace(self.lineage, inputs=(replace(source, **more),))
 
@@ -100,13 +100,13 @@ def times_options(cuts: Mapping[str, str], options: Mapping[str, str]) -> dict[s
     """Options that leave out the events of other times, if the range is one of event times.
 
     Raises:
-        ConfigurationError: it is, and the options of the read do not name the column of the times.
+        ConfigurationError: the range is of event times, and the options of the read do not name their column.
     """
     if "since" not in cuts or "until" not in cuts:
         return {}
     if TIME_OPTION not in {name.lower() for name in options}:
         raise ConfigurationError(
-            f"stream_cuts is of the event times {cuts['since']} to {cuts['until']}, and its range has events of "
-            f"other times too: name their column by options={{{TIME_OPTION!r}: …}}, and give 'decode' there"
+            f"stream_cuts is of the event times {cuts['since']} to {cuts['until']}, and its range also has events of "
+            f"other times: name their column by options={{{TIME_OPTION!r}: …}}, and give 'decode' there"
         )
     return interval_options(cuts["since"], cuts["until"])

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from aiopravega import PravegaConfig, StreamName
 from aiopravega.blocking import PravegaClient
-from aiopravega.jobs.handover import HandedOutput
-from aiopravega.jobs.spark_frames import save_events
-from aiopravega.jobs.spark_options import LEDGER_OPTION
-from aiopravega.jobs.writes import Written, finished_write, parse_generation, write_once
 from aiopravega.ledger import CommitRecord, ledger_name
-from airflow_pravega.intervals import shown
 from airflow_pravega.lineage import columns_of
+from airflow_pravega.tasks.intervals import shown
+from pravega_jobs.remote.orders import HandedOutput
+from pravega_jobs.spark.frames import save_events
+from pravega_jobs.spark.options import LEDGER_OPTION
+from pravega_jobs.writes import Written, finished_write, parse_generation, write_once
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,7 +25,7 @@ _ROUTING_KEY: Final = "routing_key"
 class OnceWrite:
     """A write to a stream under a write id; `options` are more options of the data source.
 
-    `columns` are those of the rows that were encoded as events, once they are written.
+    `columns` has the columns of the rows that were encoded as events; it is empty before `save`.
     """
 
     config: PravegaConfig
@@ -47,10 +47,10 @@ class OnceWrite:
         commit_ledger: str | None,
         options: Mapping[str, str],
     ) -> Self:
-        """The write by an operator's arguments, once they are rendered.
+        """Make the write from an operator's rendered arguments.
 
         Raises:
-            ConfigurationError: one of them cannot work.
+            ConfigurationError: an argument cannot work.
         """
         generation = parse_generation(rebuild)
         name = StreamName.parse(stream, config.scope)
@@ -58,29 +58,29 @@ class OnceWrite:
         return cls(config, name, write_id, generation, commit_ledger, options)
 
     def save(self, frame: "DataFrame") -> None:
-        """Write the rows of a frame, or compare them with those that are written."""
+        """Write the rows of a frame, or compare them with the rows that are written."""
         if _ENCODE_OPTION in {name.lower() for name in self.options}:
             self.columns.extend(columns_of(frame, _ROUTING_KEY))
         ledger = {LEDGER_OPTION: self.commit_ledger} if self.commit_ledger else {}
         save_events(frame, self.config, self.stream, self.write_id, {**self.options, **ledger}, self.generation)
 
     def run(self, client: PravegaClient, write: Callable[[], None], log: Any) -> dict[str, Any]:
-        """Write, and describe what the stream holds of it then; see `PravegaSparkWriteOperator`.
+        """Write, and return the operator's result; see `PravegaSparkWriteOperator`.
 
         Args:
             client: a connected client.
             write: calls `save`.
-            log: the operator's.
+            log: the operator's log.
 
         Raises:
             PravegaError: the write is done with other rows, or cannot be done.
         """
-        # A further try looks like that of a task that was cleared while it ran: both compare.
+        # A further try looks like the try of a task that was cleared while it ran: both compare the rows.
         done = write_once(self.stream, self.write_id, lambda: self.find(client), write, retried=False)
         return self.described(done, log)
 
     def handed(self) -> HandedOutput:
-        """The write for a program that makes it elsewhere."""
+        """The write as an order for a program that runs in another process."""
         ledger = {LEDGER_OPTION: self.commit_ledger} if self.commit_ledger else {}
         return HandedOutput(self.stream, self.write_id, self.generation, False, {**self.options, **ledger})
 
@@ -95,7 +95,7 @@ class OnceWrite:
         )
 
     def described(self, done: Written, log: Any) -> dict[str, Any]:
-        """What the stream holds of the write, for the log and as a result; see `PravegaSparkWriteOperator`."""
+        """Log the events and bytes that the stream holds of the write, and return them as the operator's result."""
         cuts = done.record.cuts
         log.info(
             "%s to %s %s: %d events, %s bytes, write id %r, generation %d",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from aiopravega import PravegaClient, StreamName
-from airflow_pravega.looks import Marks, Question, Seen
+from airflow_pravega.polling import Answer, PolledValue, WatermarkOf
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 
@@ -25,8 +25,8 @@ class PravegaEventTimeTrigger(PravegaWaitingTrigger):
         super().__init__(**waiting)
         self.until = until
 
-    def question(self, scope: str | None) -> Question[Any]:
-        return Marks(StreamName.parse(self.stream, scope))
+    def polled_value(self, scope: str | None) -> PolledValue[Any]:
+        return WatermarkOf(StreamName.parse(self.stream, scope))
 
-    async def check(self, client: PravegaClient, seen: Seen[int | None]) -> dict[str, Any] | None:
-        return {"status": "complete"} if seen.answer is None or seen.answer >= self.until else None
+    async def check(self, client: PravegaClient, answer: Answer[int | None]) -> dict[str, Any] | None:
+        return {"status": "complete"} if answer.value is None or answer.value >= self.until else None

@@ -1,9 +1,12 @@
-"""The trigger of a sensor that found the cluster away: waits until the stream can be asked again."""
+"""The trigger of a sensor whose check found the cluster away: waits until the servers answer about the stream again.
+
+Airflow keeps this module's path in its database, with the class of each trigger that waits.
+"""
 
 from typing import Any
 
 from aiopravega import PravegaClient
-from airflow_pravega.looks import Seen
+from airflow_pravega.polling import Answer
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 REACHABLE = "reachable"
@@ -20,5 +23,5 @@ class PravegaReachableTrigger(PravegaWaitingTrigger):
         give_up_at: see `PravegaWaitingTrigger`.
     """
 
-    async def check(self, client: PravegaClient, seen: Seen[Any]) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient, answer: Answer[Any]) -> dict[str, Any] | None:
         return {"status": REACHABLE}

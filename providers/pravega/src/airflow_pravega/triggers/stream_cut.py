@@ -8,17 +8,16 @@ from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
 from aiopravega import PravegaClient, StreamCut, StreamName
 from aiopravega.errors import ConfigurationError, TableNotFoundError
-from aiopravega.intervals.conditions import MoveCondition
-from aiopravega.intervals.losses import what_is_left
-from aiopravega.intervals.moved import StreamWatch
-from aiopravega.intervals.tails import Tail
+from aiopravega.intervals.chain.losses import what_is_left
+from aiopravega.intervals.conditions.move_condition import MoveCondition
+from aiopravega.intervals.conditions.tails import Tail
 from aiopravega.ledger import Interval
-from airflow_pravega.early_checks import check_stream
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.identity import check_consumer, deployed_name
-from airflow_pravega.looks import Question, Seen, TailOf
-from airflow_pravega.templated_values import whole_number
-from airflow_pravega.triggers.waiting import PravegaWaitingTrigger, findings
+from airflow_pravega.polling import Answer, PolledValue, TailOf
+from airflow_pravega.tasks.arguments import check_stream, whole_number
+from airflow_pravega.tasks.identity import check_consumer, deployed_name
+from airflow_pravega.triggers.waiting import PravegaWaitingTrigger, events_of
+from pravega_jobs.debezium.transactions import watch_of
 
 
 class PravegaStreamCutTrigger(PravegaWaitingTrigger):
@@ -27,8 +26,9 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
     Args:
         stream: the stream that `since` belongs to, as `scope/stream`; for people who read the trigger.
         since: text of a StreamCut.
-        condition: what to wait for, as `MoveCondition.to_json` of `aiopravega.intervals.conditions` gives it. Silence
-            begins again where the triggerer starts again.
+        condition: the conditions to wait for, as `MoveCondition.to_json` of
+            `aiopravega.intervals.conditions.move_condition` gives them. Silence is counted from zero after the
+            triggerer has started again.
         poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
         carried: see `PravegaWaitingTrigger`.
@@ -44,9 +44,9 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
         super().__init__(**waiting)
         self.since = since
         self.condition = condition
-        self._watch = StreamWatch(MoveCondition.from_json(condition))
+        self._watch = watch_of(MoveCondition.from_json(condition))
 
-    def question(self, scope: str | None) -> Question[Any]:
+    def polled_value(self, scope: str | None) -> PolledValue[Any]:
         start = StreamCut.from_text(self.since)
         if start.stream is None:
             raise ConfigurationError("cannot wait from an unbounded StreamCut: it names no stream")
@@ -54,36 +54,35 @@ class PravegaStreamCutTrigger(PravegaWaitingTrigger):
 
     @property
     def checks_again(self) -> bool:
-        """See `PravegaWaitingTrigger`: silence is no change of the stream, and a mark is in another one."""
+        """See `PravegaWaitingTrigger`: silence does not change the stream, and a watermark is in another stream."""
         return self._watch.condition.changes_by_itself
 
-    async def check(self, client: PravegaClient, seen: Seen[Tail]) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient, answer: Answer[Tail]) -> dict[str, Any] | None:
         start = StreamCut.from_text(self.since)
-        end = await self._watch.end_if_seen(client, start, seen.answer, seen.at)
+        end = await self._watch.end_if_seen(client, start, answer.value, answer.asked_at)
         return None if end is None else {"status": "moved", "start": start.to_text(), "end": end.to_text()}
 
 
 class PravegaStreamCutEventTrigger(BaseEventTrigger):
-    """Fires whenever a stream has moved on, for `AssetWatcher`: `{"stream": "scope/stream", "cut": text}`.
+    """Fires whenever data was written to a stream, for `AssetWatcher`: `{"stream": "scope/stream", "cut": text}`.
 
-    `cut` is the stream's tail. The event only wakes: it says that there is something to read, and not what. A run of
-    the DAG takes its range from the cut ledger, by a `PravegaStreamCutSensor`, so that events that Airflow batches,
-    repeats or loses make no difference to what is read. Give the sensor `if_empty="skip"`, since an earlier run may
-    have read everything by then.
+    `cut` is the stream's tail. The event only starts a run: the run takes its range from the cut ledger, by a
+    `PravegaStreamCutSensor`, so that events that Airflow batches, repeats or loses do not change which data is read.
+    Give the sensor `if_empty="skip"`, since an earlier run may have read everything by then.
 
     There is one event for each movement that a check finds, and none while the stream stands still. A trigger that
-    starts, as in a new triggerer, knows nothing of the events before: it fires if there is something that `consumer`
-    has not taken; without `consumer`, if there is anything in the stream. What is left of a sealed stream is fired
-    whatever its size.
+    starts, as in a new triggerer, does not know the events before: it fires if there is data that `consumer` has not
+    taken; without `consumer`, if there is any data in the stream. The rest of a sealed stream is fired even if it is
+    smaller than `min_bytes`.
 
-    While the cluster is away it waits, with one line in the triggerer's log for the begin and one for the end. An error
-    that waiting cannot heal, such as a stream that was deleted, is raised: it is in the triggerer's log, and Airflow
-    starts the trigger again, which checks after `poll_interval`.
+    While the cluster is away, the trigger waits, with one line in the triggerer's log for the begin and one for the
+    end. An error that waiting cannot heal, such as a stream that was deleted, is raised: it is in the triggerer's log,
+    and Airflow starts the trigger again, which checks after `poll_interval`.
 
     Args:
         stream: `scope/stream`, or a stream of the connection's default scope.
-        consumer: name of the chain of ranges in the cut ledger, as the sensor has it, of the DAG that is woken. What it
-            has taken is not fired.
+        consumer: name of the chain of ranges in the cut ledger, as the sensor of the DAG has it. Ranges that the
+            consumer has taken are not fired.
         min_bytes: bytes of a movement, event headers (8 bytes each) included.
         poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
@@ -105,7 +104,7 @@ class PravegaStreamCutEventTrigger(BaseEventTrigger):
             raise ConfigurationError(f"poll_interval is {poll_interval:g} s, but must be more than 0")
         self.stream = stream
         self.consumer = consumer
-        # Airflow knows a trigger by its class and these: 5 and 5.0 are the same trigger.
+        # Airflow knows a trigger by its class and its arguments: 5 and 5.0 shall be the same trigger.
         self.min_bytes = whole_number("min_bytes", min_bytes)
         self.poll_interval = float(poll_interval)
         self.pravega_conn_id = pravega_conn_id
@@ -134,20 +133,20 @@ class PravegaStreamCutEventTrigger(BaseEventTrigger):
             PravegaError: one that waiting cannot heal.
             AirflowNotFoundException: there is no such connection.
         """
-        async with aclosing(findings(self)) as found:
-            async for event in found:
+        async with aclosing(events_of(self)) as events:
+            async for event in events:
                 yield TriggerEvent(event)
 
-    def question(self, scope: str | None) -> Question[Any]:
+    def polled_value(self, scope: str | None) -> PolledValue[Any]:
         return TailOf(StreamName.parse(self.stream, scope))
 
-    async def check(self, client: PravegaClient, seen: Seen[Tail]) -> dict[str, Any] | None:
+    async def check(self, client: PravegaClient, answer: Answer[Tail]) -> dict[str, Any] | None:
         stream = StreamName.parse(self.stream, client.config.scope)
-        if seen.answer.cut == self._still:
+        if answer.value.cut == self._still:
             return None
         starts = [start for start in (self._fired, await self._taken(client, stream)) if start is not None]
-        starts = starts or [await client.head(stream.scope, stream.stream)]
-        # The stream may have moved since it was seen, and the consumer may have taken that already.
+        starts = starts or [await client.head(stream)]
+        # The stream may have moved since the poller asked, and the consumer may have taken the new data already.
         now = await Tail.of(client, stream)
         tail = now.cut
         moved = min([await self._bytes_after(client, start, tail) for start in starts])
@@ -160,18 +159,18 @@ class PravegaStreamCutEventTrigger(BaseEventTrigger):
         return {"stream": str(stream), "cut": tail.to_text()}
 
     async def _taken(self, client: PravegaClient, stream: StreamName) -> StreamCut | None:
-        """Where the consumer's next range starts; None if it has no range yet."""
+        """The end of the consumer's last range; None if it has no range yet."""
         if self.consumer is None:
             return None
         following = Interval(deployed_name(self.consumer), stream, "next")
         try:
             last = await client.cut_ledger(stream.scope).last(following)
-        except TableNotFoundError:  # the first sensor makes it
+        except TableNotFoundError:  # the first sensor makes the ledger
             return None
         return None if last is None else last.end
 
     @staticmethod
     async def _bytes_after(client: PravegaClient, start: StreamCut, tail: StreamCut) -> int:
-        """Bytes that can be read between a cut and the tail, whatever has become of the stream since that cut."""
+        """Bytes that can be read between a cut and the tail; data that is gone is not counted."""
         left = await what_is_left(client, start)
         return await client.distance(left.range.start, tail)

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from aiopravega import PravegaClient, StreamName
 from aiopravega.control import TransactionState
-from airflow_pravega.looks import Question, Seen, StateOfTransaction
+from airflow_pravega.polling import Answer, PolledValue, StateOfTransaction
 from airflow_pravega.triggers.waiting import PravegaWaitingTrigger
 
 _UNDECIDED: Final = (TransactionState.OPEN, TransactionState.COMMITTING)
@@ -29,9 +29,9 @@ class PravegaTransactionTrigger(PravegaWaitingTrigger):
         super().__init__(**waiting)
         self.transaction = transaction
 
-    def question(self, scope: str | None) -> Question[Any]:
+    def polled_value(self, scope: str | None) -> PolledValue[Any]:
         return StateOfTransaction(StreamName.parse(self.stream, scope), UUID(self.transaction))
 
-    async def check(self, client: PravegaClient, seen: Seen[TransactionState]) -> dict[str, Any] | None:
-        state = seen.answer
+    async def check(self, client: PravegaClient, answer: Answer[TransactionState]) -> dict[str, Any] | None:
+        state = answer.value
         return None if state in _UNDECIDED else {"status": "decided", "state": state.name.lower()}

@@ -1,4 +1,4 @@
-"""What the triggers share: they wait for changes of a stream, which one loop of the triggerer finds for all of them."""
+"""The base of the triggers: it waits for changes of a stream, for which one poller of the triggerer asks for all."""
 
 import asyncio
 import random
@@ -12,32 +12,32 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from aiopravega import PravegaClient, StreamName
 from aiopravega.errors import PravegaError
-from airflow_pravega.clients import shared_client
 from airflow_pravega.hooks.pravega import PravegaHook
-from airflow_pravega.looks import Question, Seen, TailOf, shared_look
-from airflow_pravega.outage import Outage
-from airflow_pravega.task_failures import to_event
+from airflow_pravega.polling import Answer, PolledValue, TailOf, subscribe
+from airflow_pravega.polling.outage import Outage
+from airflow_pravega.polling.shared_client import shared_client
+from airflow_pravega.tasks.failures import to_event
 
 GAVE_UP: Final = "gave_up"
 
 
 class PravegaWaitingTrigger(BaseTrigger):
-    """Fires once: when there is what it waits for, or with `{"status": "error", "error": class, "message": text}`.
+    """Fires once: when its check succeeds, or with `{"status": "error", "error": class, "message": text}`.
 
-    An error event is for what waiting cannot heal, such as a stream that was deleted. While the cluster is away it
-    continues to wait: the sensor's timeout says how long. Nothing that it keeps is secret: credentials are looked up
-    where it runs.
+    An error event reports an error that waiting cannot heal, such as a stream that was deleted. While the cluster is
+    away, the trigger continues to wait: the sensor's timeout says how long. Its arguments have no secrets: it reads
+    credentials from the connection where it runs.
 
     Args:
-        stream: what it waits for, as `scope/stream`.
+        stream: the stream, as `scope/stream`.
         poll_interval: seconds between two checks, at most.
         pravega_conn_id: id of the connection.
-        carried: plain JSON that the event has under `carried`: what the sensor has to know when it continues. Airflow
-            has another way for it, but `dag.test()` drops that.
-        give_up_at: when it fires in any case, with `{"status": "gave_up"}`; a time in ISO 8601 with its zone.
+        carried: plain JSON that the sensor needs when it continues; the event has it under `carried`. Airflow's own way
+            to carry it is dropped by `dag.test()`.
+        give_up_at: the time at which it fires in any case, with `{"status": "gave_up"}`; in ISO 8601 with its zone.
     """
 
-    # Names of the arguments, and attributes, that a trigger has besides those above; their values are plain JSON.
+    # Names of the arguments, and attributes, that a trigger has besides the ones above; their values are plain JSON.
     own: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
@@ -56,22 +56,22 @@ class PravegaWaitingTrigger(BaseTrigger):
         self.carried = carried or {}
         self.give_up_at = give_up_at
 
-    def question(self, scope: str | None) -> Question[Any]:
-        """What it asks about the stream; `scope` is the connection's default one.
+    def polled_value(self, scope: str | None) -> PolledValue[Any]:
+        """The value of the stream that it waits for; `scope` is the connection's default one.
 
         Raises:
-            PravegaError: what it was made with cannot work.
+            PravegaError: an argument of the trigger cannot work.
         """
         return TailOf(StreamName.parse(self.stream, scope))
 
     @property
     def checks_again(self) -> bool:
-        """Whether a check may find more than the one before it, although the answer about the stream is the same."""
+        """True if a check may give an event although the value of the stream is the same as at the check before."""
         return False
 
     @abstractmethod
-    async def check(self, client: PravegaClient, seen: Seen[Any]) -> dict[str, Any] | None:
-        """The event if there is what it waits for, or None; `seen` is the newest answer about the stream."""
+    async def check(self, client: PravegaClient, answer: Answer[Any]) -> dict[str, Any] | None:
+        """Check whether the trigger fires; returns the event, or None. `answer` has the newest value of the stream."""
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The class and the arguments, as plain JSON."""
@@ -91,16 +91,16 @@ class PravegaWaitingTrigger(BaseTrigger):
         if self.give_up_at is not None:
             seconds = (datetime.fromisoformat(self.give_up_at) - datetime.now(UTC)).total_seconds()
         try:
-            async with asyncio.timeout(seconds) as limit, aclosing(findings(self)) as found:
-                return await anext(found)
+            async with asyncio.timeout(seconds) as limit, aclosing(events_of(self)) as events:
+                return await anext(events)
         except TimeoutError:
             if not limit.expired():
                 raise
             return {"status": GAVE_UP}
 
 
-class Waiting(Protocol):
-    """A trigger that waits for a stream; see `PravegaWaitingTrigger`."""
+class PollingTrigger(Protocol):
+    """A trigger that waits for a value of a stream; see `PravegaWaitingTrigger`."""
 
     poll_interval: float
     pravega_conn_id: str
@@ -111,17 +111,17 @@ class Waiting(Protocol):
 
     @property
     def checks_again(self) -> bool:
-        """Whether a check may find more than the one before it, although the answer about the stream is the same."""
+        """True if a check may give an event although the value of the stream is the same as at the check before."""
 
-    def question(self, scope: str | None) -> Question[Any]:
-        """What it asks about the stream."""
+    def polled_value(self, scope: str | None) -> PolledValue[Any]:
+        """The value of the stream that it waits for."""
 
-    async def check(self, client: PravegaClient, seen: Seen[Any]) -> dict[str, Any] | None:
-        """What is there now, or None."""
+    async def check(self, client: PravegaClient, answer: Answer[Any]) -> dict[str, Any] | None:
+        """Check whether the trigger fires; returns the event, or None."""
 
 
-async def findings(trigger: Waiting) -> AsyncGenerator[dict[str, Any], None]:
-    """What a trigger's checks find, without end; while the cluster is away, it waits.
+async def events_of(trigger: PollingTrigger) -> AsyncGenerator[dict[str, Any], None]:
+    """Yield the events of a trigger's checks, without end; while the cluster is away, wait.
 
     Raises:
         PravegaError: one that waiting cannot heal.
@@ -133,26 +133,26 @@ async def findings(trigger: Waiting) -> AsyncGenerator[dict[str, Any], None]:
     # the trigger of a watcher again as soon as it has ended with an error: its checks must not come without a pause.
     await asyncio.sleep(trigger.poll_interval * random.uniform(1.0, 2.0))
     config = await PravegaHook(trigger.pravega_conn_id).aget_config()
-    question = trigger.question(config.scope)
-    async with shared_look(config, question, trigger.poll_interval, trigger.log) as look:
-        outage, failed = Outage(str(question.stream), trigger.log), False
-        seen: Seen[Any] | None = None
+    value = trigger.polled_value(config.scope)
+    async with subscribe(config, value, trigger.poll_interval, trigger.log) as subscription:
+        outage, failed = Outage(str(value.stream), trigger.log), False
+        answer: Answer[Any] | None = None
         while True:
-            seen = await look.after(seen, unchanged_too=failed or trigger.checks_again)
-            found = None
+            answer = await subscription.after(answer, unchanged_too=failed or trigger.checks_again)
+            event = None
             try:
                 with outage.checking():
                     async with shared_client(config) as client:
-                        found = await trigger.check(client, seen)
+                        event = await trigger.check(client, answer)
             except PravegaError as error:
-                # The first failure may be of an outage that the next check for all reports, for all.
+                # The first failure may belong to an outage that the poller's next check reports for all its triggers.
                 if failed or not error.retryable:
                     outage.failed(error)
                 failed = True
             else:
                 failed = False
                 outage.succeeded()
-            if found is not None:
-                yield found
+            if event is not None:
+                yield event
             if failed or trigger.checks_again:
                 await asyncio.sleep(trigger.poll_interval)

@@ -7,9 +7,9 @@ import pytest
 
 from aiopravega import StreamName
 from aiopravega.errors import LedgerError
-from aiopravega.ledger.commits.commit_record import KEY_LENGTH, record_key
-from aiopravega.ledger.commits.notes import is_dead_note
+from aiopravega.ledger.commits.leases import is_dead_note
 from aiopravega.ledger.commits.pending import is_dead_pending
+from aiopravega.ledger.commits.record import KEY_LENGTH, record_key
 from aiopravega.ledger.commits.table_keys import (
     IDENTITY_KEY,
     NOTE_PREFIX,

@@ -27,17 +27,15 @@ from aiopravega.control.status import CallSite, rpc_error
 from aiopravega.errors import PravegaError, PravegaTimeoutError
 from aiopravega.ledger.authors import myself
 from aiopravega.ledger.commits import (
-    commit_ledger,
-    commit_record,
-    expiry,
-    finishing,
-    inspection,
-    job,
-    keeper,
-    notes,
+    cleanup,
+    leases,
     pending,
     protocol,
+    record,
+    recovery,
+    table,
     transactions,
+    write_job,
 )
 from aiopravega.ledger.intervals import cut_ledger, cut_record
 from aiopravega.store import SegmentStore
@@ -233,7 +231,7 @@ class Clock(datetime):
 
 
 class _NoLimits:
-    """What `finishing` takes from asyncio and random: a time limit is a fault here, and nothing is random."""
+    """What `recovery` uses of asyncio and random: a time limit is a fault here, and nothing is random."""
 
     get_running_loop = staticmethod(asyncio.get_running_loop)
 
@@ -247,26 +245,25 @@ class _NoLimits:
 
 
 _READ_TIME: Final[list[ModuleType]] = [
-    commit_ledger,
-    commit_record,
+    cleanup,
     cut_ledger,
     cut_record,
-    expiry,
-    inspection,
-    job,
-    keeper,
-    notes,
+    leases,
     pending,
     protocol,
+    record,
+    recovery,
+    table,
     transactions,
+    write_job,
 ]
 
 
 def set_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the ledgers read the clocks of their processes, and the name of this machine only once."""
     who = myself()
-    monkeypatch.setattr(finishing, "asyncio", _NoLimits)
-    monkeypatch.setattr(finishing, "random", _NoLimits)
+    monkeypatch.setattr(recovery, "asyncio", _NoLimits)
+    monkeypatch.setattr(recovery, "random", _NoLimits)
     for module in _READ_TIME:
         for name, value in {"datetime": Clock, "time": Clock, "myself": lambda: who}.items():
             if hasattr(module, name):

@@ -15,11 +15,11 @@ from tests.unit.aiopravega.ledger.model.writes import Writes
 from aiopravega.control import TransactionState
 from aiopravega.errors import TableConflictError, WriteSupersededError
 from aiopravega.ledger import CommitRecord, CommitState, StoredCommit, WriteJob
-from aiopravega.ledger.commits import completion, expiry, finishing, protocol, settling, verdict
-from aiopravega.ledger.commits.commit_ledger import CommitLedger
-from aiopravega.ledger.commits.commit_record import record_key
-from aiopravega.ledger.commits.inspection import Inspection, Standing
+from aiopravega.ledger.commits import cleanup, protocol, recovery, same_rows, verdict
+from aiopravega.ledger.commits.ledger import CommitLedger
 from aiopravega.ledger.commits.protocol import CommitProtocol
+from aiopravega.ledger.commits.record import record_key
+from aiopravega.ledger.commits.recovery import Inspection, Standing
 from aiopravega.ledger.commits.transactions import TransactionSet
 from aiopravega.tables import KeyValueTable
 
@@ -73,7 +73,7 @@ def _does_not_compare_incarnations(patch: pytest.MonkeyPatch) -> None:
     async def begin(self: CommitProtocol, sink: Any, write_id: str, attempt: Any, generation: int) -> Any:
         found = await self._ledger.lookup(sink, write_id)
         if found is not None and found.record.state is CommitState.DONE:
-            return found.record
+            return WriteJob(sink, write_id, attempt, found.record.incarnation, done=found.record)
         return await real(self, sink, write_id, attempt, generation)
 
     patch.setattr(CommitProtocol, "begin", begin)
@@ -107,11 +107,11 @@ def _leaves_the_rest_of_a_part_uncommitted(patch: pytest.MonkeyPatch) -> None:
     real = CommitProtocol._finish_other
 
     async def finish_other(self: CommitProtocol, stored: StoredCommit) -> Any:
-        transactions = self._transactions(stored.record.sink, stored.record.partitions)
+        transactions = TransactionSet.of(self._controller, stored.record.sink, stored.record.partitions)
         if verdict.judge((await transactions.states()).values()) is verdict.Verdict.LOST:
             missing = await self._lost(stored.record, transactions)
             if missing:
-                return missing
+                return protocol._Outcome(lost=missing)
         return await real(self, stored)
 
     patch.setattr(CommitProtocol, "_finish_other", finish_other)
@@ -138,12 +138,11 @@ def _takes_prepared_for_done(patch: pytest.MonkeyPatch) -> None:
 
 
 def _writes_again_what_is_prepared(patch: pytest.MonkeyPatch) -> None:
-    async def begin(self: CommitProtocol, sink: Any, write_id: str, attempt: Any, _: int) -> WriteJob | CommitRecord:
+    async def begin(self: CommitProtocol, sink: Any, write_id: str, attempt: Any, _: int) -> WriteJob:
         current = (await self._controller.first_segment(sink)).number
         found = await self._ledger.lookup(sink, write_id)
-        if found is not None and found.record.state is CommitState.DONE:
-            return found.record
-        return WriteJob(sink, write_id, attempt, current, replaces=found)
+        job = WriteJob(sink, write_id, attempt, current, replaces=found)
+        return job.when_done(found.record) if found is not None and found.record.state is CommitState.DONE else job
 
     patch.setattr(CommitProtocol, "begin", begin)
 
@@ -162,14 +161,14 @@ def _rebuilds_what_is_not_done(patch: pytest.MonkeyPatch) -> None:
 
 
 def _finishes_others_by_their_record_alone(patch: pytest.MonkeyPatch) -> None:
-    async def finish_stored(_: object, protocol: CommitProtocol, stored: StoredCommit) -> Inspection:
-        return Inspection(await protocol._ledger.finish(stored), Standing.DONE, {})
+    async def finish_stored(_: object, finish: Any, stored: StoredCommit) -> Inspection:
+        return Inspection(await finish.__self__._ledger.finish(stored), Standing.DONE, {})
 
-    patch.setattr(finishing, "finish_stored", finish_stored)
+    patch.setattr(recovery, "finish_stored", finish_stored)
 
 
 def _completes_without_comparing_rows(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(completion, "_difference", lambda *_: None)
+    patch.setattr(same_rows, "_partition_difference", lambda *_: None)
 
 
 def _takes_what_nobody_knows_for_lost(patch: pytest.MonkeyPatch) -> None:
@@ -198,13 +197,11 @@ def _replaces_what_it_does_not_read_again(patch: pytest.MonkeyPatch) -> None:
 
 
 def _expires_by_the_machines_clock(patch: pytest.MonkeyPatch) -> None:
-    for module in (expiry, settling):
-        patch.setattr(module, "certain_time", lambda _: Clock.now(UTC))
+    patch.setattr(cleanup, "certain_time", lambda _: Clock.now(UTC))
 
 
 def _expires_by_the_stores_clock(patch: pytest.MonkeyPatch) -> None:
-    for module in (expiry, settling):
-        patch.setattr(module, "certain_time", lambda witnessed_at: witnessed_at)
+    patch.setattr(cleanup, "certain_time", lambda witnessed_at: witnessed_at)
 
 
 _TWO = Writes("two drivers", rows=2, faults=0)

@@ -11,9 +11,9 @@ from tests.unit.aiopravega.ledger.model.server import Server
 from tests.unit.aiopravega.ledger.model.writes import SINK, attempt_of, hash_of
 
 from aiopravega import SegmentId
-from aiopravega.ledger import CommitLedger, CommitRecord, PartitionCommit
-from aiopravega.ledger.commits.commit_record import KEY_LENGTH, record_key
-from aiopravega.ledger.commits.expiry import expired
+from aiopravega.ledger import CommitLedger, PartitionCommit
+from aiopravega.ledger.commits.cleanup import expired
+from aiopravega.ledger.commits.record import KEY_LENGTH, record_key
 
 _DAY: Final = 24 * 3600.0
 _RETAIN: Final = 30
@@ -76,7 +76,7 @@ def _writer(server: Server, name: str, write_id: str, ahead: int, retain: int = 
     async def write(process: Process) -> str:
         protocol = _ledger(process).protocol(visible_within=None, retain=retain * _DAY)
         found = await protocol.begin(SINK, write_id, attempt_of(name))
-        if isinstance(found, CommitRecord):
+        if found.done is not None:
             return "known"
         txn, _ = await process.controller.create_transaction(SINK, 60_000)
         server.write(txn, write_id)

@@ -13,8 +13,8 @@ from tests.unit.aiopravega.ledger.model.server import Server
 
 from aiopravega import StreamName
 from aiopravega.errors import PartialCommitError, PravegaError, TransactionAbortedError
-from aiopravega.ledger import CommitRecord, PartitionCommit
-from aiopravega.ledger.commits.commit_record import KEY_LENGTH
+from aiopravega.ledger import PartitionCommit
+from aiopravega.ledger.commits.record import KEY_LENGTH
 
 SINK: Final = StreamName("examples", "delays")
 DONE: Final = "done"
@@ -98,8 +98,8 @@ class Writes(Scenario):
         ledger = process.client.commit_ledger(SINK.scope)
         protocol = ledger.protocol(visible_within=60.0 if self.waits else None)
         found = await protocol.begin(SINK, "daily", attempt_of(process.name), generation)
-        if isinstance(found, CommitRecord):
-            return DONE, found.incarnation, generation
+        if found.done is not None:
+            return DONE, found.done.incarnation, generation
         parts = [await self._task(process, part, number) for part in range(self.rows) if found.needs(part)]
         try:
             record = await protocol.commit(found, parts)

@@ -142,7 +142,7 @@ def test_the_report_has_all_of_it_as_json_and_as_a_table():
                 "rule": "cannot-decide",
                 "old": "1 bytes",
                 "new": "3 bytes",
-                "remedy": "what a custom schema means is not known here: compare the two by hand, or use AllowAny",
+                "remedy": "the meaning of a custom schema is not known here: compare the two by hand, or use AllowAny",
                 "version": 2,
                 "direction": "backward",
             }
@@ -151,7 +151,7 @@ def test_the_report_has_all_of_it_as_json_and_as_a_table():
     lines = report.table().splitlines()
     assert lines[0].split() == ["version", "direction", "path", "rule", "old", "new"]
     assert lines[2].split()[:4] == ["2", "backward", "User", "cannot-decide"]
-    assert lines[3].startswith("         remedy: what a custom schema means is not known here")
+    assert lines[3].startswith("         remedy: the meaning of a custom schema is not known here")
     assert lines[-1] == "not compatible: 1 violation (my.format, Backward, compared with versions: 2)"
     allowed = check(schema(b"new"), EXISTING, Compatibility(policy="AllowAny"))
     assert allowed.table() == "compatible (my.format, AllowAny, compared with versions: none)"

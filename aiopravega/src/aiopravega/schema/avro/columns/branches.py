@@ -1,7 +1,7 @@
 """Unions as Avro writes them: the number of a branch, then its value.
 
-A column that fits one branch is written as that. A union of several types has a column for each, as a read gives them:
-`member0`, `member1` and so on, of which one has a value.
+A column that fits one branch is written as that branch. A union of several types has a column for each, as in a read:
+`member0`, `member1` and so on; one of them has a value.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ class Encoder(Protocol):
     """Encodes the values of one schema."""
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """The bytes of each value, null where it is null; `where` is for complaints."""
+        """The bytes of each value, null where it is null; `where` is the column's path in errors."""
 
 
 EncoderOf = Callable[[AvroType, pa.DataType, str], Encoder]
@@ -30,7 +30,7 @@ EncoderOf = Callable[[AvroType, pa.DataType, str], Encoder]
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A value of one branch; what is null is the branch null, where the union has that."""
+    """Encodes values of one branch; null becomes the branch null, if the union has that."""
 
     inner: Encoder
     number: bytes
@@ -43,7 +43,7 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """A value out of one of several columns."""
+    """Encodes a value out of one of several columns."""
 
     branches: tuple[Branch, ...]
     absent: bytes | None
@@ -64,7 +64,7 @@ class Members:
 
 
 def number_of(union: Union, branch: AvroType) -> bytes:
-    """What comes before a value of a union."""
+    """The bytes before a value of a union: the number of its branch."""
     number: bytes = varints(zigzag(np.array([union.branches.index(branch)])))[0].as_py()
     return number
 
@@ -73,7 +73,7 @@ def union_encoder(union: Union, kind: pa.DataType, where: str, encoder_of: Encod
     """The encoder of a column for a union.
 
     Raises:
-        ConfigurationError: it fits none of the branches.
+        ConfigurationError: the column does not fit any branch.
     """
     absent = number_of(union, NULL) if NULL in union.branches else None
     branches = [union.branches[index] for index in members(union)]
@@ -97,5 +97,5 @@ def union_encoder(union: Union, kind: pa.DataType, where: str, encoder_of: Encod
         return Members(tuple(found), absent)
     raise ConfigurationError(
         f"column {where} is {kind}, which the Avro schema has as a union of several types: cast it to one of them, or "
-        f"to a struct of {', '.join(names)}, of which one has a value"
+        f"to a struct of {', '.join(names)}, one of which has a value"
     )

@@ -13,7 +13,7 @@ from aiopravega.schema.avro.columns.nodes import Node, Null
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A union as written: a number says which branch follows."""
+    """Reads a union: the number of a branch, then its value."""
 
     type: pa.DataType
     branches: tuple[Node, ...]
@@ -41,7 +41,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A value that is one of the columns that a union has; the others are null."""
+    """Reads a value into one of the columns of a union; the others are null."""
 
     type: pa.DataType
     index: int
@@ -61,7 +61,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A record: the writer's fields in order, each with its index among the reader's (-1: read and thrown away).
+    """Reads a record: the writer's fields in order, each with its index among the reader's (-1: read and dropped).
 
     `defaults` are the values, as arrays of one, of the reader's fields that the writer does not have.
     """

@@ -1,8 +1,9 @@
 """Cursors into many Avro datums at once.
 
 Avro has no lengths to jump by: a datum has to be followed field by field. Here this is done for all events of a batch
-together, with one cursor for each: every step reads the same field of every event with a few operations of numpy.
-What cannot be read marks its event as failed, and costs the others nothing. Types and schemas are not known here.
+together, with one cursor for each: every step reads the same field of every event with a few operations of numpy. A
+value that cannot be read marks its event as failed; the other events are still read. Types and schemas are not known
+here.
 """
 
 from collections.abc import Callable
@@ -31,14 +32,14 @@ _SQUEEZE: Final = (
 
 @dataclass(slots=True)
 class Outcome:
-    """What failed, for all events of a batch: an index into `reasons`, or 0."""
+    """The failures of a batch: `failed` has for each event an index into `reasons`, or 0."""
 
     failed: npt.NDArray[np.int32]
     reasons: list[str]
 
 
 class Events:
-    """Some events of a batch, and how far each has been read."""
+    """Some events of a batch, each with the offset up to which it has been read."""
 
     def __init__(
         self, data: npt.NDArray[np.uint8], buffer: pa.Buffer, at: Numbers, end: Numbers, rows: Numbers, outcome: Outcome
@@ -59,23 +60,23 @@ class Events:
         return len(self.at)
 
     def some(self, rows: Numbers) -> "Events":
-        """A part of the cursors; `read_on` takes over how far it has read."""
+        """A part of the cursors; `read_on` takes over its offsets."""
         return Events(self.data, self._buffer, self.at[rows], self.end[rows], self._rows[rows], self._outcome)
 
     def read_on(self, rows: Numbers, part: "Events") -> None:
-        """Continue where a part of them is now."""
+        """Take over the offsets of a part of the cursors."""
         self.at[rows] = part.at
 
     def items(self, rows: Numbers, start: Numbers, end: Numbers) -> "Events":
-        """Cursors for parts of the events of these rows, which begin and end there, in the order of the data."""
+        """Cursors for parts of events: each with its row, its start and its end, in the order of the data."""
         return Events(self.data, self._buffer, start, end, self._rows[rows], self._outcome)
 
     def view(self, end: int) -> memoryview:
         """The data up to an offset."""
-        return memoryview(self._buffer).cast("B")[:end]  # Arrow takes its bytes for signed ones
+        return memoryview(self._buffer).cast("B")[:end]  # Arrow's buffer has signed bytes
 
     def alive(self, rows: Numbers) -> Mask:
-        """Which of these have not failed."""
+        """The mask of those rows that have not failed."""
         alive: Mask = self._outcome.failed[self._rows[rows]] == 0
         return alive
 
@@ -92,12 +93,12 @@ class Events:
         self.at[mask] = self.end[mask]
 
     def failures(self) -> dict[int, str]:
-        """The rows that failed, and why."""
+        """The rows that failed, each with its reason."""
         failed = self._outcome.failed
         return {int(row): self._outcome.reasons[failed[row]] for row in np.flatnonzero(failed)}
 
     def longs(self) -> Numbers:
-        """The next number of each: zigzag, in groups of seven bits, the lowest first."""
+        """The next number of each event: zigzag, in groups of seven bits, the lowest first."""
         at = self.at
         byte = self.data.take(at, mode="clip") if len(self.data) else np.zeros(len(at), np.uint8)
         value = (byte & _LOW).astype(np.uint64)
@@ -110,7 +111,7 @@ class Events:
         return (value >> _ONE).astype(np.int64) ^ -(value & _ONE).astype(np.int64)
 
     def _long_ones(self, rows: Numbers, value: npt.NDArray[np.uint64]) -> None:
-        """Numbers of more than one byte: eight bytes at once where there are so many and they are enough."""
+        """Numbers of more than one byte: eight bytes at once if the number ends within them, and the data does not."""
         at = self.at
         start = at[rows]
         count = len(self.data) - _WORD + 1
@@ -147,7 +148,7 @@ class Events:
             self.fail(over, "it ends in the middle of a value")
 
     def fixed(self, width: int) -> npt.NDArray[np.uint8]:
-        """The next `width` bytes of each, as rows of a table; zeros where there are not so many."""
+        """The next `width` bytes of each event, as rows of a table; zeros if the data has fewer."""
         start = self._fixed_starts(width)
         if len(self.data) < width or not width:
             return np.zeros((len(start), width), np.uint8)
@@ -155,7 +156,7 @@ class Events:
         return windows[np.minimum(start, len(windows) - 1)]
 
     def words(self, kind: str, width: int) -> npt.NDArray[np.generic]:
-        """The next number of fixed width of each."""
+        """The next number of fixed width of each event."""
         start = self._fixed_starts(width)
         count = len(self.data) - width + 1
         if count < 1:
@@ -169,12 +170,12 @@ class Events:
         return start
 
     def skip(self, width: int) -> None:
-        """Skip some bytes of each."""
+        """Skip some bytes of each event."""
         self.at += width
         self._check_end()
 
     def lengths(self, what: str, least: int = 1) -> Numbers:
-        """The next number of each, as a count of things of at least `least` bytes that follow."""
+        """The next number of each event, as a count of things of at least `least` bytes that follow."""
         count = self.longs()
         wrong = (count < 0) | (count * least > self.end - self.at) | (count > len(self.data))
         if wrong.any():
@@ -183,25 +184,25 @@ class Events:
         return count
 
     def spans(self) -> tuple[Numbers, Numbers]:
-        """Start and end of the next string, or run of bytes, of each."""
+        """Start and end of the next string, or run of bytes, of each event."""
         length = self.lengths("a string or of bytes")
         start = self.at.copy()
         self.at += length
         return start, self.at.copy()
 
     def slices(self, start: Numbers, end: Numbers) -> pa.BinaryArray:
-        """The bytes between, which must be in the order of the data."""
+        """The bytes between starts and ends, which must be in the order of the data."""
         count = len(start)
         if not count:
             return pa.Array.from_buffers(pa.binary(), 0, [None, pa.py_buffer(bytes(4)), pa.py_buffer(b"")])
-        # Arrow gathers them without a loop here: what is wanted and what lies between, every second one taken.
+        # Arrow gathers them without a loop here: of the wanted parts and the gaps between them, every second is taken.
         borders = np.empty(2 * count + 1, np.int32)
         borders[0:-1:2], borders[1::2], borders[-1] = start, end, end[-1]
         both = pa.Array.from_buffers(pa.binary(), 2 * count, [None, pa.py_buffer(borders), self._buffer], null_count=0)
         return both.take(numbers(np.arange(0, 2 * count, 2, dtype=np.int32), pa.int32()))
 
     def check_finished(self) -> None:
-        """Fail the events of which something is left: zeros may be, since Java's codecs pad with them."""
+        """Fail events with bytes after their end. Zeros are allowed, since Java's codecs pad with them."""
         left = np.flatnonzero(self.at < self.end)
         if not len(left):
             return

@@ -16,7 +16,7 @@ from aiopravega.schema.avro.model import AvroType, Record, label_of
 from aiopravega.schema.avro.plan import problem_of
 from aiopravega.schema.avro.resolution import resolve
 
-# So many that what a step costs in Python is little, and so few that its arrays stay in the processor's cache.
+# Enough to make the cost of a step in Python small, and few enough for its arrays to stay in the processor's cache.
 _EVENTS: Final = 20_000
 
 
@@ -24,7 +24,7 @@ def decoder_of(reader: AvroType, writer: AvroType) -> "AvroDecoder":
     """The decoder of events of a writer's schema into the columns of the reader's, which can be columns.
 
     Raises:
-        ConfigurationError: data of the writer's schema can never be read with the reader's, or not in columns.
+        ConfigurationError: data of the writer's schema can never be read with the reader's, or cannot be columns.
     """
     step = resolve(reader, writer).step
     if problem := problem_of(step):
@@ -39,7 +39,7 @@ class AvroDecoder:
 
     Args:
         node: reads a whole event.
-        is_record: whether the fields of what it reads are the columns; otherwise that is the only column.
+        is_record: True if the fields of the value are the columns; False if the value is the only column.
     """
 
     def __init__(self, node: Node, *, is_record: bool) -> None:
@@ -57,7 +57,7 @@ class AvroDecoder:
         return DecodedBlock([pa.concat_arrays(column) for column in zip(*parts, strict=True)], bad)
 
     def trim(self, payload: bytes) -> bytes:
-        """The same: zeros at the end do not disturb."""
+        """The same payload: zeros at the end are ignored."""
         return payload
 
     def _decode(self, payloads: pa.BinaryArray) -> tuple[list[pa.Array], dict[int, str]]:

@@ -1,4 +1,4 @@
-"""The Avro schema for columns if none is given: a record whose fields may all be null."""
+"""The Avro schema for columns, if the user gives none: a record whose fields may all be null."""
 
 import json
 import re
@@ -26,16 +26,16 @@ _SIMPLE: Final[tuple[tuple[pa.DataType, Any], ...]] = (
 def schema_of(columns: pa.Schema, name: str) -> str:
     """The schema of a record `name` with these columns, as JSON.
 
-    A reader that has a newer version, with more columns, reads what was written with it, and the other way round.
+    A reader with a newer version, which has more columns, can read data of this version, and the other way round.
 
     Raises:
-        ConfigurationError: a column has a name or a type that Avro has not.
+        ConfigurationError: a column has a name or a type that Avro does not have.
     """
     return json.dumps(_record(list(columns), _full_name(name)))
 
 
 def _full_name(name: str) -> str:
-    """A name for the record, out of one that may be a stream's."""
+    """A name for the record, made of a name that may be a stream's."""
     parts = [re.sub(r"\W", "_", part, flags=re.ASCII) for part in name.split(".")]
     return ".".join(part if _NAME.fullmatch(part) else f"_{part}" for part in parts)
 
@@ -57,7 +57,7 @@ def _record(fields: list[pa.Field], name: str) -> dict[str, Any]:
 
 
 def _type(kind: pa.DataType, name: str) -> Any:
-    """`name` is for a record, of which each needs one of its own."""
+    """The Avro type of a column; `name` is for a record, since each record needs a different name."""
     for simple, found in _SIMPLE:
         if kind == simple:
             return found

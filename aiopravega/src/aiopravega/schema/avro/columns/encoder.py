@@ -1,4 +1,4 @@
-"""Rows as Avro datums: a tree of encoders that follows the schema, each of which takes a column whole."""
+"""Rows as Avro datums: a tree of encoders that follows the schema; each encoder gets a whole column."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _END: Final = b"\0"  # of the blocks of an array or a map
 
 @dataclass(frozen=True, slots=True)
 class Always:
-    """The same value in each row: the default of a field for which there is no column."""
+    """Encodes the same value in each row: the default of a field without a column."""
 
     data: bytes
 
@@ -49,7 +49,7 @@ class Always:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """An array."""
+    """Encodes arrays."""
 
     inner: Encoder
 
@@ -60,7 +60,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """A map."""
+    """Encodes maps."""
 
     inner: Encoder
 
@@ -72,7 +72,7 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A record: the encoder of each field and the index of its column, None for one that has none."""
+    """Encodes records: the encoder of each field and the index of its column, None for a field without a column."""
 
     names: tuple[str, ...]
     encoders: tuple[Encoder, ...]
@@ -84,7 +84,7 @@ class Fields:
     def columns(
         self, columns: Sequence[pa.Array], rows: int, path: str = "", around: pa.Array = None
     ) -> pa.BinaryArray:
-        """A datum of each row of some columns; `around` is null where nothing is wanted of them."""
+        """A datum of each row of some columns; rows in which `around` is null get no bytes."""
         parts = []
         for name, encoder, index in zip(self.names, self.encoders, self.indexes, strict=True):
             column = pa.nulls(rows) if index is None else columns[index]
@@ -99,7 +99,7 @@ def encoder_of(schema: AvroType, kind: pa.DataType, where: str) -> Encoder:
     """The encoder of a column.
 
     Raises:
-        ConfigurationError: the column does not fit the schema; `where` says which it is.
+        ConfigurationError: the column does not fit the schema; `where` is its path.
     """
     match schema:
         case avro.Union():
@@ -158,14 +158,14 @@ def fields_of(record: avro.Record, columns: Sequence[pa.Field], path: str = "") 
 
 
 def _absent(field: avro.RecordField, where: str) -> Encoder:
-    """A field without a column is null, if it may be: what the default is for, readers know."""
+    """The encoder of a field without a column: null, if it may be null. Defaults are for readers."""
     if field.type == NULL:
         return Always(b"")
     if isinstance(field.type, avro.Union) and NULL in field.type.branches and field.default in (None, NO_DEFAULT):
         return Always(number_of(field.type, NULL))
     raise ConfigurationError(
         f"there is no column for the field {where} of the Avro schema, which may not be null: add the column, with the "
-        "field's default if it is to have that"
+        "field's default if that is wanted"
     )
 
 

@@ -1,8 +1,8 @@
 """Readers of arrays and maps, whose items have no fixed offsets; see `aiopravega.schema.avro.columns.nodes`.
 
 In each round, one item of every event that has more is read. Long arrays of a few events would take as many rounds as
-they have items, and a round costs as much as hundreds of items. So where few events are left, their items are walked
-byte by byte, only to find where each begins, and then all items are read at once.
+they have items, and a round costs as much as hundreds of items. So if few events are left, their items are walked byte
+by byte, only to find the beginning of each, and then all items are read at once.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from aiopravega.schema.avro.columns.cursors import Events
 from aiopravega.schema.avro.columns.nodes import Node
 from aiopravega.schema.avro.columns.walks import block_items
 
-# So many events are walked in the time that one round takes, and more are faster in rounds.
+# One round takes as long as walking so many events; more events are faster in rounds.
 _FEW: Final = 256
 _BROKEN: Final = "an array or a map has an item that cannot be read"
 
@@ -26,7 +26,7 @@ _Found = list[tuple[Numbers, Sequence[pa.Array]]]
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """An array, or a map, whose items are a key and a value."""
+    """Reads an array, or a map, whose items are a key and a value."""
 
     type: pa.DataType
     parts: tuple[Node, ...]
@@ -36,7 +36,7 @@ class Items:
         borders = np.zeros(len(events) + 1, np.int32)
         np.cumsum(counts, out=borders[1:])
         rows = np.concatenate([rows for rows, _ in found]) if found else np.zeros(0, np.int64)
-        # Items were read round by round; a stable sort brings those of one event together.
+        # Items were read round by round; a stable sort brings the items of one event together.
         order = np.argsort(rows, kind="stable")
         columns = [
             pick(pa.concat_arrays([values[number] for _, values in found]), order) if found else pa.nulls(0, node.type)
@@ -51,7 +51,7 @@ class Items:
         return self._walk(view, at, 0, [], [])
 
     def _blocks(self, events: Events) -> tuple[Numbers, _Found]:
-        """How many items each event has, and the items: in each round one of every event that has more."""
+        """The number of items of each event, and the items: in each round one of every event that has more."""
         counts = np.zeros(len(events), np.int64)
         found: _Found = []
         open_rows = np.arange(len(events))
@@ -77,7 +77,7 @@ class Items:
         return counts, found
 
     def _read_walked(self, events: Events, rows: Numbers, left: Numbers, counts: Numbers, found: _Found) -> None:
-        """The rest of the items of a few events, whose borders are found first."""
+        """Read the rest of the items of a few events, whose borders are found first."""
         starts: list[int] = []
         ends: list[int] = []
         each = np.zeros(len(rows), np.int64)
@@ -87,19 +87,19 @@ class Items:
             try:
                 events.at[row] = self._walk(events.view(end), int(events.at[row]), int(left[row]), starts, ends)
             except IndexError:
-                # The item that could not be walked is read too: its reason is then known.
+                # The item that could not be walked is also read: its reason is then known.
                 broken[row] = True
                 ends += [end] * (len(starts) - len(ends))
             each[index] = len(starts) - before
         owners = np.repeat(rows, each)
-        # The end of an item, not of its event: what fails stands at its end, and must not stand after the next item.
+        # The end of an item, not of its event: a cursor that fails goes to its end, which the next item must follow.
         part = events.items(owners, np.array(starts, np.int64), np.array(ends, np.int64))
         found.append((owners, [node.read(part) for node in self.parts]))
         counts[rows] += each
         events.fail(broken, _BROKEN)
 
     def _walk(self, view: memoryview, at: int, left: int, starts: list[int], ends: list[int]) -> int:
-        """Where the array ends of whose block so many items are left; notes where each item begins and ends."""
+        """The end of an array whose block has `left` more items; adds the borders of items to `starts` and `ends`."""
         walks = [node.walk for node in self.parts]
         while True:
             for _ in range(left):
@@ -115,7 +115,7 @@ class Items:
 
 
 def _block_items(events: Events) -> Numbers:
-    """How many items the next block of each has; after a negative number stands the block's size in bytes."""
+    """The number of items in each event's next block; after a negative number comes the block's size in bytes."""
     count = events.longs()
     sized = np.flatnonzero(count < 0)
     if len(sized):

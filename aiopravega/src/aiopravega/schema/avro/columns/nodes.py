@@ -1,4 +1,4 @@
-"""Readers of values without parts: each takes the next value of every event and gives an Arrow array.
+"""Readers of values without parts: each reads the next value of every event into an Arrow array.
 
 They are the leaves of a tree that follows a plan of reading: from the writer's data to the reader's types.
 """
@@ -21,18 +21,18 @@ class Node(Protocol):
 
     @property
     def type(self) -> pa.DataType:
-        """The Arrow type of what it reads."""
+        """The Arrow type of the values."""
 
     def read(self, events: Events) -> pa.Array:
-        """The next value of each event; anything for those that fail."""
+        """The next value of each event; undefined for events that fail."""
 
     def walk(self, view: memoryview, at: int) -> int:
-        """Where the value ends that begins there; see `aiopravega.schema.avro.columns.walks`."""
+        """The end of the value that begins at `at`; see `aiopravega.schema.avro.columns.walks`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Null:
-    """Nothing, of any type."""
+    """Reads null, as any type."""
 
     type: pa.DataType
 
@@ -45,7 +45,7 @@ class Null:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """A boolean."""
+    """Reads a boolean."""
 
     type: pa.DataType
 
@@ -60,7 +60,7 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """An int or a long; `factor` and `divisor` make microseconds of timestamps."""
+    """Reads an int or a long; `factor` and `divisor` make microseconds of timestamps."""
 
     type: pa.DataType
     is_int: bool = False
@@ -83,7 +83,7 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """A float or a double."""
+    """Reads a float or a double."""
 
     type: pa.DataType
     kind: str
@@ -97,7 +97,7 @@ class Real:
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """Bytes, or a string as bytes."""
+    """Reads bytes, or a string as bytes."""
 
     type: pa.DataType
 
@@ -110,7 +110,7 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string, or bytes as a string."""
+    """Reads a string, or bytes as a string."""
 
     type: pa.DataType
 
@@ -130,7 +130,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class FixedBytes:
-    """A fixed number of bytes."""
+    """Reads a fixed number of bytes."""
 
     type: pa.DataType
     size: int
@@ -148,7 +148,7 @@ class FixedBytes:
 
 @dataclass(frozen=True, slots=True)
 class Decimal:
-    """A decimal: an integer in two's complement, highest byte first; `size` is 0 for one of any length."""
+    """Reads a decimal: an integer in two's complement, highest byte first; `size` is 0 if lengths differ."""
 
     type: pa.DataType
     size: int
@@ -181,7 +181,7 @@ class Decimal:
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """An enumeration. A symbol that readers do not know is None."""
+    """Reads an enumeration. A symbol that the reader does not know is None."""
 
     type: pa.DataType
     symbols: tuple[str | None, ...]
@@ -203,7 +203,7 @@ class Symbols:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """What the reader's schema does not have."""
+    """Fails events with a value that the reader's schema does not have."""
 
     type: pa.DataType
     reason: str
@@ -232,7 +232,7 @@ def _is_text(value: bytes) -> bool:
 
 
 def _shortened(events: Events, whole: "np.typing.NDArray[np.uint8]", width: int) -> "np.typing.NDArray[np.uint8]":
-    """The lower bytes of longer integers, of which the upper ones may only be a sign."""
+    """The lower bytes of longer integers, whose upper bytes may only repeat the sign."""
     upper, lower = whole[:, :-width], whole[:, -width:]
     sign = np.where(lower[:, :1] & 0x80, np.uint8(0xFF), np.uint8(0))
     events.fail((upper != sign).any(axis=1), f"a decimal has more than {width} bytes")

@@ -1,4 +1,4 @@
-"""From a plan of reading to the tree of nodes that carries it out for whole blocks."""
+"""From a plan of reading to a tree of nodes, which reads whole blocks."""
 
 from typing import Final
 
@@ -20,7 +20,7 @@ _UNITS: Final = {"millis": (1000, 1), "micros": (1, 1), "nanos": (1, 1000)}
 
 
 def node_of(step: plan.Step) -> nodes.Node:
-    """The node of a step; the plan has no limits of columns."""
+    """The node of a step; the plan has no types that columns cannot hold."""
     match step:
         case plan.ReadPrimitive(writer, reader):
             return _primitive(writer, reader)
@@ -73,7 +73,7 @@ def _primitive(writer: Primitive, reader: Primitive) -> nodes.Node:
 
 
 def _unit(writer: Primitive, reader: Primitive) -> tuple[int, int]:
-    """What makes microseconds of the writer's timestamps, or of the reader's if the writer has plain numbers."""
+    """Factor and divisor to microseconds, of the writer's timestamps, or the reader's if the writer has numbers."""
     if "timestamp-" not in (reader.logical or ""):
         return 1, 1
     logical = writer.logical if "timestamp-" in (writer.logical or "") else reader.logical
@@ -94,6 +94,6 @@ def _record(step: plan.ReadRecord) -> nodes.Node:
 
 
 def _default(field: RecordField) -> pa.Array:
-    """The default of a field, as an array of one."""
+    """The default of a field, as an array with one value."""
     written = values_of([datum(field.type, field.default)], pa.binary())
     return node_of(resolve(field.type, field.type).step).read(Events.of(written))

@@ -1,4 +1,4 @@
-"""Readers that skip what the reader's schema does not have: they read only where it ends."""
+"""Readers that skip values that the reader's schema does not have: they only find their ends."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -19,7 +19,7 @@ _LISTS: Final = pa.list_(pa.null())
 
 @dataclass(frozen=True, slots=True)
 class SkipNumber:
-    """An int, a long, or the number of a symbol."""
+    """Skips an int, a long, or the number of a symbol."""
 
     type: pa.DataType = _NOTHING
 
@@ -33,7 +33,7 @@ class SkipNumber:
 
 @dataclass(frozen=True, slots=True)
 class SkipSpan:
-    """Bytes or a string."""
+    """Skips bytes or a string."""
 
     type: pa.DataType = _NOTHING
 
@@ -47,7 +47,7 @@ class SkipSpan:
 
 @dataclass(frozen=True, slots=True)
 class SkipWidth:
-    """So many bytes."""
+    """Skips `width` bytes."""
 
     width: int
     type: pa.DataType = _NOTHING
@@ -62,7 +62,7 @@ class SkipWidth:
 
 @dataclass(frozen=True, slots=True)
 class SkipParts:
-    """One after the other."""
+    """Skips several values, one after the other."""
 
     parts: tuple[Node, ...]
     type: pa.DataType = _NOTHING
@@ -79,7 +79,7 @@ class SkipParts:
 
 
 def skipping(schema: AvroType) -> Node:
-    """The node that skips a value; the schema has no limits of columns."""
+    """The node that skips a value; the schema has no types that columns cannot hold."""
     match schema:
         case Primitive(kind) if kind in _WIDTHS:
             return SkipWidth(_WIDTHS[kind])

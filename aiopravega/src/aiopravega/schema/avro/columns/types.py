@@ -1,4 +1,4 @@
-"""Avro types as Arrow types: those of Spark's `from_avro`, so that one can replace the other."""
+"""Avro types as Arrow types, the same as in Spark's `from_avro`, so that one can replace the other."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ _LOGICAL: Final[dict[tuple[str, str], pa.DataType]] = {
 
 
 def columns_of(schema: avro.AvroType) -> pa.Schema:
-    """The columns of a schema: the fields of a record, or one named `value` of anything else.
+    """The columns of a schema: the fields of a record; for other types one column, `value`.
 
     Raises:
         ConfigurationError: a type cannot be a column.
@@ -46,7 +46,7 @@ def columns_of(schema: avro.AvroType) -> pa.Schema:
 
 
 def arrow_type(schema: avro.AvroType) -> pa.DataType:
-    """The Arrow type of an Avro type without limits; everything may be null, since a malformed event is."""
+    """The Arrow type of an Avro type that columns can hold; all may be null, since a malformed event is null."""
     match schema:
         case avro.Primitive("bytes", "decimal", precision, scale) | avro.Fixed(_, _, "decimal", precision, scale):
             return pa.decimal128(precision, scale)
@@ -72,7 +72,7 @@ def members(union: avro.Union) -> list[int]:
 
 
 def merged(union: avro.Union) -> avro.Primitive | None:
-    """The one type that holds all of a union of int and long, or of float and double; None for other unions."""
+    """The type that holds all values of a union of int and long, or of float and double; None for other unions."""
     kinds = {
         branch.kind if isinstance(branch, avro.Primitive) and not branch.logical else "" for branch in union.branches
     }
@@ -91,5 +91,5 @@ def _union(union: avro.Union) -> pa.DataType:
         return arrow_type(union.branches[branches[0]])
     if one := merged(union):
         return arrow_type(one)
-    # As Spark does: a column for each, of which one has a value.
+    # As in Spark: a column for each branch; one of them has a value.
     return pa.struct([(f"member{number}", arrow_type(union.branches[index])) for number, index in enumerate(branches)])

@@ -26,7 +26,7 @@ _TIMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """A boolean."""
+    """Encodes booleans."""
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
         return fixed(without_nulls(array, 0).astype(np.uint8), array)
@@ -34,20 +34,20 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """An int or a long; columns are cast to `type` first, and taken as numbers of `number`."""
+    """Encodes ints or longs; columns are cast to `type`, and their numbers have the type `number`."""
 
     type: pa.DataType
     number: pa.DataType
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        # Times of a coarser unit are cut, which is how the schema wants them.
+        # Times are cut to the unit of the schema.
         whole = array.cast(self.type, safe=not pa.types.is_timestamp(self.type)).cast(self.number)
         return varints(zigzag(numbers_of(whole, self.number).astype(np.int64)), array)
 
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """A float or a double."""
+    """Encodes floats or doubles."""
 
     type: pa.DataType
 
@@ -57,7 +57,7 @@ class Real:
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """Bytes or a string: the length, then they."""
+    """Encodes bytes or strings: the length, then the bytes."""
 
     def encode(self, array: pa.Array, where: str) -> pa.BinaryArray:
         raw = array.cast(pa.binary())
@@ -66,7 +66,7 @@ class Bytes:
 
 @dataclass(frozen=True, slots=True)
 class FixedBytes:
-    """A fixed number of bytes."""
+    """Encodes a fixed number of bytes."""
 
     size: int
 
@@ -80,7 +80,7 @@ class FixedBytes:
 
 @dataclass(frozen=True, slots=True)
 class DecimalFixed:
-    """A decimal as an integer in two's complement of `size` bytes, highest byte first."""
+    """Encodes decimals as integers in two's complement of `size` bytes, highest byte first."""
 
     type: pa.DataType
     size: int
@@ -99,7 +99,7 @@ class DecimalFixed:
 
 @dataclass(frozen=True, slots=True)
 class DecimalBytes:
-    """A decimal as bytes: always of the width that Arrow has, which readers take like shorter ones."""
+    """Encodes decimals as bytes, always in the width of Arrow's decimals; readers accept them like shorter ones."""
 
     type: pa.DataType
 
@@ -109,7 +109,7 @@ class DecimalBytes:
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """An enumeration."""
+    """Encodes enumerations."""
 
     name: str
     symbols: tuple[str, ...]
@@ -132,7 +132,7 @@ Value = Truth | Whole | Real | Bytes | FixedBytes | DecimalFixed | DecimalBytes 
 
 
 def simple_of(wanted: str, logical: str | None, kind: pa.DataType) -> Value | None:
-    """The encoder of a column for a primitive type; None: it does not fit."""
+    """The encoder of a column for a primitive type; None if the column does not fit."""
     if wanted == "long" and logical in _TIMES:
         if not pa.types.is_timestamp(kind):
             return None

@@ -1,6 +1,6 @@
-"""Where single values end, byte by byte: for long arrays, whose items cannot be read side by side with other events'.
+"""Ends of single values, found byte by byte: for long arrays, whose items cannot be read together with other events'.
 
-All raise `IndexError` at the end of what they walk on, or where no value can be.
+All functions raise `IndexError` at the end of the data, or for bytes that are not a value.
 """
 
 from typing import Final
@@ -10,7 +10,7 @@ _LONGEST: Final = 10  # bytes of a number
 
 
 def number(view: memoryview, at: int) -> tuple[int, int]:
-    """The number that begins there, and where it ends."""
+    """The number that begins at `at`, and its end."""
     value = 0
     for shift in range(0, 7 * _LONGEST, 7):
         byte = view[at]
@@ -22,14 +22,14 @@ def number(view: memoryview, at: int) -> tuple[int, int]:
 
 
 def after_number(view: memoryview, at: int) -> int:
-    """Where the number ends that begins there."""
+    """The end of the number that begins at `at`."""
     while view[at] >= _MORE:
         at += 1
     return at + 1
 
 
 def after_span(view: memoryview, at: int) -> int:
-    """Where the string ends, or the run of bytes, whose length stands there."""
+    """The end of the string, or of the run of bytes, whose length is at `at`."""
     length, at = number(view, at)
     if length < 0:
         raise IndexError("a length is negative")
@@ -37,7 +37,7 @@ def after_span(view: memoryview, at: int) -> int:
 
 
 def block_items(view: memoryview, at: int) -> tuple[int, int]:
-    """How many items the block of an array or a map has whose head begins there, and where the first one begins."""
+    """The number of items of the block of an array or a map that begins at `at`, and the start of the first item."""
     count, at = number(view, at)
     if count < 0:
         count, at = -count, after_number(view, at)

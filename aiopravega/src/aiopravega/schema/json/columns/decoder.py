@@ -1,9 +1,9 @@
 """Payloads in JSON into columns, by PyArrow's reader over all of them joined by new lines.
 
 The reader reports rows, not events, so each row of its text must be exactly one event. A string cannot hold a new line.
-If each event begins with `{` and ends with `}`, then after the end of each an object can begin at the top only: so
-every event begins a row, and if there are as many rows as events, each event is one. Other events, such as those with
-white space around them, are put into objects of their own, as in {"event":…}, which costs half as much again.
+If each event begins with `{` and ends with `}`, an object that begins after the end of an event is at the top level: so
+every event begins a row, and if there are as many rows as events, each event is one row. Other events, such as events
+with white space around them, are put into objects, as in {"event":…}, which takes half as long again.
 """
 
 import re
@@ -22,9 +22,9 @@ _OPEN: Final = f'{{"{_FIELD}":'.encode()
 _NEW_LINE: Final = b"\n"
 _CLOSE: Final = b"}" + _NEW_LINE
 _BEGIN, _END, _LINE = b"{}\n"
-# About as many at a time: the reader needs several times the memory of its text.
+# About so many bytes at a time: the reader needs several times the memory of its text.
 _BYTES_AT_ONCE: Final = 2 * 1024 * 1024
-# With threads, more at a time, in blocks of which each is one thread's.
+# With threads, more bytes at a time, in blocks; each block is read by one thread.
 _BYTES_OF_THREADS: Final = 16 * 1024 * 1024
 _BLOCK: Final = 256 * 1024
 _SEVERAL: Final = "it is not one JSON object, but several"
@@ -57,7 +57,7 @@ class JsonDecoder:
         return DecodedBlock([pa.concat_arrays(column) for column in zip(*parts, strict=True)], bad)
 
     def trim(self, payload: bytes) -> bytes:
-        """Without zeros, which JSON does not have."""
+        """The payload without zeros at its end, which JSON does not have."""
         return payload.rstrip(b"\0")
 
     def _decode(self, payloads: pa.BinaryArray) -> list[pa.Array]:
@@ -65,7 +65,7 @@ class JsonDecoder:
             return [pa.nulls(0, field.type) for field in self._schema]
         try:
             payloads.cast(pa.string())  # the reader does not check that a text is UTF-8
-            # A single event is always put into an object too: so the errors have the same form.
+            # A single event is also put into an object, so that all errors have the same form.
             if len(payloads) > 1 and _are_lines_of_objects(payloads):
                 return self._columns(self._lines(payloads), len(payloads))
             events = self._inside(payloads)
@@ -102,7 +102,7 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _are_lines_of_objects(payloads: pa.BinaryArray) -> bool:
-    """Whether all begin and end as objects do, and have no new line."""
+    """True if all events begin and end as objects do, and have no new line."""
     borders = borders_of(payloads).astype(np.int64)
     data = np.frombuffer(payloads.buffers()[2] or b"", np.uint8)
     if not (borders[1:] > borders[:-1]).all():
@@ -113,14 +113,14 @@ def _are_lines_of_objects(payloads: pa.BinaryArray) -> bool:
 
 
 def _joined(payloads: pa.BinaryArray, between: bytes) -> memoryview:
-    """All of them, with something between them."""
+    """All payloads, joined by `between`."""
     whole = pa.ListArray.from_arrays(numbers(np.array([0, len(payloads)], np.int32), pa.int32()), payloads)
     joined = pc.binary_join(whole, values_of([between], pa.binary()))
     return memoryview(joined.buffers()[2])[: _size(joined)]
 
 
 def _as_read(kind: pa.DataType) -> pa.DataType:
-    """The type that the reader is asked for: it would take numbers for dates, not texts as JSON has them."""
+    """The type for the reader. Dates are read as texts: for a date, the reader expects a number."""
     if pa.types.is_date32(kind):
         return pa.string()
     if pa.types.is_struct(kind):
@@ -135,7 +135,7 @@ def _size(one: pa.BinaryArray) -> int:
 
 
 def _reason(error: pa.ArrowException) -> str:
-    """What the reader says, without its own counting and the object around the event."""
+    """The reader's reason, without its row numbers and without the object around the event."""
     said = str(error).split(" in row ")[0].removeprefix("JSON parse error: ").rstrip(".")
     if "UTF8" in said:
         return "it is not UTF-8"

@@ -1,4 +1,4 @@
-"""Rows as JSON objects, laid out as by Spark's `to_json`: fields that are null are left out, unless they are wanted.
+"""Rows as JSON objects, laid out as by Spark's `to_json`: fields that are null are left out, unless `nulls` is set.
 
 Times have all their microseconds, where `to_json` cuts them to milliseconds.
 """
@@ -24,7 +24,7 @@ from aiopravega.schema.arrow.byte_columns import (
 
 _QUOTE: Final = constant(b'"')
 _NULL: Final = constant(b"null")
-# What a string may not have as it is: quotes, backslashes, control characters.
+# Characters that a string must escape: quotes, backslashes, control characters.
 _SPECIAL: Final = r'["\\\x00-\x1f]'
 _CONTROL: Final = r"[\x00-\x1f]"
 _SHORT: Final = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
@@ -32,7 +32,7 @@ _FIRST_PRINTABLE: Final = 0x20
 
 
 class JsonEncoder:
-    """Encodes columns of these names; with `nulls`, fields that are null are written as such, inside of structs too."""
+    """Encodes columns of these names; with `nulls`, fields that are null are written as null, also inside structs."""
 
     def __init__(self, names: Sequence[str], *, nulls: bool = False) -> None:
         self._names = [_name(name) for name in names]

@@ -1,4 +1,4 @@
-"""Which Arrow types a JSON Schema stands for. It is used for its types only: nothing else of it is checked."""
+"""Arrow types of a JSON Schema. The schema gives the types only: its other rules are not checked."""
 
 import json
 from dataclasses import dataclass, field
@@ -27,13 +27,15 @@ def columns_of(document: Any) -> pa.Schema:
         raise ConfigurationError("the JSON Schema is not an object")
     columns = _Reader(document).type_of(document, "")
     if not pa.types.is_struct(columns):
-        raise ConfigurationError("the JSON Schema is not one of objects: only objects have fields that become columns")
+        raise ConfigurationError(
+            "the JSON Schema does not describe objects: only objects have fields that become columns"
+        )
     return pa.schema(columns)
 
 
 @dataclass
 class _Reader:
-    """Follows the references of one document; `open` are those that are being followed."""
+    """Follows the references of one document; `open` are the references that are being followed."""
 
     document: dict[str, Any]
     open: list[str] = field(default_factory=list)
@@ -41,7 +43,7 @@ class _Reader:
     def complain(self, path: str, problem: str) -> ConfigurationError:
         return ConfigurationError(
             f"the JSON Schema cannot become columns at {path.lstrip('.') or 'its top'}: {problem}. Give the columns "
-            "themselves instead of it, or read the events raw"
+            "instead of a schema, or read the events raw"
         )
 
     def type_of(self, schema: Any, path: str) -> pa.DataType:

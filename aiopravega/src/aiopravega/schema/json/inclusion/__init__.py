@@ -1,7 +1,7 @@
-"""JSON Schema: whether all that a writer's schema admits is admitted by a reader's.
+"""JSON Schema: a proof that a reader's schema admits all values that a writer's schema admits.
 
-In general this cannot be decided. Here it is proved keyword by keyword; what cannot be proved is reported, never
-skipped. The docs page `schema-compatibility` says which libraries were tried instead, and what they got wrong.
+In general this cannot be decided. Here it is proved keyword by keyword; a keyword without a proof is reported, never
+skipped. The docs page `schema-compatibility` lists the libraries that were tried instead, and their errors.
 """
 
 from aiopravega.errors import InvalidSchemaError

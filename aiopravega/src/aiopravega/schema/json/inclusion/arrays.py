@@ -14,7 +14,7 @@ Covers = Callable[[Node, tuple[Node, ...], str], list[Finding]]
 
 
 def arrays(reader: Node, case: Case, path: str, covers: Covers) -> list[Finding]:
-    """What a reader's keywords for arrays refuse of a case."""
+    """The findings of a reader's keywords for arrays: values of a case that they refuse."""
     if "array" not in case.types:
         return []
     longest = _longest(case)
@@ -28,7 +28,7 @@ def arrays(reader: Node, case: Case, path: str, covers: Covers) -> list[Finding]
 
 
 def _split(node: Node) -> tuple[Sequence[Any], Any]:
-    """The schemas of the first items, and that of the rest; None if there is none."""
+    """The schemas of the first items, and the schema of the rest; None if there is none."""
     keywords = node.keywords
     items = keywords.get("items")
     if isinstance(items, list):  # before 2020-12
@@ -75,7 +75,7 @@ def _contains(reader: Node, case: Case, path: str, covers: Covers) -> list[Findi
     keywords = reader.keywords
     wanted, least = reader.at(keywords["contains"]), keywords.get("minContains", 1)
     most = keywords.get("maxContains", math.inf)
-    # Of the items after those that the writer declares one by one, all are alike.
+    # All items after the ones that the writer declares one by one have the same schemas.
     known = max(len(_split(node)[0]) for node in case.nodes)
     lower = not least or (case.least("minItems") - known >= least and not covers(wanted, _item(case, known), path))
     upper = most == math.inf

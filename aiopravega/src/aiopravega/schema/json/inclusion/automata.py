@@ -1,7 +1,7 @@
-"""Regular expressions as automata: what of JavaScript's, which JSON Schema's are, is regular in the strict sense.
+"""Regular expressions as automata. JSON Schema has JavaScript's; the part that is regular in the strict sense is here.
 
-Look-around, back-references and anchors inside are not: for a pattern with one, the result is None. Automata are not
-deterministic: made in time and space that grow with the pattern only.
+Look-around, back-references and anchors inside a pattern are not regular: for a pattern with one, the result is None.
+Automata are not deterministic: their time and space grow with the pattern only.
 """
 
 import re
@@ -34,7 +34,7 @@ _MOST_STATES: Final = 2_000  # a repetition is as many copies
 
 
 class _NotRegularError(Exception):
-    """The pattern has something that automata do not have, or is too large."""
+    """The pattern is not regular, or is too large."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Automaton:
         return len(self.steps) - 1
 
     def reach(self, states: Sequence[int]) -> frozenset[int]:
-        """These states, and those that are reached from them without a letter."""
+        """These states, and all states that are reached from them without a letter."""
         found, waiting = set(states), list(states)
         while waiting:
             for state in self.free[waiting.pop()]:
@@ -65,7 +65,7 @@ class Automaton:
         return frozenset(found)
 
     def after(self, states: frozenset[int], letter: int) -> frozenset[int]:
-        """Where one letter leads."""
+        """The states that one letter leads to."""
         return self.reach(
             [
                 target
@@ -77,7 +77,7 @@ class Automaton:
 
 
 def automaton_of(pattern: str) -> Automaton | None:
-    """The automaton of all texts in which a pattern matches somewhere; None if there is none."""
+    """The automaton of all texts in which a pattern matches somewhere; None if the pattern has no automaton."""
     try:
         return _Parser(pattern).whole()
     except _NotRegularError:
@@ -139,7 +139,7 @@ class _Parser:
                 start, end = self._atom(depth)
             self._made.free[last].append(start)
             if number >= least:
-                # Either all further copies are there or none is.
+                # Either all further copies are there, or none of them.
                 self._made.free[start].append(end)
             last = end
         if most is None:
@@ -150,7 +150,7 @@ class _Parser:
         return first, self._onward(last)
 
     def _onward(self, state: int) -> int:
-        """A state after another: a loop back into that one must not be entered from what follows."""
+        """A new state after a state, so that the following states cannot enter a loop back into it."""
         made = self._made.state()
         self._made.free[state].append(made)
         return made
@@ -167,7 +167,7 @@ class _Parser:
             self._at += 1
         else:
             return None
-        self._take("?")  # how greedily it matches does not change whether it does
+        self._take("?")  # a lazy repetition matches the same texts
         return counts
 
     def _atom(self, depth: int) -> tuple[int, int]:
@@ -178,7 +178,7 @@ class _Parser:
             found = self._choice(depth + 1)
             if not self._take(")"):
                 raise _NotRegularError
-            # What is repeated may loop: its last state may be entered only through it.
+            # A repeated group may loop: its last state may be entered only through the group.
             return found[0], self._onward(found[1])
         if letter == "[":
             return self._letters(self._set())

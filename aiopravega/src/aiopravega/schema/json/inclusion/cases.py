@@ -1,7 +1,7 @@
-"""What is known of a value that fits several schemas at once: its types, bounds, properties and items.
+"""Cases: types, bounds, properties and items of values that fit several schemas at once.
 
-A writer's schema becomes cases, of which every value that it admits fits one at least. Each case is a list of schemas
-without choices. What a case does not know of (an `if`, a `contains`) makes it admit more, never less: a reader that
+A writer's schema becomes cases; every value that it admits fits at least one of them. Each case is a list of schemas
+without choices. A keyword that cases ignore (an `if`, a `contains`) makes a case admit more, never less: a reader that
 admits the case admits all of the writer's values.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from aiopravega.schema.json.document import Node
 
-# A number is whole or it is a fraction; so "integer" is a part of "number", as any type is of several.
+# A number is whole or a fraction: so "integer" is a part of "number", as each type is a part of several types.
 _TYPES: Final = {"number": ("integer", "fraction")}
 ALL_TYPES: Final = frozenset({"null", "boolean", "integer", "fraction", "string", "array", "object"})
 _MOST_CASES: Final = 256
@@ -34,13 +34,13 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Schemas that a value fits all of, and schemas that it fits none of."""
+    """Schemas that a value fits (`nodes`), and schemas that it does not fit (`negatives`)."""
 
     nodes: tuple[Node, ...]
     negatives: tuple[Node, ...] = ()
 
     def values(self, keyword: str) -> list[Any]:
-        """What the schemas have for a keyword."""
+        """The values of a keyword in the schemas."""
         return [node.keywords[keyword] for node in self.nodes if keyword in node.keywords]
 
     @property
@@ -89,7 +89,7 @@ class Case:
         ]
 
     def is_empty(self) -> bool:
-        """Whether surely no value fits; some cases that are empty are not noticed."""
+        """True if certainly no value fits; False if that is not certain."""
         if not self.types or any(node.schema is False for node in self.nodes):
             return True
         if self.types <= {"integer", "fraction"}:

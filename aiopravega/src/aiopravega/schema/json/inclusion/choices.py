@@ -1,4 +1,4 @@
-"""Keywords that choose: anyOf, oneOf, not, if, dependent schemas. Whether two schemas exclude each other."""
+"""Keywords that choose: anyOf, oneOf, not, if, dependent schemas; and the test that two schemas exclude each other."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,7 +16,7 @@ _SPLIT = ("null", "boolean", "number", "string", "array", "object")
 
 
 def says_the_same(reader: Node, case: Case, *keywords: str) -> bool:
-    """Whether a schema of a case has these keywords just as the reader has them."""
+    """True if a schema of a case has these keywords with the reader's values."""
     wanted = reader.at({key: reader.keywords[key] for key in keywords if key in reader.keywords})
     return any(
         same(wanted, node.at({key: node.keywords[key] for key in keywords if key in node.keywords}))
@@ -25,7 +25,7 @@ def says_the_same(reader: Node, case: Case, *keywords: str) -> bool:
 
 
 def any_of(reader: Node, case: Case, path: str, covers: CoversCase) -> list[Finding]:
-    """One of the reader's branches must admit the case; of values of several types, one for each type."""
+    """One of the reader's branches must admit the case; a case of several types may need one branch for each type."""
     value = reader.keywords["anyOf"]
     branches = [reader.at(branch) for branch in value]
     return _one_admits(branches, case, path, covers, lambda part: narrowed(path, "anyOf", value, part))
@@ -40,7 +40,7 @@ def _one_admits(
     parts = _by_type(case)
     if len(parts) > 1:
         return [finding for part in parts for finding in _one_admits(branches, part, path, covers, finding_of)]
-    # Only one branch can be meant: what it refuses is more precise than that all refuse.
+    # If only one branch is possible, its findings are more precise than the finding that all refuse.
     meant = [findings for branch, findings in zip(branches, found, strict=True) if not excludes(branch, case)]
     return meant[0] if len(meant) == 1 else [finding_of(case)]
 
@@ -59,12 +59,12 @@ def one_of(reader: Node, case: Case, path: str, covers: CoversCase) -> list[Find
     found = _one_admits(branches, case, path, covers, lambda part: narrowed(path, "oneOf", value, part))
     if found:
         return found
-    # Of a value of several types each part has a branch of its own.
+    # In a case of several types each type may have another branch.
     for part in _by_type(case):
         doubtful = [branch for branch in branches if not excludes(branch, part)]
         if len(doubtful) > 1:
             texts = said("oneOf", value), case_says(part, "oneOf")
-            return [undecided(path, *texts, "whether a value can fit two branches of oneOf is not known")]
+            return [undecided(path, *texts, "it is not known if a value can fit two branches of oneOf")]
     return []
 
 
@@ -88,7 +88,11 @@ def condition(reader: Node, case: Case, path: str, covers: CoversCase) -> list[F
     if not any(covers(reader.at(reader.keywords[way]), case, path) for way in ways):
         return []
     text = ", ".join(said(key, reader.keywords[key]) for key in ("if", "then", "else") if key in reader.keywords)
-    return [undecided(path, text, case_says(case, "if", "then", "else"), "what a condition admits is not compared")]
+    return [
+        undecided(
+            path, text, case_says(case, "if", "then", "else"), "the values that a condition admits are not compared"
+        )
+    ]
 
 
 def dependent_schemas(reader: Node, case: Case, path: str, covers: CoversCase) -> list[Finding]:
@@ -104,12 +108,14 @@ def dependent_schemas(reader: Node, case: Case, path: str, covers: CoversCase) -
             absent = any(node.schema is False for node in Objects(case, declared_only=False).schemas(name))
             if not absent and covers(reader.at(schema), case, path):
                 texts = said(keyword, {name: schema}), case_says(case, keyword)
-                findings.append(undecided(f"{path}.{name}", *texts, "what depends on a property is not compared"))
+                findings.append(
+                    undecided(f"{path}.{name}", *texts, "schemas that depend on a property are not compared")
+                )
     return findings
 
 
 def excludes(node: Node, case: Case, depth: int = 0) -> bool:
-    """Whether surely no value of a case fits a schema."""
+    """True if certainly no value of a case fits a schema."""
     if any(same(node, negative) for negative in case.negatives):
         return True
     both = [Case(case.nodes + other.nodes, case.negatives + other.negatives) for other in cases_of([node])]

@@ -26,7 +26,7 @@ _BEYOND: Final = ("$dynamicRef", "$recursiveRef", "unevaluatedItems", "unevaluat
 
 
 def compare(reader: Node, writer: Node, terms: ComparisonTerms) -> list[Finding]:
-    """What a reader's schema refuses of what a writer's admits; nothing if it admits all of it."""
+    """The findings of a comparison: values of the writer's schema that the reader's refuses; empty if none."""
     if not (reader.document.known and writer.document.known):
         if shown(reader.schema) == shown(writer.schema):
             return []
@@ -42,32 +42,32 @@ def compare(reader: Node, writer: Node, terms: ComparisonTerms) -> list[Finding]
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the reader refuses of a case, seen from a path. It holds its schemas, so that their ids stay theirs."""
+    """The findings of a case at a path. It holds the schemas, so that no other objects get their ids."""
 
     path: str
     findings: list[Finding]
     schemas: tuple[object, ...]
 
     def at(self, path: str) -> list[Finding]:
-        """The same from another path, for differences that are reported already."""
+        """The first finding at another path, for differences that are reported already."""
         return [replace(found, path=path + found.path.removeprefix(self.path)) for found in self.findings[:1]]
 
 
 class _Proof:
     def __init__(self, declared_only: bool) -> None:
         self._declared_only = declared_only
-        # What is being proved may be used in its own proof: values are finite, so what it says holds of their parts.
+        # A proof may use the statement that is being proved: values are finite, and it holds for their parts.
         self._open: set[tuple[int, ...]] = set()
         self._known: dict[tuple[int, ...], _Known] = {}
         self._steps = 0
 
     def covers(self, reader: Node, writer: tuple[Node, ...], path: str) -> list[Finding]:
-        """What the reader refuses of values that fit all of the writer's schemas."""
-        cases = cases_of(writer or (reader.at(True),))  # of what nothing is said, anything is admitted
+        """The findings for values that fit all of the writer's schemas."""
+        cases = cases_of(writer or (reader.at(True),))  # without a schema, any value is admitted
         return [finding for case in cases for finding in self.case(reader, case, path)]
 
     def case(self, reader: Node, case: Case, path: str) -> list[Finding]:
-        """What the reader refuses of one case."""
+        """The findings for one case."""
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise TooManyCasesError
@@ -88,7 +88,7 @@ class _Proof:
             findings = [_unresolvable(reader, case, path, str(error))]
         finally:
             self._open.discard(key)
-        if findings:  # what was proved meanwhile may rest on this, which is not so
+        if findings:  # later proofs may rest on this statement, which is false
             for at, known in list(self._known.items())[before:]:
                 if not known.findings:
                     del self._known[at]
@@ -136,14 +136,16 @@ class _Proof:
 def _beyond(reader: Node, path: str) -> list[Finding]:
     keywords = reader.keywords
     return [
-        undecided(path, said(keyword, keywords[keyword]), ANYTHING, f"what {keyword} admits is not compared")
+        undecided(
+            path, said(keyword, keywords[keyword]), ANYTHING, f"the values that {keyword} admits are not compared"
+        )
         for keyword in _BEYOND
         if keywords.get(keyword, True) is not True
     ]
 
 
 def _listed(reader: Node, case: Case, path: str, values: list[object]) -> list[Finding]:
-    """What the reader refuses of a list of values: it is asked for each."""
+    """The findings for a list of values: the reader's schema validates each of them."""
     refused: dict[tuple[str, str, str], list[str]] = {}
     for value in values:
         for error in reader.errors(value)[:1]:

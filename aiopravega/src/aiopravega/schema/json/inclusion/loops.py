@@ -1,7 +1,7 @@
-"""References that lead back to where they stand without a step into the value: such a schema has no end.
+"""References that lead back to themselves without a step into the value: such a schema has no end.
 
-What it would mean is undefined, and validators run until their stack is full. A list whose items are such lists again
-is fine: with every step the value gets smaller.
+Its meaning is undefined, and validators run until their stack is full. A list whose items are lists of the same schema
+is allowed: with every step the value gets smaller.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ _NAMED = ("dependentSchemas", "dependencies")
 
 
 def endless(root: Node) -> str | None:
-    """A reference of such a loop; None if there is none."""
+    """A reference of such a loop; None if the schema has no loop."""
     done: set[int] = set()
     for reference, start in _references(root):
-        # Each entry: what is left to follow after a schema, and the schema.
+        # Each entry: the schemas that are still to be followed after a schema, and the schema.
         path: list[tuple[Iterator[Node], int]] = [(_same_value(start), id(start.schema))]
         within = {id(start.schema)}
         while path:
@@ -35,7 +35,7 @@ def endless(root: Node) -> str | None:
 
 
 def _same_value(node: Node) -> Iterator[Node]:
-    """The schemas that a schema asks of the same value."""
+    """The schemas that a schema applies to the same value."""
     keywords = node.keywords
     if isinstance(keywords.get("$ref"), str):
         target = node.target(keywords["$ref"])
@@ -48,7 +48,7 @@ def _same_value(node: Node) -> Iterator[Node]:
 
 
 def _references(root: Node) -> Iterator[tuple[str, Node]]:
-    """All schemas that refer to others, wherever they stand in the document."""
+    """All schemas of the document that refer to others."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

@@ -1,4 +1,4 @@
-"""Keywords for objects: properties by name, by pattern and all others, what is required, how many there are."""
+"""Keywords for objects: properties by name, by pattern and all others, required properties, numbers of properties."""
 
 import math
 import re
@@ -41,7 +41,7 @@ class Objects:
         """The properties that are always there; draft 4 knows no empty list, draft 3 none at all."""
         names = dict.fromkeys(name for group in self.case.values("required") for name in group)
         waiting = list(names)
-        while waiting:  # what is always there brings with it what depends on it
+        while waiting:  # a property that is always there requires its dependents
             name = waiting.pop()
             for group in self.case.values("dependentRequired"):
                 new = [each for each in group.get(name, ()) if each not in names]
@@ -51,7 +51,7 @@ class Objects:
 
     @property
     def is_closed(self) -> bool:
-        """Whether only named properties are allowed."""
+        """True if only named properties are allowed."""
         if self._is_taken_as_closed():
             return True
         return any(
@@ -74,9 +74,9 @@ class Objects:
         return tuple(found)
 
     def others(self, pattern: str | None = None) -> list[tuple[Node, ...]]:
-        """The schemas that a property without a name of its own may have, each a possibility.
+        """The schemas that a property without a declared name may have, each a possibility.
 
-        With `pattern`, of properties that match it; without, of those that match whatever pattern or none.
+        With `pattern`, for properties that match it; without, for properties that match any pattern or none.
         """
         if self._is_taken_as_closed() and not any(self.case.values("patternProperties")):
             return []
@@ -115,7 +115,7 @@ def _others(node: Node, pattern: str | None) -> Iterator[Node | None]:
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether a pattern matches somewhere in a name.
+    """True if a pattern matches somewhere in a name.
 
     Raises:
         TooManyCasesError: Python does not know this pattern, so the names that it matches are not known.
@@ -127,7 +127,7 @@ def matches(pattern: str, name: str) -> bool:
 
 
 def objects(reader: Node, case: Case, path: str, covers: Covers, *, declared_only: bool) -> list[Finding]:
-    """What a reader's keywords for objects refuse of a case."""
+    """The findings of a reader's keywords for objects: values of a case that they refuse."""
     if "object" not in case.types:
         return []
     written = Objects(case, declared_only)

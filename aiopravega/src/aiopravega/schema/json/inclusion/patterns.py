@@ -1,7 +1,7 @@
-"""Regular expressions of JSON Schema: whether one matches in everything that another matches in.
+"""Regular expressions of JSON Schema: a test that one matches in every text in which another matches.
 
-Of two automata all texts are followed at once: one state of the narrower beside all states of the wider that the same
-text leads to. Where that would take long it is given up: pairs of states can be as many as the states' sets are.
+All texts are followed at once in two automata: one state of the narrower beside all states of the wider that the same
+text leads to. The test gives up after many pairs: there can be as many as sets of states.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ _MOST_PAIRS: Final = 5_000
 
 @lru_cache(maxsize=1024)
 def includes(wider: str, narrower: str) -> bool | None:
-    """Whether all texts that match one pattern match the other; None if that is not known."""
+    """True if all texts that match one pattern match the other; None if that is not known."""
     if wider == narrower:
         return True
     one, other = automaton_of(wider), automaton_of(narrower)

@@ -1,4 +1,4 @@
-"""Keywords for types, numbers and texts: what a reader's admit less than a case of the writer's."""
+"""Keywords for types, numbers and texts: values of a writer's case that a reader's keywords do not admit."""
 
 import math
 from fractions import Fraction
@@ -39,7 +39,7 @@ def numbers(reader: Node, case: Case, path: str) -> list[Finding]:
 
 
 def _towards(bound: Bound | None, way: int, whole: bool) -> Bound | None:
-    """An end as a lower one, in negative numbers if it is an upper one; of whole numbers as a number that is in."""
+    """A bound as a lower one: an upper bound is negated. For whole numbers the bound is included."""
     if bound is None:
         return None
     value = bound.value * way
@@ -68,7 +68,7 @@ def texts(reader: Node, case: Case, path: str) -> list[Finding]:
     if asked is not None:
         findings += _pattern(asked, case, path)
     asked = reader.keywords.get("format")
-    # A dialect may take formats for remarks; readers that check them refuse texts that others wrote.
+    # A dialect may treat formats as remarks; readers that check them refuse texts that other programs wrote.
     if asked is not None and asked not in case.values("format"):
         findings.append(narrowed(path, "format", asked, case))
     return findings
@@ -81,12 +81,12 @@ def _pattern(asked: str, case: Case, path: str) -> list[Finding]:
         return []
     finding = narrowed(path, "pattern", asked, case)
     if None in answers or len(given) > 1:
-        return [undecided(path, finding.reader, finding.writer, "whether one pattern includes the other is not known")]
+        return [undecided(path, finding.reader, finding.writer, "it is not known if one pattern includes the other")]
     return [finding]
 
 
 def sizes(reader: Node, case: Case, path: str, keywords: tuple[str, str], given: tuple[float, float]) -> list[Finding]:
-    """A least and a greatest number of something: letters, items, properties."""
+    """A least and a greatest number of letters, items or properties."""
     findings = []
     least: Any = reader.keywords.get(keywords[0])
     most: Any = reader.keywords.get(keywords[1])

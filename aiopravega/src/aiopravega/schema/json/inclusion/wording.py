@@ -1,4 +1,4 @@
-"""How a difference between two JSON Schemas is reported: texts of keywords, names of rules, remedies."""
+"""Reports of differences between two JSON Schemas: texts of keywords, names of rules, remedies."""
 
 import json
 import re
@@ -13,17 +13,17 @@ _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def said(keyword: str, value: Any) -> str:
-    """A keyword as it is in a schema."""
+    """A keyword and its value, as in a schema."""
     return f"{keyword}: {json.dumps(value, ensure_ascii=False)}"
 
 
 def shown(value: Any) -> str:
-    """A schema, or a value."""
+    """A schema or a value as a text of JSON."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def case_says(case: Case, *keywords: str) -> str:
-    """What a case has of some keywords."""
+    """Some keywords of a case, as a text; `ABSENT` if it has none of them."""
     texts = [said(keyword, value) for keyword in keywords for value in case.values(keyword)]
     return ", ".join(dict.fromkeys(texts)) or ABSENT
 
@@ -34,7 +34,7 @@ def rule_of(keyword: str) -> str:
 
 
 def nothing_admitted(path: str, keyword: str, case: Case) -> Finding:
-    """The finding that a reader's schema is false where the writer has something."""
+    """The finding that a reader's schema is false where the writer admits values."""
     theirs = ", ".join(shown(node.schema) for node in case.nodes) or ANYTHING
     return Finding(
         path, rule_of(keyword), said(keyword, False), theirs, "admit what was admitted", "write nothing here"

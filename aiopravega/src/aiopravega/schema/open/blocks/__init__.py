@@ -1,4 +1,4 @@
-"""Whole blocks of events with the registry: columns in, events out, and the reverse, in any format; needs Arrow."""
+"""Whole blocks of events with the registry: columns into events and back, in any format; needs Arrow."""
 
 from aiopravega.schema.open.blocks.opening import BlockReader, open_block_reader, open_block_serializer
 

@@ -1,7 +1,7 @@
 """Blocks of events into columns: headers, codecs and several versions of a schema in one block.
 
-Events of several versions stand side by side. A block is sorted by encoding id, each kind is decoded at once by its
-writer's schema into the same columns, and the rows are put back in order.
+A block may have events of several versions. It is sorted by encoding id, all events of an id are decoded together by
+their writer's schema into the same columns, and the rows are put back in order.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,8 @@ from aiopravega.schema.arrow.envelope import (
     without_header,
 )
 from aiopravega.schema.open.blocks.targets import Target
-from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD
 from aiopravega.schema.registry.model import Encoding
+from aiopravega.sizes import LARGEST_PAYLOAD
 
 
 class BlockDeserializer:
@@ -30,9 +30,9 @@ class BlockDeserializer:
 
     Args:
         target: the columns that are wanted.
-        encoding_of: what an encoding id stands for, as by `EncodingCache.get`; None if events have no headers. It
-            raises `SchemaNotFoundError` for an id that the group does not have.
-        type_name: the type to read. Events of others are bad ones. None: all types.
+        encoding_of: gives the meaning of an encoding id, as `EncodingCache.get` does; None if events have no headers.
+            It raises `SchemaNotFoundError` for an id that the group does not have.
+        type_name: the type to read. Events of other types are bad. None: all types.
         limit: of a payload that was compressed, in bytes.
     """
 
@@ -55,7 +55,7 @@ class BlockDeserializer:
         return self._target.schema
 
     def decode(self, events: pa.BinaryArray) -> DecodedBlock:
-        """The columns of some events, and which could not be decoded.
+        """The columns of some events, and the events that could not be decoded.
 
         Raises:
             PravegaError: the registry cannot be asked.
@@ -99,7 +99,7 @@ class BlockDeserializer:
         return self._decoders[encoding_id]
 
     def _make(self, encoding_id: int) -> PayloadDecoder:
-        """The decoder of an encoding; one that refuses, if its events are of no use here."""
+        """The decoder of an encoding; it refuses the events of an encoding that cannot be read here."""
         target = self._target
         if self._encoding_of is None:
             return target.decoder(None)

@@ -1,4 +1,4 @@
-"""Blocks with the registry: what is asked before a block is written or read, and nothing for each event."""
+"""Blocks with the registry: requests are sent before a block is written or read, never for each event."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,8 +16,9 @@ from aiopravega.schema.open.blocks.targets import Target, target_of
 from aiopravega.schema.open.compare import Question
 from aiopravega.schema.open.groups import GroupAddress, NewGroup
 from aiopravega.schema.open.registration import RegistrationTerms, settle
-from aiopravega.schema.registry.codecs import LARGEST_PAYLOAD, NONE
+from aiopravega.schema.registry.codecs import NONE
 from aiopravega.schema.registry.model import Encoding, SchemaInfo
+from aiopravega.sizes import LARGEST_PAYLOAD
 
 if TYPE_CHECKING:
     from aiopravega.schema.registry.client import RegistryClient
@@ -37,15 +38,15 @@ async def open_block_serializer(
     new_policy: str | None = None,
     declared_only: bool = False,
 ) -> BlockSerializer:
-    """What makes events of rows, by a schema that the registry knows.
+    """A serializer of rows, by a schema that the registry knows.
 
     Args:
         registry: a client of it; it is not needed any more when this returns.
-        group: that of a stream is named after the stream.
+        group: a stream's group is named after the stream.
         schema: of the events: Avro, JSON or Protobuf.
         columns: the names and types of the rows.
-        namespace: in which the group is.
-        codec: how payloads are compressed.
+        namespace: the group's namespace.
+        codec: the codec of payloads.
         header: begin each event with its encoding id.
         register: make the group, add the schema and allow the codec, if they are missing.
         new_policy: of a new group; by default `BackwardTransitive`.
@@ -62,7 +63,7 @@ async def open_block_serializer(
 
 
 class BlockReader:
-    """Makes columns of blocks of a group's events; belongs to one event loop. Each encoding id is asked for once.
+    """Decodes blocks of a group's events into columns; belongs to one event loop. Each encoding id is asked for once.
 
     Attributes:
         blocks: decodes blocks whose encoding ids are known.
@@ -86,7 +87,7 @@ class BlockReader:
         return self.blocks.schema
 
     async def decode(self, events: pa.BinaryArray) -> DecodedBlock:
-        """The columns of some events, and which could not be decoded.
+        """The columns of some events, and the events that could not be decoded.
 
         Raises:
             PravegaError: the registry cannot be asked.
@@ -137,14 +138,14 @@ async def open_block_reader(
     target: Target | None = None,
     limit: int = LARGEST_PAYLOAD,
 ) -> BlockReader:
-    """What makes columns of a group's events.
+    """A reader of a group's events as columns.
 
     Args:
         registry: a client of it, which has to stay open.
-        group: that of a stream is named after the stream.
-        namespace: in which the group is.
+        group: a stream's group is named after the stream.
+        namespace: the group's namespace.
         type_name: the type to read; it is needed if the group has several and no `target` is given.
-        target: the columns; None: those of the type's newest schema.
+        target: the columns; None: the columns of the type's newest schema.
         limit: of a payload that was compressed, in bytes.
 
     Raises:
@@ -158,7 +159,7 @@ async def open_block_reader(
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A group, and what is read of it."""
+    """A group, and the columns and the type to read."""
 
     group: "GroupId"
     target: Target
@@ -168,12 +169,12 @@ class Wanted:
 async def wanted(
     registry: "RegistryClient", group: str, namespace: str, type_name: str | None, target: Target | None
 ) -> Wanted:
-    """What is read of a group; see `open_block_reader`."""
+    """The columns and the type to read of a group; see `open_block_reader`."""
     known = await registry.encodings.identify(group, namespace)
     if target is not None:
         return Wanted(known, target, type_name)
     newest = await registry.latest(group, namespace, type_name)
     if len(newest) != 1:
         names = ", ".join(one.schema_info.type for one in newest) or "none"
-        raise SchemaNotFoundError(f"group {group} has the types {names}: say which one to read with type_name")
+        raise SchemaNotFoundError(f"group {group} has the types {names}: name the one to read with type_name")
     return Wanted(known, target_of(newest[0].schema_info), newest[0].schema_info.type)

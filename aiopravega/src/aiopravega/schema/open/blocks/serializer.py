@@ -28,9 +28,9 @@ def row_encoder(form: SchemaFormat, schema: bytes | None, message: str | None, c
 
     Args:
         form: Avro, Protobuf or JSON.
-        schema: a text for Avro, a descriptor set for Protobuf, and of no use for JSON.
-        message: which of Protobuf.
-        columns: what becomes the event.
+        schema: a text for Avro, a descriptor set for Protobuf; JSON does not need it.
+        message: the name of the message, for Protobuf.
+        columns: the columns that become the event.
 
     Raises:
         ConfigurationError: a column does not fit the schema.
@@ -61,9 +61,9 @@ class BlockSerializer:
 
     Args:
         rows: makes payloads.
-        header: what a registry's serializers write before each payload, empty without one.
-        codec: the name of the codec that the header's encoding id stands for. Payloads are compressed one by one.
-        keys: makes the routing keys of rows, where the format says what they are.
+        header: the bytes before each payload, as a registry's serializers write them; empty for none.
+        codec: the name of the codec in the header's encoding. Payloads are compressed one by one.
+        keys: makes the routing keys of rows, if the format defines them.
 
     Raises:
         CodecNotRegisteredError: the codec is not known in this process.
@@ -79,7 +79,7 @@ class BlockSerializer:
         """An event of each row.
 
         Raises:
-            ConfigurationError: a value is null, or one that the schema does not have.
+            ConfigurationError: a value is null, or is not a value of the schema.
         """
         try:
             payloads = self._rows.columns(columns, rows)
@@ -91,10 +91,10 @@ class BlockSerializer:
         return payloads if self._header is None else joined(self._header, payloads)
 
     def keys(self, columns: Sequence[pa.Array], rows: int) -> pa.StringArray | None:
-        """The routing key of each row, null for a row without one; None if the format does not say them.
+        """The routing key of each row, null for a row without a key; None if the format does not define keys.
 
         Raises:
-            ConfigurationError: a row has no key, but must.
+            ConfigurationError: a row has no key, but needs one.
         """
         return None if self._keys is None else self._keys(columns, rows)
 

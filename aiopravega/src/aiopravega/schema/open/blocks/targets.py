@@ -1,4 +1,4 @@
-"""The columns that a reader wants, by format: how to make a decoder that yields them from each writer's schema.
+"""The columns that a reader wants, by format: a target makes a decoder from each writer's schema to these columns.
 
 Targets can be pickled: they are made once and sent to the processes that decode.
 """
@@ -15,7 +15,7 @@ from aiopravega.schema.registry.model import SchemaFormat, SchemaInfo
 
 
 class Target(Protocol):
-    """What events of one format become."""
+    """The columns that events of one format become."""
 
     @property
     def format(self) -> str:
@@ -26,12 +26,12 @@ class Target(Protocol):
         """The columns."""
 
     def decoder(self, written: bytes | None) -> PayloadDecoder:
-        """A decoder of payloads that were written with this schema; None: with the one that is read with."""
+        """A decoder of payloads that were written with this schema; None: with the reader's schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class AvroTarget:
-    """Columns of a reader's schema, to which Avro's rules lead from the writer's."""
+    """Columns of a reader's schema; Avro's rules resolve the writer's schema to it."""
 
     text: str
     schema: pa.Schema
@@ -42,7 +42,7 @@ class AvroTarget:
         """The columns of an Avro schema.
 
         Raises:
-            InvalidSchemaError: it is none.
+            InvalidSchemaError: it is not an Avro schema.
             ConfigurationError: it has types that cannot be columns.
         """
         from aiopravega.schema.avro.columns.types import columns_of
@@ -51,7 +51,7 @@ class AvroTarget:
         return cls(text, columns_of(parse(text)))
 
     def decoder(self, written: bytes | None) -> PayloadDecoder:
-        """Follows the writer's schema; what does not fit is found here, or event by event."""
+        """A decoder by the writer's schema; a schema that does not fit refuses all events, or single ones."""
         from aiopravega.schema.avro.columns.decoder import decoder_of
         from aiopravega.schema.avro.parsing import parse
 
@@ -65,9 +65,9 @@ class AvroTarget:
 
 @dataclass(frozen=True, slots=True)
 class JsonTarget:
-    """Columns that are looked up by name, whatever schema an event was written with.
+    """Columns that are found by name; the schema that an event was written with does not matter.
 
-    With `threads`, large blocks are read on all cores. Where each core has a task of its own that is of no use.
+    With `threads`, large blocks are read on all cores. Leave it out where each core has a task already.
     """
 
     schema: pa.Schema
@@ -75,7 +75,7 @@ class JsonTarget:
     threads: bool = False
 
     def decoder(self, written: bytes | None) -> PayloadDecoder:
-        """One decoder for all."""
+        """The same decoder for every schema."""
         from aiopravega.schema.json.columns.decoder import JsonDecoder
 
         return JsonDecoder(self.schema, threads=self.threads)
@@ -83,7 +83,7 @@ class JsonTarget:
 
 @dataclass(frozen=True, slots=True)
 class ProtobufTarget:
-    """Fields of a message, which are known by their numbers, whatever version of it an event was written with."""
+    """Fields of a message, which are found by their numbers, in every version of the message."""
 
     descriptors: bytes
     message: str
@@ -104,7 +104,7 @@ class ProtobufTarget:
         return cls(descriptors, name, ProtobufMessage(descriptors, name).columns())
 
     def decoder(self, written: bytes | None) -> PayloadDecoder:
-        """One decoder for all."""
+        """The same decoder for every schema."""
         from aiopravega.schema.protobuf.columns.decoder import ProtobufDecoder, ProtobufMessage
 
         return ProtobufDecoder(ProtobufMessage(self.descriptors, self.message), self.schema.types)
@@ -114,7 +114,7 @@ def target_of(schema: SchemaInfo) -> Target:
     """The columns of a schema.
 
     Raises:
-        ConfigurationError: it cannot become columns, or is in a format of somebody's own.
+        ConfigurationError: it cannot become columns, or is in a custom format.
     """
     match schema.format:
         case SchemaFormat.AVRO:
@@ -125,4 +125,4 @@ def target_of(schema: SchemaInfo) -> Target:
             from aiopravega.schema.json.columns.types import columns_of
 
             return JsonTarget(columns_of(json.loads(schema.text)), threads=True)
-    raise ConfigurationError(f"{schema.type} is in format {schema.name_of_format}, of which no columns are known")
+    raise ConfigurationError(f"{schema.type} is in format {schema.name_of_format}, whose columns are not known")

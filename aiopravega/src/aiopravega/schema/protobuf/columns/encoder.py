@@ -1,7 +1,7 @@
-"""Rows as Protobuf messages: a tree of encoders that follows a message type, each of which takes a column whole.
+"""Rows as Protobuf messages: a tree of encoders that follows a message type; each encoder gets a whole column.
 
-The wire format is a few kinds of fields, of which each is a tag and a value; a field that is null is left out. What the
-columns of a message are is as in a read.
+The wire format has a few kinds of fields; each is a tag and a value. A field that is null is left out. A message has
+the same columns as in a read.
 """
 
 from collections.abc import Callable, Sequence
@@ -73,7 +73,7 @@ class Message:
         return concatenated(parts) if parts else pa.nulls(rows, pa.binary()).fill_null(constant(b""))
 
     def __call__(self, array: pa.Array, where: str) -> pa.BinaryArray:
-        """The messages of a column; those of rows that are null are empty."""
+        """The messages of a column; empty for rows that are null."""
         return self.columns(array.flatten(), len(array), f"{where}.")
 
 
@@ -81,7 +81,7 @@ def message_of(descriptor: Descriptor, columns: Sequence[pa.Field], path: str = 
     """The encoder of a message type from columns, which are found by their names.
 
     Raises:
-        ConfigurationError: a column has no field, or one of another type.
+        ConfigurationError: a column has no field, or its field has another type.
     """
     labels = _labels(descriptor)
     fields = []
@@ -101,7 +101,7 @@ def message_of(descriptor: Descriptor, columns: Sequence[pa.Field], path: str = 
 
 
 def _labels(descriptor: Descriptor) -> dict[str, int]:
-    """Which fields are repeated or required: how a field says so itself changed between Protobuf 5 and 6."""
+    """The label (repeated, required, optional) of each field. A field has it in another form since Protobuf 6."""
     proto = DescriptorProto()
     descriptor.CopyToProto(proto)
     return {field.name: field.label for field in proto.field}
@@ -112,7 +112,7 @@ def _names(columns: Sequence[pa.Field]) -> tuple[str, ...]:
 
 
 def _field(field: FieldDescriptor, repeated: bool, kind: pa.DataType, where: str) -> Encode:
-    """What a column adds to a message: tag and value, several of them, or nothing, which is null."""
+    """The encoder of a column's part of a message: tag and value, several of them, or null for nothing."""
     entry = field.message_type
     if entry is not None and entry.GetOptions().map_entry:
         if not pa.types.is_map(kind):
@@ -167,7 +167,7 @@ def _single(field: FieldDescriptor, kind: pa.DataType, where: str) -> Encode:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    whole_decimal = pa.types.is_decimal(kind) and kind.scale == 0  # as which a read has numbers beyond a bigint
+    whole_decimal = pa.types.is_decimal(kind) and kind.scale == 0  # reads give numbers beyond a bigint as decimals
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or whole_decimal)
 
 

@@ -1,8 +1,8 @@
-"""Protobuf: which messages a reader reads as they were meant, going by what travels: numbers and wire types.
+"""The compatibility check of Protobuf messages, by the numbers and wire types that are in events.
 
-Names of fields, messages and packages do not travel, services say nothing about data, and of a descriptor set only what
-an event of the schema's type can hold counts. `buf` compares files instead, and has no option for that; the docs page
-`schema-compatibility` has the comparison.
+Names of fields, messages and packages are not in events, services do not describe data, and of a descriptor set only
+the types that an event of the schema can hold count. `buf` compares files instead and has no option for this; the docs
+page `schema-compatibility` has the comparison.
 """
 
 from aiopravega.schema.protobuf.compatibility.messages import compare, parse

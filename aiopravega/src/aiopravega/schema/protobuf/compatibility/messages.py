@@ -1,4 +1,4 @@
-"""Whether a reader's message type reads what a writer's message type wrote, field by field, by number."""
+"""Comparison of a reader's and a writer's message type, field by field, by number."""
 
 from typing import Any, Final
 
@@ -16,10 +16,10 @@ _OWN: Final = "google.protobuf."
 
 
 def parse(schema: SchemaInfo) -> Descriptor:
-    """The message type that a schema is of.
+    """The message type of a schema.
 
     Raises:
-        InvalidSchemaError: its data is no descriptor set, or has no such message.
+        InvalidSchemaError: the schema's data is not a descriptor set, or has no such message.
     """
     try:
         return descriptor_of(schema.schema_data, schema.type)
@@ -28,7 +28,7 @@ def parse(schema: SchemaInfo) -> Descriptor:
 
 
 def compare(reader: Descriptor, writer: Descriptor, terms: ComparisonTerms) -> list[Finding]:
-    """What a reader does not read, or reads as something else; nothing if it reads all."""
+    """The findings of a comparison: fields that a reader does not read, or reads as other values; empty if none."""
     comparison = _Comparison(terms)
     comparison.messages(reader, writer, reader.name)
     return list(dict.fromkeys(comparison.findings))
@@ -115,7 +115,7 @@ class _Comparison:
     def _oneofs(self, reader: Descriptor, theirs: dict[int, FieldDescriptor], path: str) -> None:
         for oneof in reader.oneofs:
             written = [theirs[field.number] for field in oneof.fields if field.number in theirs and oneof_of(field)]
-            # Of fields that share a oneof with the writer too, an event has one.
+            # An event has only one of the fields that are also in one oneof of the writer.
             oneofs = [oneof_of(field) for field in written]
             together = {each.name if each else field.name for each, field in zip(oneofs, written, strict=True)}
             if len(together) > 1:

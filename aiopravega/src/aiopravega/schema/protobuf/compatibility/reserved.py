@@ -1,7 +1,7 @@
-"""Numbers and names that must not be used again: what a newer message or enum has to keep of an older one.
+"""Numbers and names that must not be used again: a newer message or enum has to reserve an older one's.
 
-An event that was written long ago may hold any number that was ever in use; reserving it keeps later schemas from
-giving it another meaning. It matters which schema is newer, not which one reads.
+An event that was written long ago may hold any number that was ever in use; a reserved number cannot get another
+meaning in later schemas. Here the newer schema is compared with the older one, whichever of them reads.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from aiopravega.schema.policy.findings import ABSENT, Finding
 
 
 class Reserved:
-    """What a message or an enum reserves, and what it uses. Ranges include both ends."""
+    """The reserved and the used numbers and names of a message or an enum. Ranges include both ends."""
 
     def __init__(self, descriptor: Any) -> None:
         if hasattr(descriptor, "values_by_number"):
@@ -25,17 +25,17 @@ class Reserved:
         else:
             message = descriptor_pb2.DescriptorProto()
             descriptor.CopyToProto(message)
-            # Of messages the end is not in the range, of enums it is.
+            # Ranges of messages exclude their end, ranges of enums include it.
             self.ranges = [(each.start, each.end - 1) for each in message.reserved_range]
             self.names = set(message.reserved_name)
             self.used = {field.number: field.name for field in descriptor.fields}
 
     def has(self, number: int) -> bool:
-        """Whether a number is reserved."""
+        """True if a number is reserved."""
         return any(start <= number <= end for start, end in self.ranges)
 
     def covers(self, start: int, end: int) -> bool:
-        """Whether all numbers of a range are reserved."""
+        """True if all numbers of a range are reserved."""
         at = start
         for low, high in sorted(self.ranges):
             if low <= at <= high:
@@ -49,7 +49,7 @@ class Reserved:
 
 
 def kept(new: Any, old: Any, path: str) -> list[Finding]:
-    """Where a newer message or enum makes free what the older one used or reserved."""
+    """The findings where a newer message or enum frees numbers or names that the older one used or reserved."""
     after, before = Reserved(new), Reserved(old)
     violations = []
     for number, name in before.used.items():

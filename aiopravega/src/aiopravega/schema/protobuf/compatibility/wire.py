@@ -1,4 +1,4 @@
-"""Types of Protobuf fields on the wire: which can be read as which, and what happens to the values."""
+"""Types of Protobuf fields on the wire, and the types that each can be read as without a change of values."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -25,7 +25,7 @@ _WIRE: Final[Mapping[int, str]] = {
     **dict.fromkeys((Field.TYPE_STRING, Field.TYPE_BYTES, Field.TYPE_MESSAGE), "length and bytes"),
     Field.TYPE_GROUP: "group",
 }
-# What each type can be read as without a value becoming another one.
+# The types that each type can be read as without a change of values.
 _KEPT: Final[Mapping[int, frozenset[int]]] = {
     Field.TYPE_BOOL: frozenset({Field.TYPE_INT32, Field.TYPE_INT64, Field.TYPE_UINT32, Field.TYPE_UINT64}),
     Field.TYPE_INT32: frozenset({Field.TYPE_INT64, Field.TYPE_ENUM}),
@@ -41,12 +41,12 @@ _NAMES: Final[Mapping[int, str]] = {
 
 
 def keeps_values(reader: int, writer: int) -> bool:
-    """Whether every value of the writer's type is read as what it was."""
+    """True if every value of the writer's type is read as the same value."""
     return reader == writer or reader in _KEPT.get(writer, ())
 
 
 def same_wire_type(reader: int, writer: int) -> bool:
-    """Whether a reader takes the bytes for a value at all; otherwise it skips them as an unknown field."""
+    """True if a reader reads the bytes as a value; otherwise it skips them as an unknown field."""
     return _WIRE[reader] == _WIRE[writer]
 
 

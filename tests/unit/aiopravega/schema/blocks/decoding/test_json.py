@@ -188,7 +188,7 @@ def test_a_json_schema_stands_for_columns(as_spark):
     ("schema", "said"),
     [
         ([], "not an object"),
-        ({"type": "string"}, "not one of objects"),
+        ({"type": "string"}, "does not describe objects"),
         ({"type": "object"}, "its top: 'object' without known properties"),
         ({"type": "object", "properties": {"a": {}}}, "at a: the type is null"),
         ({"type": "object", "properties": {"a": True}}, "at a: true allows anything"),

@@ -1,0 +1,1 @@
+"""Reports about consumers and streams: lag, freshness, gauges, gaps, pictures."""

@@ -1,6 +1,0 @@
-"""Merging: changes of database rows into a table, each range once, and no row back in time."""
-
-from aiopravega.jobs.merging.merge import merge_into
-from aiopravega.jobs.merging.rules import Counts, Deletes, Evolution, Ghosts, History, Merge, Merged, Settings, Unsent
-
-__all__ = ["Counts", "Deletes", "Evolution", "Ghosts", "History", "Merge", "Merged", "Settings", "Unsent", "merge_into"]

@@ -1,0 +1,169 @@
+"""The table of a commit ledger: one record per write, whose conditional updates decide races.
+
+It stores and finds records. `aiopravega.ledger.commits.protocol` gives them their meaning, and moves the transactions
+that they name.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
+from uuid import UUID
+
+from aiopravega.control import Controller
+from aiopravega.cuts import StreamCut
+from aiopravega.errors import PermissionDeniedError, PravegaError, TableConflictError, WriteSupersededError
+from aiopravega.ledger.commits.leases import LeaseNotes
+from aiopravega.ledger.commits.pending import PendingWrites
+from aiopravega.ledger.commits.record import LONGEST_CUT, CommitRecord, StoredCommit, record_key
+from aiopravega.ledger.commits.sweeper import Sweeper
+from aiopravega.ledger.commits.table_keys import is_record
+from aiopravega.names import StreamName
+from aiopravega.store import SegmentStore
+from aiopravega.tables import KeyValueTable
+
+logger = logging.getLogger(__name__)
+Tail = Callable[[StreamName], Awaitable[StreamCut]]
+
+
+class CommitTable:
+    """The records of writes in the table `scope/table`, and the notes beside them.
+
+    `tail` finds the cut after the last event of a stream.
+    """
+
+    def __init__(self, controller: Controller, store: SegmentStore, tail: Tail, scope: str, table: str) -> None:
+        self.scope = scope
+        self.table = table
+        self._tail = tail
+        self._table = KeyValueTable(controller, store, scope, table)
+
+    async def tail(self, sink: StreamName) -> str | None:
+        """The text of the cut at the end of a stream, for a record.
+
+        None: an account that may write may not ask, or the text is too long.
+        """
+        try:
+            text = (await self._tail(sink)).to_text()
+        except PermissionDeniedError as error:
+            logger.warning("the position of a write in %s will not be recorded: %s", sink, error)
+            return None
+        return text if len(text) <= LONGEST_CUT else None
+
+    @property
+    def sweeper(self) -> Sweeper:
+        """The sweeper of old entries."""
+        return Sweeper(self._table)
+
+    @property
+    def pending(self) -> PendingWrites:
+        """The writes that are decided and not done."""
+        return PendingWrites(self._table)
+
+    def lease_notes(self, attempt: UUID) -> LeaseNotes:
+        """The notes of the transactions of an attempt that are kept open."""
+        return LeaseNotes(self._table, attempt)
+
+    async def lookup(self, sink: StreamName, write_id: str) -> StoredCommit | None:
+        """The record of a write; None: it never reached `prepared`.
+
+        Raises:
+            TableNotFoundError: there is no such table.
+            LedgerError: the record is of another version.
+        """
+        return await self.stored(record_key(sink, write_id))
+
+    async def stored(self, key: bytes) -> StoredCommit | None:
+        """The record of a key, or None; it raises what `lookup` raises."""
+        entry = await self._table.get(key)
+        return None if entry is None else StoredCommit(CommitRecord.from_json(entry.value), entry.version)
+
+    async def prepare(self, record: CommitRecord, replaces: StoredCommit | None = None) -> StoredCommit:
+        """Put a `prepared` record where there is none, or only `replaces`. From here on the write is decided.
+
+        Before, it is noted as pending: the next writer finds it without reading the whole ledger.
+
+        Raises:
+            WriteSupersededError: another attempt was first.
+            LedgerError: the record is too large.
+        """
+        key, value = record_key(record.sink, record.write_id), record.to_json()
+        await self.pending.note(record)
+        try:
+            if replaces is None:
+                version = await self._table.put_if_absent(key, value)
+            else:
+                version = await self._table.replace(key, value, replaces.version)
+        except TableConflictError:
+            # Our own put may have succeeded with its answer lost, and a restart may have finished the record since.
+            found = await self.lookup(record.sink, record.write_id)
+            if found is not None and found.record.attempt == record.attempt:
+                return found
+            await self._remove_pending(record)
+            winner = "another attempt" if found is None else f"attempt {found.record.attempt}"
+            raise WriteSupersededError(
+                f"{record.name}: {winner} has decided it before attempt {record.attempt}; this attempt commits "
+                "nothing. If the write is to be done twice, give it another write id."
+            ) from None
+        return StoredCommit(record, version)
+
+    async def records(self) -> AsyncIterator[StoredCommit]:
+        """All records, in no order."""
+        async for entry in self._table.entries():
+            if is_record(entry.key):
+                yield StoredCommit(CommitRecord.from_json(entry.value), entry.version)
+
+    async def amend(self, stored: StoredCommit, record: CommitRecord) -> StoredCommit:
+        """Replace a record, which must not have changed.
+
+        Raises:
+            TableConflictError: it has changed.
+        """
+        key = record_key(record.sink, record.write_id)
+        return StoredCommit(record, await self._table.replace(key, record.to_json(), stored.version))
+
+    async def forget_newest(self, stored: StoredCommit) -> None:
+        """Forget the newest generation of a write, which must not have changed; it can then be written again.
+
+        Raises:
+            TableConflictError: it has changed.
+        """
+        if stored.record.earlier:
+            await self.amend(stored, stored.record.generations[-2])
+        else:
+            await self.forget(stored)
+
+    async def forget(self, stored: StoredCommit) -> None:
+        """Remove a record with all generations, which must not have changed: the write can then happen again.
+
+        Raises:
+            TableConflictError: it has changed.
+        """
+        await self._table.remove(record_key(stored.record.sink, stored.record.write_id), stored.version)
+
+    async def finish(self, stored: StoredCommit, end: str | None = None) -> StoredCommit:
+        """Mark a record done, after all its transactions are committed; harmless if somebody else has done it.
+
+        `end` is the text of the cut where the stream ends, if all is visible.
+
+        Raises:
+            WriteSupersededError: another attempt has replaced the record meanwhile.
+        """
+        record = stored.record.done(datetime.now(UTC), end)
+        try:
+            finished = await self.amend(stored, record)
+        except TableConflictError:
+            found = await self.lookup(record.sink, record.write_id)
+            if found is None or found.record.attempt != record.attempt or found.record.done_at is None:
+                raise WriteSupersededError(
+                    f"{record.name}: its record was replaced while attempt {record.attempt} finished it"
+                ) from None
+            finished = found
+        await self._remove_pending(record)
+        return finished
+
+    async def _remove_pending(self, record: CommitRecord) -> None:
+        """Remove the entry of a pending attempt that nobody needs to finish; errors are logged, not raised."""
+        try:
+            await self.pending.remove(record.sink, record.attempt)
+        except PravegaError as error:
+            logger.warning("%s is still noted as pending; the next write removes that: %s", record.name, error)

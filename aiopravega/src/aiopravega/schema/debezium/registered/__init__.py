@@ -1,1 +1,0 @@
-"""Change events with headers of a Schema Registry: in Avro, Protobuf or JSON, with the same rules as plain ones."""

@@ -1,0 +1,1 @@
+"""Assets: streams that others write, observed ones, landed and merged tables."""

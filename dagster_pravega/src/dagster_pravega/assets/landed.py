@@ -1,0 +1,194 @@
+"""Tables as assets, in which ranges of a stream are landed: each interval once, also after kills and repeats."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import dagster as dg
+
+from aiopravega import StreamCutRange
+from aiopravega.errors import ConfigurationError
+from aiopravega.intervals.chain.next_range import SINCE
+from dagster_pravega.io.range_read import StreamRead
+from dagster_pravega.metadata.columns import spark_schema
+from dagster_pravega.metadata.failures import failing_for_good
+from dagster_pravega.metadata.measures import CONSUMER_KEY, ROWS_KEY, ROWS_OF_PARTITION_KEY
+from dagster_pravega.metadata.rebuild_and_claim import generation_of
+from dagster_pravega.metadata.spec import AssetLike, asset_key_of
+from dagster_pravega.metadata.written import GENERATION_KEY, WriteConfig
+from dagster_pravega.partitions.input_range import InputRange
+from dagster_pravega.partitions.since_last import SINCE_KEY
+from dagster_pravega.resources.landing_database import dsn_of
+from pravega_jobs.landing import Landed, folder_of, land, shown_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+TABLE_KEY: Final = "pravega/table"
+ACTION_KEY: Final = "pravega/landing"
+_BESIDE: Final = "database_key"
+# Kinds that Dagster's pages have icons for.
+KINDS: Final = {"delta": "deltalake", "parquet": "parquet", "iceberg": "iceberg"}
+_WAYS: Final = (
+    "Give the asset partitions_def: StreamCutPartitions, partitions of time of a stream whose spec has the option "
+    "'event_time', or other partitions whose range the run config names. Or, without partitions, give it "
+    "since='last': each run lands the events since the last run"
+)
+
+
+def build_landed_asset(
+    stream: AssetLike,
+    *,
+    key: "dg.AssetKey | str | list[str]",
+    table: str,
+    database_key: str | None = None,
+    transform: "Callable[[DataFrame], DataFrame] | None" = None,
+    partitions_def: dg.PartitionsDefinition[Any] | None = None,
+    since: str | None = None,
+    consumer: str | None = None,
+    input_metadata: Mapping[str, Any] | None = None,
+    io_manager_key: str = "pravega_spark",
+    **attributes: Any,
+) -> dg.AssetsDefinition:
+    """An asset: a table in which ranges of a stream are landed exactly once, of Parquet, Delta, Iceberg or PostgreSQL.
+
+    A run lands one interval of the cut ledger, and then records it as done. The interval is the run's partition, or,
+    with `since`, the range since the last run. A run that is killed, retried or executed again, or a partition that is
+    materialized again, adds no row twice. Every row gets the columns `_consumer` and `_interval`.
+
+    To replace the rows of a partition, name the next generation: `rebuild: 2` in the run config of the op, or the run's
+    tag `pravega/rebuild`. A partition that is claimed again (`pravega/claim`) also needs the next generation.
+
+    The materialization has the metadata of `StreamRead.metadata` (range, interval, events, bytes), the number of the
+    interval's rows in the table, their columns, the generation, and `pravega/landing`: `append`, `replace` or
+    `nothing`. The number of events of a run that did nothing is not known.
+
+    Args:
+        stream: the asset of the stream, or its key.
+        key: of the new asset.
+        table: `parquet:/folder`, `delta:/folder`, `iceberg:catalog/namespace.table`; with `database_key`, the table's
+            name with or without its schema. The address of a database is refused: it may have a password.
+        database_key: of the `LandingDatabase` that has the table.
+        transform: a function that gets the DataFrame of the range and returns the DataFrame to land.
+        partitions_def: partitions of the asset, as an input of the stream reads them.
+        since: `last` or `latest`, for an asset without partitions: the start of its first run, as for other inputs.
+        consumer: name of the chain of ranges in the cut ledger; by default `dagster/` and the key.
+        input_metadata: more metadata of the input, such as `pravega/options` and `pravega/on_truncated`.
+        io_manager_key: of the `PravegaSparkIOManager`.
+        **attributes: other arguments of `dagster.asset`, such as `retry_policy` and `automation_condition`.
+
+    Raises:
+        ConfigurationError: the text does not name a table, or the asset has both partitions and `since`, or neither.
+    """
+    made = dg.AssetKey.from_coercible(key)
+    shown_table(table, None if database_key is None else "", _BESIDE)
+    owner, reads = interval_reads(made, consumer, partitions_def, since, input_metadata)
+
+    def landed(
+        context: dg.AssetExecutionContext, config: WriteConfig, events: StreamRead
+    ) -> dg.MaterializeResult[None]:
+        with failing_for_good():
+            interval = landed_interval(events.ranges, owner)
+            generation = generation_of(config.rebuild, context.run)
+            target = shown_table(table, dsn_of(context.resources, database_key), _BESIDE)
+            frame = events.frame if transform is None else transform(events.frame)
+            done = land(
+                frame,
+                target,
+                interval.cuts,
+                consumer=interval.consumer,
+                interval=interval.name,
+                generation=generation,
+            )
+            context.log.info("Landed %s in %s: %s, %d rows", interval.name, table, done.action, done.holding.rows)
+            rows = ROWS_OF_PARTITION_KEY if context.has_partition_key else ROWS_KEY
+            metadata = {**spark_schema(frame), **_described(table, done), rows: done.holding.rows}
+            metadata |= events.metadata()
+            events.ranges.finish()
+        return dg.MaterializeResult(metadata=metadata, data_version=_version(events.data_version, generation))
+
+    kind = "postgres" if database_key is not None else KINDS[table.partition(":")[0]]
+    asset: dg.AssetsDefinition = dg.asset(
+        key=made,
+        ins={"events": dg.AssetIn(asset_key_of(stream), input_manager_key=io_manager_key, metadata=reads)},
+        partitions_def=partitions_def,
+        required_resource_keys=set() if database_key is None else {database_key},
+        kinds={"spark", kind, *attributes.pop("kinds", ())},
+        metadata={TABLE_KEY: table, **attributes.pop("metadata", {})},
+        **attributes,
+    )(landed)
+    return asset
+
+
+@dataclass(frozen=True, slots=True)
+class LandedInterval:
+    """An interval of the cut ledger as a table holds it: the consumer, the name and the range."""
+
+    consumer: str
+    name: str
+    cuts: StreamCutRange
+
+
+def landed_interval(ranges: InputRange, consumer: str) -> LandedInterval:
+    """The interval of the rows that an input reads.
+
+    A later claim of a partition has all events of the partition. In a table it is the same interval with another range:
+    its rows replace the rows of the claim before, as a greater generation.
+
+    Args:
+        ranges: of the input.
+        consumer: of the asset. The ledger has a later claim under a longer name.
+
+    Raises:
+        ConfigurationError: the input reads no interval, or several.
+    """
+    if not ranges.taken:
+        raise ConfigurationError(
+            f"the range of {ranges.stream} is not an interval of the cut ledger, so no table can hold it once. {_WAYS}"
+        )
+    record = ranges.record
+    if record is None:
+        raise ConfigurationError(
+            f"{len(ranges.taken)} partitions of {ranges.stream} in one run cannot be separated in a table: give the "
+            "asset BackfillPolicy.multi_run(1)"
+        )
+    owner = record.consumer if ranges.claim == 1 else consumer
+    return LandedInterval(owner, record.interval, record.range)
+
+
+def interval_reads(
+    key: dg.AssetKey,
+    consumer: str | None,
+    partitions_def: dg.PartitionsDefinition[Any] | None,
+    since: str | None,
+    more: Mapping[str, Any] | None,
+) -> tuple[str, dict[str, Any]]:
+    """The consumer of an asset in the cut ledger, and the metadata of the input that claims its intervals.
+
+    Raises:
+        ConfigurationError: the asset has both partitions and `since`, or neither.
+    """
+    owner = f"dagster/{key.to_user_string()}" if consumer is None else consumer
+    if (partitions_def is None) == (since is None):
+        given = "neither partitions_def nor since" if since is None else "both partitions_def and since"
+        raise ConfigurationError(
+            f"asset {key.to_user_string()} has {given}, but must have one of them: a table holds intervals of the cut "
+            "ledger, which are its partitions or its runs"
+        )
+    if since is not None and since not in SINCE:
+        raise ConfigurationError(f"since is {since!r}, but must be one of {', '.join(SINCE)}")
+    return owner, {**(more or {}), CONSUMER_KEY: owner, **({} if since is None else {SINCE_KEY: since})}
+
+
+def _described(table: str, done: Landed) -> dict[str, Any]:
+    folder = folder_of(table)
+    return {
+        TABLE_KEY: table if folder is None else dg.MetadataValue.path(folder),
+        ACTION_KEY: done.action.value,
+        GENERATION_KEY: done.holding.generation,
+    }
+
+
+def _version(of_range: dg.DataVersion, generation: int) -> dg.DataVersion:
+    """The data version of a range's rows; a later generation has another version, even of the same range."""
+    return of_range if generation == 1 else dg.DataVersion(f"generation {generation} of {of_range.value}")

@@ -1,0 +1,1 @@
+"""Asset checks: lag, freshness, schemas, rows, decode errors, Debezium."""

@@ -1,0 +1,1 @@
+"""Components: assets of streams, scopes and databases from YAML."""

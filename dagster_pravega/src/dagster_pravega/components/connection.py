@@ -1,0 +1,45 @@
+"""Resources of components, made by `connection` and `spark`: files with equal values share one object.
+
+Dagster refuses a project in which two files make resources of one key, unless both are the same object.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from dagster_pravega.io.io_manager import PravegaSparkIOManager
+from dagster_pravega.resources.resource import PravegaResource
+
+R = TypeVar("R", PravegaResource, PravegaSparkIOManager)
+_resources: list[tuple[list[tuple[str, type, Any]], PravegaResource]] = []
+_managers: list[tuple[list[tuple[str, type, Any]], PravegaSparkIOManager]] = []
+
+
+def resource_of(connection: Mapping[str, Any]) -> PravegaResource:
+    """The resource with these fields of `PravegaResource`; this process makes it once.
+
+    Raises:
+        pydantic.ValidationError: a field is not known, or has a value of another type.
+    """
+    return _made(_resources, connection, lambda: PravegaResource(**connection))
+
+
+def spark_of(connection: Mapping[str, Any], spark: Mapping[str, Any]) -> PravegaSparkIOManager:
+    """The IO manager of this connection, with these fields of `PravegaSparkIOManager`; this process makes it once.
+
+    Raises:
+        pydantic.ValidationError: a field is not known, or has a value of another type.
+    """
+    pravega = resource_of(connection)
+    wanted = {**spark, "pravega": id(pravega)}
+    return _made(_managers, wanted, lambda: PravegaSparkIOManager(pravega=pravega, **spark))
+
+
+def _made(known: list[tuple[list[tuple[str, type, Any]], R]], given: Mapping[str, Any], make: Callable[[], R]) -> R:
+    # An `EnvVar` is equal to the text of its name.
+    wanted = sorted((name, type(value), value) for name, value in given.items())
+    for fields, resource in known:
+        if fields == wanted:
+            return resource
+    made = make()
+    known.append((wanted, made))
+    return made

@@ -1,0 +1,129 @@
+"""Assets from and to streams without Spark: as tables of Arrow, pandas and Polars, or as record batches."""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from dagster import InputContext, OutputContext
+from pydantic import Field
+
+from aiopravega import StreamName
+from aiopravega.errors import ConfigurationError
+from dagster_pravega.io.range_read import RangeRead
+from dagster_pravega.io.stream_io import StreamIOManager
+from dagster_pravega.metadata.columns import arrow_schema, wanted_columns
+from dagster_pravega.metadata.spec import options_of
+from dagster_pravega.partitions.event_time_windows import unit_of
+from dagster_pravega.partitions.input_range import InputRange
+from dagster_pravega.resources.schema_registry import SchemaRegistryResource
+from pravega_jobs.events.batches import write_event_batches
+from pravega_jobs.spark.options import LEDGER_OPTION
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from aiopravega.blocking.registry import SchemaRegistry
+
+_LARGEST_TABLE: Final = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class StreamBatches(RangeRead):
+    """The value of an input of `PravegaArrowIOManager` with this type: record batches with their ranges and numbers.
+
+    `reader` can be read once, a few megabytes at a time, so that a range may be larger than memory.
+    """
+
+    reader: "pa.RecordBatchReader"
+
+
+class PravegaArrowIOManager(StreamIOManager):
+    """Reads ranges of streams as tables or record batches, and writes them to streams exactly once, without Spark.
+
+    It finds the stream of an asset, the range of an input, and the name and the generation of a write as
+    `PravegaSparkIOManager` does, and its materializations report the same. It needs the extra `arrow` of
+    dagster-pravega; pandas and Polars are used if they are installed.
+
+    **Inputs.** The type of the input decides what the asset gets. `StreamBatches` and `pyarrow.RecordBatchReader` read
+    a few megabytes at a time. `pyarrow.Table` (also without a type), `pandas.DataFrame` (with Arrow's types) and
+    `polars.DataFrame` are in memory as a whole: a range of more than `largest_table` bytes is refused. With
+    `schema_registry`, the columns are the fields of the newest schema of the stream's group. Without it, or without a
+    group, they are `event`, `scope`, `stream`, `segment_id` and `offset`. The metadata `columns` of the `AssetIn` name
+    the columns to read. The metadata `pravega/options` may have `decode` (`raw`, `auto`, `json`, `avro`, `protobuf`),
+    `schema_text` (of JSON or Avro), `schema_type`, `schema_registry_group`, `schema_registry_namespace`, `on_error`
+    (`fail`, `drop`), `event_time` and its unit; other options are refused.
+
+    **Outputs.** `pyarrow.Table`, `RecordBatch` or `RecordBatchReader`, `pandas.DataFrame`, `polars.DataFrame` or
+    `LazyFrame`. A column `event` (text or bytes) is the event, and `routing_key` (text) its key; without a column
+    `event`, each row becomes a JSON object of all columns but `routing_key`, without null values. With the metadata
+    `pravega/options` `{"encode": "auto"}`, rows become events by the newest schema of the stream's group in the
+    registry. The stream must exist. All rows are written in one transaction, one batch at a time.
+    """
+
+    schema_registry: SchemaRegistryResource | None = Field(
+        default=None, description="has the schemas of the events; without it events are read as they are"
+    )
+    largest_table: int = Field(
+        default=_LARGEST_TABLE,
+        description="the most bytes of a range that becomes a table in memory, event headers included",
+    )
+
+    def load_range(self, context: InputContext, ranges: InputRange) -> Any:
+        """The ranges in the type of the input."""
+        _check_arrow()
+        import pyarrow as pa
+
+        from dagster_pravega.tables.decoding import decoding_of
+        from dagster_pravega.tables.options import ArrowOptions
+        from dagster_pravega.tables.reads import read_batches
+        from dagster_pravega.tables.types import TYPES, table_type
+
+        kind = context.dagster_type.typing_type
+        as_table = table_type(kind)
+        if as_table is None and kind not in (StreamBatches, pa.RecordBatchReader):
+            raise ConfigurationError(f"input {context.name!r} is of type {kind!r}, but must be {TYPES}")
+        if as_table is not None and ranges.size > self.largest_table:
+            raise ConfigurationError(
+                f"the range of {ranges.stream} has {ranges.size:,} bytes, and as a table it would be in memory as a "
+                f"whole, which largest_table={self.largest_table:,} forbids: give input {context.name!r} the type "
+                "StreamBatches or pyarrow.RecordBatchReader, read a smaller range, or allow more"
+            )
+        decoding = decoding_of(ArrowOptions.parse(ranges.options), ranges.stream, self._registry)
+        context.log.info("The events of %s are decoded by %s", ranges.stream, decoding.described)
+        columns = wanted_columns(context, decoding.schema.names)
+        reader, count = read_batches(self.pravega.client, ranges, decoding, unit_of(ranges.options), columns)
+        if as_table is not None:
+            return as_table(reader.read_all())
+        return StreamBatches(ranges, count, reader) if kind is StreamBatches else reader
+
+    def save(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> None:
+        """Write a table in one transaction."""
+        _check_arrow()
+        from dagster_pravega.tables.events import event_maker
+        from dagster_pravega.tables.options import ArrowOptions
+        from dagster_pravega.tables.types import batches_of
+
+        rows = batches_of(obj)
+        options = {**self.options, **options_of(context.definition_metadata)}
+        maker = event_maker(rows.schema, ArrowOptions.parse(options), stream, self._registry)
+        client, ledger = self.pravega.client, self.options.get(LEDGER_OPTION)
+        write_event_batches(client, stream, write_id, maker.batches(rows), ledger, generation)
+
+    def schema_metadata(self, obj: Any) -> dict[str, Any]:
+        """Metadata of the table's columns. The columns of a LazyFrame are not known before it is computed."""
+        _check_arrow()
+        from dagster_pravega.tables.types import schema_of
+
+        return arrow_schema(schema_of(obj))
+
+    @property
+    def _registry(self) -> "SchemaRegistry | None":
+        return None if self.schema_registry is None else self.schema_registry.registry
+
+
+def _check_arrow() -> None:
+    missing = [module for module in ("pyarrow", "numpy", "httpx") if find_spec(module) is None]
+    if missing:
+        raise ConfigurationError(
+            f"tables need {', '.join(missing)}, which this environment lacks: pip install 'dagster-pravega[arrow]'"
+        )

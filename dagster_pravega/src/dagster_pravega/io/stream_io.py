@@ -1,0 +1,154 @@
+"""The base class of the IO managers: ranges of inputs, names and generations of writes, metadata of both."""
+
+from abc import abstractmethod
+from functools import partial
+from typing import Any
+
+from dagster import (
+    ConfigurableIOManager,
+    InitResourceContext,
+    InputContext,
+    OutputContext,
+    ResourceDependency,
+)
+from pydantic import Field
+
+from aiopravega import StreamName
+from dagster_pravega.io.input_finder import find_input
+from dagster_pravega.io.remote_range import handed_range, is_handed
+from dagster_pravega.io.write_measures import WrittenOutput, measures_of_inputs
+from dagster_pravega.metadata.failures import failing_for_good
+from dagster_pravega.metadata.measures import data_version
+from dagster_pravega.metadata.preview import preview
+from dagster_pravega.metadata.ranges import RangeConfig
+from dagster_pravega.metadata.rebuild_and_claim import generation_of
+from dagster_pravega.metadata.spec import stream_of
+from dagster_pravega.metadata.written import WriteConfig, write_name
+from dagster_pravega.partitions.input_range import InputRange
+from dagster_pravega.resources.resource import PravegaResource
+from pravega_jobs.spark.options import LEDGER_OPTION
+from pravega_jobs.writes import Written, finished_write, write_once
+
+_Step = tuple[str, str]  # the ids of a run and of its step
+# Ranges that the inputs of steps read, until an output is written, maybe by another IO manager.
+_ranges_read: dict[_Step, dict[str, InputRange]] = {}
+
+
+class StreamIOManager(ConfigurableIOManager):
+    """Ranges of streams as inputs, exactly-once writes as outputs; engines derive from it."""
+
+    pravega: ResourceDependency[PravegaResource]
+    options: dict[str, str] = Field(
+        default={}, description="more options of the data source, such as default_num_segments or commit_ledger"
+    )
+    preview_events: int = Field(
+        default=0,
+        description="number of written events that a materialization shows, 0: none. Everybody who can see the asset "
+        "sees them",
+    )
+
+    def teardown_after_execution(self, context: InitResourceContext) -> None:
+        """Forget the inputs at the end of the run, or of its step in this process; called by Dagster."""
+        _forget_run(context.run_id)
+
+    @classmethod
+    def input_config_schema(cls) -> type[RangeConfig]:
+        """The type of an input's run config."""
+        return RangeConfig
+
+    @classmethod
+    def output_config_schema(cls) -> type[WriteConfig]:
+        """The type of an output's run config."""
+        return WriteConfig
+
+    @abstractmethod
+    def load_range(self, context: InputContext, ranges: InputRange) -> Any:
+        """The ranges in the type of the input."""
+
+    @abstractmethod
+    def save(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> None:
+        """Write an output exactly once; if it is written already, compare the rows."""
+
+    def schema_metadata(self, obj: Any) -> dict[str, Any]:
+        """Metadata of the columns of an output."""
+        del obj
+        return {}
+
+    def load_input(self, context: InputContext) -> Any:
+        """Find the range of the upstream stream that the input reads, and load it.
+
+        Raises:
+            Failure: the stream, the range or an option is not valid.
+            PravegaError: the cluster cannot be reached.
+        """
+        with failing_for_good():
+            ranges = find_input(context, self.pravega, self.options)
+            _keep_input(context, ranges)
+            if is_handed(context):
+                return handed_range(context, ranges)
+            return self.load_range(context, ranges)
+
+    def handle_output(self, context: OutputContext, obj: Any) -> None:
+        """Write to the stream of the asset; if the write is done already, compare the rows.
+
+        A retry of the step in the same run does not compare.
+
+        Raises:
+            Failure: the stream, a column or an option is not valid, the write is done with other rows, or the run's
+                generation is not the next one.
+            PravegaError: the cluster cannot be reached.
+        """
+        with failing_for_good():
+            write_id = write_name(context)
+            configured = WriteConfig(**(context.config or {})).rebuild
+            generation = generation_of(configured, context.step_context.dagster_run)
+            stream = self.pravega.stream_name(stream_of(context.asset_key, context.definition_metadata))
+            schema = self.schema_metadata(obj)
+            done = self._write(context, obj, stream, write_id, generation)
+            client = self.pravega.client
+            written = WrittenOutput.find(client, stream, done)
+            metadata = written.metadata(client, generation, of_partition=context.has_asset_partitions)
+            if written.cuts is not None:
+                metadata |= preview(client, written.cuts, stream, self.preview_events)
+        inputs = _pop_inputs(context)
+        for ranges in inputs.values():
+            ranges.finish()
+        context.add_output_metadata({**metadata, **measures_of_inputs(inputs), **schema})
+        if written.cuts is not None:
+            context.step_context.set_data_version(context.asset_key, data_version(written.cuts))
+
+    def _write(self, context: OutputContext, obj: Any, stream: StreamName, write_id: str, generation: int) -> Written:
+        client = self.pravega.client
+        find = partial(
+            finished_write, client.asynchronous, stream, write_id, self.options.get(LEDGER_OPTION), generation
+        )
+        done = write_once(
+            stream,
+            write_id,
+            lambda: client.run(find()),
+            lambda: self.save(context, obj, stream, write_id, generation),
+            retried=context.step_context.previous_attempt_count > 0,
+        )
+        if not done.by_this_try:
+            context.log.warning("%s is done already: nothing is written again", done.record.name)
+        return done
+
+
+def _keep_input(context: InputContext, ranges: InputRange) -> None:
+    """Keep the ranges of an input for the output of the step; a retry of the step replaces them."""
+    _ranges_read.setdefault(_step_of(context), {})[context.name] = ranges
+
+
+def _pop_inputs(context: OutputContext) -> dict[str, InputRange]:
+    """The ranges of a step's inputs, by their names, for its first output; a second output gets none."""
+    return _ranges_read.pop(_step_of(context), {})
+
+
+def _forget_run(run_id: str | None) -> None:
+    """Forget the inputs of a run that is over in this process."""
+    for step in [step for step in _ranges_read if step[0] == run_id]:
+        _ranges_read.pop(step, None)
+
+
+def _step_of(context: InputContext | OutputContext) -> _Step:
+    return context.step_context.run_id, context.step_context.step.key

@@ -1,0 +1,1 @@
+"""Metadata of streams and ranges: specs, columns, cuts, measures."""

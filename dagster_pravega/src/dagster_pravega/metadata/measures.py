@@ -1,0 +1,127 @@
+"""Metadata of materializations about ranges of a stream: cuts, size, events per second, and the data version.
+
+Each number has the same name and type in all materializations of an asset, so that Dagster plots it by run and by
+partition.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from dagster import DataVersion, MetadataValue
+
+from aiopravega import StreamCut, StreamCutRange
+from aiopravega.cuts import SegmentRange
+from aiopravega.ledger import CutRecord
+from dagster_pravega.metadata.spec import CUTS_KEY, STREAM_KEY
+
+EVENTS_KEY: Final = "pravega/events"
+BYTES_KEY: Final = "pravega/bytes"
+RUN_EVENTS_KEY: Final = "pravega/events_of_run"
+RUN_BYTES_KEY: Final = "pravega/bytes_of_run"
+RATE_KEY: Final = "pravega/events_per_second"
+TIMES_KEY: Final = "pravega/event_times"
+MARKS_KEY: Final = "pravega/watermarks"
+FROM_HEAD_KEY: Final = "pravega/from_head"
+WHOLE_KEY: Final = "pravega/whole_stream"
+PARTITION_KEY: Final = "pravega/interval"
+CONSUMER_KEY: Final = "pravega/consumer"
+CLAIM_KEY: Final = "pravega/claim"
+RANGES_KEY: Final = "pravega/ranges"
+START_KEY: Final = "pravega/start"
+END_KEY: Final = "pravega/end"
+SEGMENTS_KEY: Final = "pravega/segment_ranges"
+ROWS_KEY: Final = "dagster/row_count"
+ROWS_OF_PARTITION_KEY: Final = "dagster/partition_row_count"
+_NOT_KNOWN: Final = "not known"
+# Dagster stores versions in an index, whose rows have at most 2,704 bytes in PostgreSQL, with the asset's key.
+_LONGEST_VERSION: Final = 1024
+# The most segments in a table of the metadata; a range may have thousands.
+_MOST_ROWS: Final = 50
+
+Times = tuple[datetime, datetime]
+
+
+def measures(
+    stream: str, events: int | None, size: int, seconds: float | None = None, *, several: bool = False
+) -> dict[str, Any]:
+    """Metadata of a read or a write; `size` is in bytes, with the headers of the events.
+
+    Numbers that are not known are left out, but the number of events is then the text `not known`. Sums over `several`
+    partitions have other names, so that they are not plotted as numbers of one partition.
+    """
+    events_key, bytes_key = (RUN_EVENTS_KEY, RUN_BYTES_KEY) if several else (EVENTS_KEY, BYTES_KEY)
+    return {
+        STREAM_KEY: stream,
+        events_key: _NOT_KNOWN if events is None else events,
+        bytes_key: size,
+        **({} if seconds is None or events is None else {RATE_KEY: round(events / seconds, 1)}),
+    }
+
+
+def range_measures(ranges: Sequence[StreamCutRange], *, several: bool = False) -> dict[str, Any]:
+    """Metadata of ranges: the cuts of one range, as one value and as texts to copy; a list for `several` partitions."""
+    if several or len(ranges) != 1:
+        return {RANGES_KEY: MetadataValue.json([cuts.to_json() for cuts in ranges])} if ranges else {}
+    texts = ranges[0].to_json()
+    return {
+        CUTS_KEY: texts,
+        START_KEY: MetadataValue.text(texts["start"]),
+        END_KEY: MetadataValue.text(texts["end"]),
+    }
+
+
+def segments_table(parts: Sequence[SegmentRange]) -> dict[str, Any]:
+    """Metadata of a range's segments, with offsets and bytes, as a table."""
+    rows = [f"| {part.segment} | {part.start:,} | {part.end:,} | {part.size:,} |" for part in parts if part.size]
+    if not rows:
+        return {}
+    more = [f"\n{len(rows) - _MOST_ROWS:,} more segments"] if len(rows) > _MOST_ROWS else []
+    lines = ["| segment | from offset | to offset | bytes |", "|---|---:|---:|---:|", *rows[:_MOST_ROWS], *more]
+    return {SEGMENTS_KEY: MetadataValue.md("\n".join(lines))}
+
+
+def taken_measures(taken: CutRecord | None) -> dict[str, Any]:
+    """Metadata of an interval of the cut ledger that was read: its consumer, its name, and its event times."""
+    if taken is None:
+        return {}
+    metadata: dict[str, Any] = {CONSUMER_KEY: taken.consumer, PARTITION_KEY: taken.interval}
+    times = times_of(taken)
+    if times is not None:
+        metadata[TIMES_KEY] = {"since": times[0].isoformat(), "until": times[1].isoformat()}
+    return metadata
+
+
+def times_of(taken: CutRecord | None) -> Times | None:
+    """The event times of an interval; None if it is not an interval of time."""
+    return None if taken is None or taken.since is None or taken.until is None else (taken.since, taken.until)
+
+
+def data_version(cuts: StreamCutRange, times: Times | None = None) -> DataVersion:
+    """The version of data that is a function of a range: the texts of its cuts, or their digest if they are long.
+
+    With `times`, it is a function of the events of these times in the range.
+    """
+    return versions_of([(cuts, times)])
+
+
+def versions_of(ranges: Sequence[tuple[StreamCutRange, Times | None]]) -> DataVersion:
+    """The version of data that is a function of several ranges."""
+    return _stored(", ".join(_version(cuts, times) for cuts, times in ranges))
+
+
+def _version(cuts: StreamCutRange, times: Times | None) -> str:
+    version = f"{cuts.start.to_text()}..{cuts.end.to_text()}"
+    return version if times is None else f"{times[0].isoformat()}..{times[1].isoformat()} {version}"
+
+
+def cut_version(cut: StreamCut) -> DataVersion:
+    """The data version of a stream up to a cut."""
+    return _stored(cut.to_text())
+
+
+def _stored(version: str) -> DataVersion:
+    if len(version) > _LONGEST_VERSION:
+        version = f"sha256:{hashlib.sha256(version.encode()).hexdigest()}"
+    return DataVersion(version)

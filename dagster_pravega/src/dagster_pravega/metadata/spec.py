@@ -1,0 +1,119 @@
+"""Streams as assets: the spec of a stream that is written outside Dagster, and the stream that an asset represents."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from dagster import AssetKey, AssetsDefinition, AssetSpec
+
+from aiopravega import StreamName
+from aiopravega.errors import ConfigurationError
+
+# An asset, or its key, in the forms that users write.
+AssetLike: TypeAlias = AssetKey | str | Sequence[str] | AssetsDefinition | AssetSpec
+KIND: Final = "pravega"
+STREAM_KEY: Final = "pravega/stream"
+CUTS_KEY: Final = "pravega/cuts"
+OPTIONS_KEY: Final = "pravega/options"
+_SCOPE_AND_STREAM: Final = 2  # parts of a key
+_URI_KEY: Final = "dagster/uri"  # Dagster shows it as the address of an asset
+TABLE_NAME_KEY: Final = "dagster/table_name"
+_STORAGE_KEY: Final = "dagster/storage_kind"
+
+
+def pravega_stream_spec(
+    stream: str,
+    *,
+    key: AssetKey | Sequence[str] | str | None = None,
+    group_name: str | None = None,
+    description: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    owners: Sequence[str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    **attributes: Any,
+) -> AssetSpec:
+    """A stream that is written outside Dagster, as an external asset.
+
+    Assets read it by `AssetIn(input_manager_key=…)` with a `PravegaSparkIOManager`.
+
+    Args:
+        stream: `scope/stream`.
+        key: key of the asset; by default scope and stream.
+        group_name: group of the asset.
+        description: of the asset: the contents of the stream.
+        tags: tags of the asset.
+        owners: owners of the asset.
+        options: options of Spark's data source for its readers, such as options of decoding. With `event_time`, the
+            column that has the events' times, assets with partitions of time read the times of their partition. Give no
+            secrets: Dagster shows the options.
+        metadata: more metadata. `pravega/cuts`, as `{"start": text, "end": text}`, bounds what assets read.
+        **attributes: other arguments of `AssetSpec`, such as `automation_condition`, `freshness_policy`, `deps`,
+            `code_version`, `partitions_def`; `kinds` are added to the stream's own.
+
+    Raises:
+        ConfigurationError: the name is not `scope/stream`.
+    """
+    name = StreamName.parse(stream)
+    return AssetSpec(
+        key=key or [name.scope, name.stream],
+        group_name=group_name,
+        description=description or f"Pravega stream {name}",
+        tags=tags,
+        owners=owners,
+        kinds={KIND, *attributes.pop("kinds", ())},
+        metadata={
+            **(metadata or {}),
+            **({OPTIONS_KEY: dict(options)} if options else {}),
+            STREAM_KEY: str(name),
+            _URI_KEY: f"pravega://{name}",
+            **table_metadata(name),
+        },
+        **attributes,
+    )
+
+
+def table_metadata(stream: StreamName) -> dict[str, str]:
+    """Metadata by which Dagster's catalog names a stream."""
+    return {TABLE_NAME_KEY: f"{stream.scope}.{stream.stream}", _STORAGE_KEY: KIND}
+
+
+def asset_key_of(asset: AssetLike) -> AssetKey:
+    """The key of an asset that is given in one of several forms."""
+    if isinstance(asset, AssetsDefinition | AssetSpec):
+        return asset.key
+    return AssetKey.from_coercible(asset)
+
+
+def stream_of(key: AssetKey, metadata: Mapping[str, Any]) -> str:
+    """The stream that an asset represents: its metadata `pravega/stream`, or its key as scope and stream.
+
+    A key of one part is a stream of the resource's default scope.
+
+    Raises:
+        ConfigurationError: there is no such metadata, and the key has more than two parts.
+    """
+    if STREAM_KEY in metadata:
+        return str(plain(metadata[STREAM_KEY]))
+    if len(key.path) > _SCOPE_AND_STREAM:
+        raise ConfigurationError(
+            f"asset {key.to_user_string()} does not name its stream: give it the metadata {STREAM_KEY!r} with "
+            "scope/stream"
+        )
+    return "/".join(key.path)
+
+
+def options_of(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Options of Spark's data source in the metadata `pravega/options` of a stream, an input or an output.
+
+    Raises:
+        ConfigurationError: the metadata are not names with values.
+    """
+    given: Any = plain(metadata.get(OPTIONS_KEY, {}))
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"the metadata {OPTIONS_KEY!r} is {given!r}, but must be options with their values")
+    return {str(name).lower(): str(value) for name, value in given.items()}
+
+
+def plain(value: Any) -> Any:
+    """The value of a metadata entry, without Dagster's wrapper if it has one."""
+    return getattr(value, "value", value)

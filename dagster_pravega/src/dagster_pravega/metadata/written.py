@@ -1,0 +1,54 @@
+"""The identity of a write: its name by the asset, partition or run, and its generation."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from dagster import AssetKey, Config, DagsterRun, OutputContext
+from pydantic import Field
+
+from aiopravega.errors import ConfigurationError
+
+WRITE_ID_KEY: Final = "pravega/write_id"
+GENERATION_KEY: Final = "pravega/generation"
+
+
+class WriteConfig(Config):
+    """The run config of an output: the generation of its write."""
+
+    rebuild: int | None = Field(
+        default=None,
+        description="generation of the write, for rows that are written again on purpose: 2 after 1 is done, and so "
+        "on; default the run's tag pravega/rebuild, or 1",
+    )
+
+
+def write_name(context: OutputContext) -> str:
+    """The name under which an output is written once: the same for all attempts, another for every new write.
+
+    A partition is written once. Without partitions, each run writes; retries of a step or a run, and re-executions of a
+    run, have the name of that run.
+
+    Raises:
+        ConfigurationError: the output is not one asset, or not one partition.
+    """
+    if not context.has_asset_key:
+        raise ConfigurationError(f"output {context.name!r} is not an asset, and only assets are written to streams")
+    partitions = context.asset_partition_keys if context.has_asset_partitions else None
+    return name_of_write(context.asset_key, partitions, context.step_context.dagster_run)
+
+
+def name_of_write(key: AssetKey, partitions: Sequence[str] | None, run: DagsterRun) -> str:
+    """The name under which an asset is written, as for `write_name`; `partitions` is None for an asset without.
+
+    Raises:
+        ConfigurationError: there are several partitions.
+    """
+    asset = key.to_user_string()
+    if partitions is None:
+        return f"dagster/{asset}/run {run.root_run_id or run.run_id}"
+    if len(partitions) != 1:
+        raise ConfigurationError(
+            f"{asset}: {len(partitions)} partitions in one run cannot be separated in a stream, so a later "
+            "run of one of them would double it: give the asset BackfillPolicy.multi_run(1)"
+        )
+    return f"dagster/{asset}/partition {partitions[0]}"

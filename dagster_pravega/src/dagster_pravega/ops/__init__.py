@@ -1,0 +1,1 @@
+"""Ops and jobs: backfills, maintenance, work in other processes."""

@@ -1,0 +1,1 @@
+"""Ranges of partitions: by keys, by event time, since the last run."""

@@ -1,0 +1,1 @@
+"""Resources: the cluster, the Schema Registry, databases, Spark sessions."""

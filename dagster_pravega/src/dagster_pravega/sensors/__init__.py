@@ -1,0 +1,1 @@
+"""Sensors: cuts, reader groups, complete partitions."""

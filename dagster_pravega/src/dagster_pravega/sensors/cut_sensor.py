@@ -1,0 +1,223 @@
+"""The sensor that claims the next range of a stream, and runs it as a partition.
+
+A tick first records the range in the ledger, then adds the partition and requests the run, whose names derive from the
+record, and last moves the cursor. If a tick is killed anywhere, the next tick finds the record after the cursor and
+repeats the rest: Dagster adds a partition once, and starts one run for a run key.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import dagster as dg
+
+from aiopravega import PravegaClient
+from aiopravega.errors import ConfigurationError, StreamSealedError, TableNotFoundError
+from aiopravega.intervals.chain.losses import OnTruncated
+from aiopravega.intervals.chain.next_range import SINCE, ChainRules, NotNow, take_next
+from aiopravega.intervals.chain.next_start import BEGINNING, OnOpen
+from aiopravega.intervals.conditions.move_condition import Combine, MoveCondition
+from aiopravega.intervals.conditions.stream_watch import StreamWatch
+from aiopravega.ledger import CutLedger, CutRecord, IntervalState
+from dagster_pravega.metadata.cut_partitions import StreamCutPartitions, is_partition
+from dagster_pravega.metadata.measures import CONSUMER_KEY
+from dagster_pravega.metadata.spec import STREAM_KEY
+from dagster_pravega.partitions.run_ends import ended_run_of_partition, record_end_of_run
+from dagster_pravega.resources.resource import PravegaResource
+from dagster_pravega.sensors.ticks import ask_in_tick, cluster_sensor
+from pravega_jobs.debezium.transactions import watch_of
+
+
+def build_stream_cut_sensor(
+    name: str,
+    *,
+    partitions_def: StreamCutPartitions,
+    target: Any,
+    min_bytes: int | None = None,
+    min_events: int = 0,
+    max_bytes: int | None = None,
+    max_events: int | None = None,
+    transactions: str | None = None,
+    quiet_for: timedelta = timedelta(),
+    sealed: bool = False,
+    combine: str = Combine.ALL.value,
+    since: str = "last",
+    on_open: str = OnOpen.WAIT.value,
+    open_timeout: timedelta = timedelta(hours=6),
+    on_truncated: str = OnTruncated.FAIL.value,
+    resource_key: str = "pravega",
+    minimum_interval_seconds: int = 30,
+    default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
+) -> dg.SensorDefinition:
+    """A sensor that claims the next range of a stream when the conditions hold, adds its partition and requests a run.
+
+    The conditions are the same as for Airflow's `PravegaStreamCutSensor`, without the conditions for a single run. All
+    given conditions must hold, or, with `combine="any"`, one of them. Each range starts at the end of the consumer's
+    last range, in either scheduler. The interval of a range is done when the IO manager has written the asset, when the
+    asset calls `StreamRead.done`, or when the sensor sees that its run, or a re-execution of the run, has succeeded.
+    The sensor records a failed run as well.
+
+    If the cluster does not answer, a tick is skipped after 20 s at most, with the host and the error as the reason.
+
+    Args:
+        name: of the sensor.
+        partitions_def: of the assets; it has the stream and the consumer.
+        target: the assets, or a job of them, as `dagster.sensor` takes them.
+        min_bytes: bytes to wait for, event headers (8 bytes each) included; by default 1, and with `combine="any"` no
+            condition. A range is empty only if this is 0.
+        min_events: events to wait for. They are read to be counted, once each, up to this number.
+        max_bytes: the most bytes of a range, which then ends between events; a single longer event is a range. The
+            rest is in the next range.
+        max_events: the most events of a range, in the same way; at least one of each segment that has any.
+        transactions: Debezium's stream of transactions: a range ends where all transactions of the database are whole,
+            see `pravega_jobs.debezium.transactions.whole_transactions`.
+        quiet_for: wait until nothing was written for so long, as the sensor saw it.
+        sealed: wait until the stream is sealed.
+        combine: `"all"` or `"any"` of these conditions.
+        since: the start of a consumer without ranges: `"last"` is the head, `"latest"` the tail at the first tick.
+        on_open: if the last range is not done: `"wait"` for it; `"take_over"`: start where it started, at once if it
+            failed, and otherwise after `open_timeout`; `"skip"`: start where it ended.
+        open_timeout: the time until a range that has not failed is taken over.
+        on_truncated: if the events after the last range were removed: `"fail"`, or `"skip"` them, which the cut ledger
+            records.
+        resource_key: of the `PravegaResource`.
+        minimum_interval_seconds: between two ticks.
+        default_status: `RUNNING` starts the sensor when the code location is loaded.
+
+    Raises:
+        ConfigurationError: an argument cannot work.
+    """
+    rules = ChainRules(
+        _choice("since", since, SINCE),
+        _choice("on_open", on_open, {each.value: each for each in OnOpen}),
+        open_timeout,
+        _choice("on_truncated", on_truncated, {each.value: each for each in OnTruncated}),
+    )
+    condition = MoveCondition(
+        min_bytes=min_bytes,
+        quiet_for=quiet_for.total_seconds(),
+        sealed=sealed,
+        min_events=min_events,
+        max_bytes=max_bytes,
+        max_events=max_events,
+        transactions=transactions,
+        combine=_choice("combine", combine, {each.value: each for each in Combine}),
+    )
+    # It lives as long as the code server: `quiet_for` and the counted events outlast a tick.
+    watch = watch_of(condition)
+    stream, consumer = partitions_def.stream, partitions_def.consumer
+
+    description = f"Runs the next range of {stream} for {consumer!r}: {condition}."
+
+    @cluster_sensor(name, target, resource_key, minimum_interval_seconds, default_status, description)
+    def stream_cuts(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        resource: PravegaResource = getattr(context.resources, resource_key)
+        by = f"dagster sensor {name}{_deployment(context.instance)}"
+        # With these tags only: another run of the partition may be of other assets.
+        tags = _tags(partitions_def)
+        run = ended_run_of_partition(context.instance, context.cursor, tags) if context.cursor else None
+        tick = _Tick(partitions_def, rules, watch, by, context.cursor, run)
+        try:
+            result = ask_in_tick(resource, tick.new_intervals)
+        except StreamSealedError as error:
+            return dg.SkipReason(str(error))
+        if isinstance(result, dg.SkipReason):
+            return result
+        records = [record for record in result.records if is_partition(record)]
+        gone = [record.interval for record in result.records if record.state is IntervalState.GIVEN_BACK]
+        requests = [_request(record, tags) for record in records if record.is_waiting and record.recorded_by == by]
+        changes: list[Any] = []
+        if records:
+            changes.append(partitions_def.build_add_request([record.interval for record in records]))
+        if gone:
+            changes.append(partitions_def.build_delete_request(gone))
+        return dg.SensorResult(
+            requests,
+            skip_reason=None if requests else result.reason,
+            cursor=result.cursor,
+            dynamic_partitions_requests=changes,
+        )
+
+    return stream_cuts
+
+
+@dataclass(frozen=True, slots=True)
+class _NewIntervals:
+    """Intervals that Dagster may not know yet, and the cursor for the next tick."""
+
+    records: Sequence[CutRecord]
+    cursor: str | None
+    reason: str = "this sensor has claimed no range"
+
+
+@dataclass(frozen=True, slots=True)
+class _Tick:
+    partitions: StreamCutPartitions
+    rules: ChainRules
+    watch: StreamWatch
+    by: str
+    cursor: str | None
+    run: dg.DagsterRun | None
+
+    async def new_intervals(self, client: PravegaClient) -> _NewIntervals:
+        """Find intervals after the cursor, of earlier ticks or other schedulers; if there are none, claim the next."""
+        stream = self.partitions.stream
+        ledger = client.cut_ledger(stream.scope)
+        new = self.partitions.interval(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}")
+        try:
+            last = await ledger.last(new)
+        except TableNotFoundError:
+            await client.head(stream)  # fails before a ledger is made for a missing stream
+            await ledger.create()
+            last = None
+        cursor = self.cursor
+        if last is not None and last.interval not in (cursor, BEGINNING):
+            records = await self._after_cursor(ledger)
+            cursor = last.interval
+            if any(is_partition(record) for record in records):
+                return _NewIntervals(records, cursor, "ranges that other schedulers have claimed are partitions now")
+        ours = last is not None and (last.interval, last.record.recorded_by) == (self.cursor, self.by)
+        if last is not None and self.run is not None and ours:
+            await record_end_of_run(ledger, last.record, self.run)
+        taken = await take_next(client, ledger, new, self.rules, self.watch, by=self.by)
+        if isinstance(taken, NotNow):
+            return _NewIntervals([], cursor, taken.reason)
+        before = None if last is None else await ledger.find(last.record.identity)
+        given_back = [before] if before is not None and before.state is IntervalState.GIVEN_BACK else []
+        # Other callers may have claimed ranges between `last` and ours.
+        alone = last is not None and taken.number == last.record.number + 1
+        return _NewIntervals([*given_back, *([taken] if alone else await self._after_cursor(ledger))], taken.interval)
+
+    async def _after_cursor(self, ledger: CutLedger) -> Sequence[CutRecord]:
+        """The intervals after the cursor's interval; all intervals if the ledger does not have the cursor's."""
+        records = await ledger.records(self.partitions.consumer, self.partitions.stream)
+        names = [record.interval for record in records]
+        return records[names.index(self.cursor) + 1 :] if self.cursor in names else records
+
+
+def _deployment(instance: dg.DagsterInstance) -> str:
+    """The id of this instance of Dagster, as text: another instance may have a sensor of the same name."""
+    # Imported here: with it come SQLAlchemy and Alembic, more than half of what an import of this package costs.
+    from dagster._core.storage.runs import SqlRunStorage
+
+    storage = instance.run_storage
+    return f" of {storage.get_run_storage_id()}" if isinstance(storage, SqlRunStorage) else ""
+
+
+def _tags(partitions: StreamCutPartitions) -> dict[str, str]:
+    return {STREAM_KEY: str(partitions.stream), CONSUMER_KEY: partitions.consumer}
+
+
+def _request(record: CutRecord, tags: Mapping[str, str]) -> dg.RunRequest:
+    return dg.RunRequest(
+        run_key=f"{record.stream} {record.consumer} {record.interval}",
+        partition_key=record.interval,
+        tags=tags,
+    )
+
+
+def _choice(name: str, value: str, choices: Mapping[str, Any]) -> Any:
+    if value not in choices:
+        raise ConfigurationError(f"{name} is {value!r}, but must be one of {', '.join(map(repr, choices))}")
+    return choices[value]

@@ -1,0 +1,77 @@
+"""Ticks of the sensors: each asks the cluster within a time limit, and names the host that does not answer.
+
+Dagster ends a tick after 60 s, with an error about the code server. The sum of the client's own limits is longer.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeAlias, TypeVar
+
+from dagster import (
+    DefaultSensorStatus,
+    SensorDefinition,
+    SensorEvaluationContext,
+    SensorResult,
+    SkipReason,
+    sensor,
+)
+
+from aiopravega import PravegaClient
+from aiopravega.errors import PravegaError, PravegaTimeoutError
+from aiopravega.loop import LoopThread
+from dagster_pravega.resources.resource import PravegaResource
+
+T = TypeVar("T")
+TickFunction: TypeAlias = Callable[[SensorEvaluationContext], SensorResult | SkipReason]
+_TICK_SECONDS: Final = 20.0
+# Two tries of one request end within the tick, so that the error of the host that does not answer is known.
+_LIMITS: Final = {"connect_timeout": 5.0, "request_timeout": 6.0, "retry_timeout": 6.0}
+
+
+def ask_in_tick(
+    resource: PravegaResource, question: Callable[[PravegaClient], Awaitable[T]], seconds: float = _TICK_SECONDS
+) -> T | SkipReason:
+    """The answer of the cluster; a SkipReason with the error if the cluster does not answer: the next tick asks again.
+
+    Raises:
+        PravegaError: an error that is not retryable.
+    """
+    config = resource.get_config()
+    config = config.model_copy(update={name: min(getattr(config, name), limit) for name, limit in _LIMITS.items()})
+
+    async def ask() -> T:
+        try:
+            async with asyncio.timeout(seconds), PravegaClient(config) as client:
+                return await question(client)
+        except TimeoutError as error:
+            if isinstance(error, PravegaError):
+                raise
+            raise PravegaTimeoutError(
+                f"the cluster of {config.controller_uri} has not answered all of a tick within {seconds:g} s"
+            ) from None
+
+    try:
+        return LoopThread.shared().run(ask())
+    except PravegaError as error:
+        if not error.retryable:
+            raise
+        return SkipReason(f"the cluster cannot be asked now: {type(error).__name__}: {error}")
+
+
+def cluster_sensor(
+    name: str,
+    target: Any,
+    resource_key: str,
+    minimum_interval_seconds: int,
+    default_status: DefaultSensorStatus,
+    description: str,
+) -> Callable[[TickFunction], SensorDefinition]:
+    """A decorator that makes a sensor of a function for one tick, with these settings and the resource."""
+    return sensor(
+        name=name,
+        target=target,
+        required_resource_keys={resource_key},
+        minimum_interval_seconds=minimum_interval_seconds,
+        default_status=default_status,
+        description=description,
+    )

@@ -1,0 +1,1 @@
+"""Debezium Server before it starts: its settings, the streams it writes, and the database it reads."""

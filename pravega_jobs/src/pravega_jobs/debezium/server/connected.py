@@ -1,0 +1,82 @@
+"""Inspects a PostgreSQL before Debezium reads it: what its settings there lose, hide or stop."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pravega_jobs.debezium.server.database import (
+    IDENTITIES,
+    Server,
+    Table,
+    check_connector,
+    check_measurable,
+    check_server,
+    check_table,
+    chosen,
+)
+from pravega_jobs.debezium.server.settings import SettingFinding
+from pravega_jobs.landing.postgres_sql import quoted, transaction
+
+_USER: Final = "debezium.source.database.user"
+_SERVER: Final = """
+select current_database(), current_setting('wal_level'),
+  (select rolsuper or rolreplication or exists (
+     select from pg_roles g where g.rolname = 'rds_replication' and pg_has_role(r.oid, g.oid, 'member'))
+   from pg_roles r where rolname = coalesce(%s, current_user))
+"""
+# Each table that a publication may have, with its columns without a limit of length that may be stored beside the row.
+_TABLES: Final = """
+select n.nspname, c.relname, c.relreplident::text,
+  exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary),
+  array(select a.attname::text from pg_attribute a
+        where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attlen = -1
+          and a.attstorage in ('x', 'e')
+          and a.atttypmod = -1 and not exists (
+            select from pg_index i where i.indrelid = c.oid and i.indisprimary and a.attnum = any(i.indkey))
+        order by a.attnum)
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where c.relkind in ('r', 'p') and c.relpersistence = 'p' and not c.relispartition
+  and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_%%'
+order by 1, 2
+"""
+
+
+def check_database(dsn: str, settings: Mapping[str, str], *, measure_rows: bool = False) -> list[SettingFinding]:
+    """Everything in a PostgreSQL that loses or hides values, or stops Debezium or the application.
+
+    It inspects `wal_level`, at the user of the settings, and at each table that they lead to: is it there, what is its
+    `REPLICA IDENTITY`, does an event of its longest row fit into Pravega.
+
+    Args:
+        dsn: of the database, for libpq. The user needs to see the tables' names; to measure rows, to read them.
+        settings: of Debezium Server, as `read_properties` gives them.
+        measure_rows: whether to measure the rows. It reads all of all tables.
+
+    Raises:
+        ConfigurationError: the settings are for another kind of database, or another database than the dsn, or are not
+            understood; or they change what is written of a row, and rows were to be measured.
+        LandingError: the database cannot be reached, or refuses.
+    """
+    check_connector(settings)
+    if measure_rows:
+        check_measurable(settings)
+    with transaction(dsn) as cursor:
+        cursor.execute("set transaction isolation level repeatable read, read only")
+        cursor.execute(_SERVER, [settings.get(_USER)])
+        findings = check_server(Server(*cursor.fetchone()), settings)
+        cursor.execute(_TABLES, [])
+        found = {f"{schema}.{name}": (schema, name, *more) for schema, name, *more in cursor.fetchall()}
+        names, lonely = chosen(found, settings)
+        findings += lonely
+        for name in sorted(names):
+            schema, own, identity, has_key, large = found[name]
+            longest = _longest(cursor, schema, own) if measure_rows else None
+            findings += check_table(Table(name, IDENTITIES[identity], has_key, tuple(large), longest))
+    return findings
+
+
+def _longest(cursor: Any, schema: str, table: str) -> int:
+    """Bytes of the longest row, as JSON."""
+    cursor.execute(
+        f"select coalesce(max(octet_length(row_to_json(t)::text)), 0) from {quoted(schema)}.{quoted(table)} t"
+    )
+    return int(cursor.fetchone()[0])

@@ -1,0 +1,1 @@
+"""Single events and lists of events, as tasks of schedulers write and read them."""

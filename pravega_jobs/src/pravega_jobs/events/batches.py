@@ -1,0 +1,91 @@
+"""Events that come batch by batch, written exactly once in one transaction: no Spark is needed, and little memory.
+
+The batches are made in the thread of the caller, who may ask the cluster for them meanwhile.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from aiopravega.blocking import PravegaClient
+from aiopravega.ledger import CommitProtocol, CommitRecord, WriteJob
+from aiopravega.names import StreamName
+from pravega_jobs.events.writes import EventTally, already_written, begin_events
+from pravega_jobs.writes import Written
+
+
+@dataclass(frozen=True, slots=True)
+class EventBatch:
+    """Events that are to be written, and a routing key for each, or None for all of them."""
+
+    events: Sequence[bytes]
+    routing_keys: Sequence[str | None] | None = None
+
+    def count(self, tally: EventTally) -> None:
+        """Add the events to what they are recognised by."""
+        keys = self.routing_keys or [None] * len(self.events)
+        tally.add(zip(self.events, keys, strict=True))
+
+
+def write_event_batches(
+    client: PravegaClient,
+    stream: StreamName,
+    write_id: str,
+    batches: Iterable[EventBatch],
+    ledger: str | None = None,
+    generation: int = 1,
+) -> Written:
+    """Write events exactly once: a further call with the same write id and the same events adds nothing.
+
+    One batch is in memory at a time, and what is on its way to the cluster. All are in one transaction, so that a very
+    large amount is better divided among several writes.
+
+    Args:
+        client: a connected client.
+        stream: that is written to; it must exist.
+        write_id: the name of the write.
+        batches: the events, asked for once and in order; those of one routing key stay in their order.
+        ledger: `scope/table` of the commit ledger; None: the one in the stream's scope. It is made if it is missing.
+        generation: of the write; 2 writes other events after those of 1.
+
+    Raises:
+        StreamNotFoundError: there is no such stream.
+        WriteIdReusedError: the write is done already, with other events.
+        GenerationError: the generation cannot follow: the one before it is not done, or not known.
+        EventTooLargeError: an event has more than 8 MiB.
+        PartialCommitError: an earlier attempt of another kind is in the stream in part.
+        TransactionAbortedError: the transaction's lease ran out; a further call begins again.
+        PravegaError: the cluster cannot be reached; a further call finishes or repeats it.
+    """
+    began = time.monotonic()
+    protocol, job = client.run(begin_events(client.asynchronous, stream, write_id, ledger, generation))
+    tally = EventTally()
+    if job.done is not None:
+        for batch in batches:
+            batch.count(tally)
+        return already_written(job.done, tally, began)
+    record = _write(client, protocol, job, batches, tally)
+    return Written(record, True, time.monotonic() - began)
+
+
+def _write(
+    client: PravegaClient, protocol: CommitProtocol, job: WriteJob, batches: Iterable[EventBatch], tally: EventTally
+) -> CommitRecord:
+    transaction = client.open_transaction(job.sink)
+    try:
+        for batch in batches:
+            batch.count(tally)
+            transaction.write_many(batch.events, batch.routing_keys)
+        transaction.flush()
+        witnessed_at = transaction.witnessed_at()
+    except BaseException:
+        transaction.detach()
+        client.run(protocol.abandon(job, [transaction.txn_id]))
+        raise
+    try:
+        if not tally.rows.events:
+            client.run(protocol.abandon(job, [transaction.txn_id]))
+            return client.run(protocol.commit(job, []))
+        return client.run(protocol.commit(job, [tally.part(transaction.txn_id)], witnessed_at))
+    finally:
+        transaction.detach()  # its lease was kept until it was decided

@@ -1,0 +1,31 @@
+"""Landing: the rows of an interval in a table exactly once, whatever is killed, repeated, or comes late."""
+
+from pravega_jobs.landing.compare import compare, compared_table
+from pravega_jobs.landing.delta import DeltaFolder
+from pravega_jobs.landing.iceberg import Iceberg
+from pravega_jobs.landing.land import holdings, land
+from pravega_jobs.landing.parquet import ParquetFolder
+from pravega_jobs.landing.postgres import Postgres
+from pravega_jobs.landing.rules import Action, Holding, Landed, Landing, decide
+from pravega_jobs.landing.shown_tables import folder_of, shown_table
+from pravega_jobs.landing.targets import LandingTable, table_of
+
+__all__ = [
+    "Action",
+    "DeltaFolder",
+    "Holding",
+    "Iceberg",
+    "Landed",
+    "Landing",
+    "LandingTable",
+    "ParquetFolder",
+    "Postgres",
+    "compare",
+    "compared_table",
+    "decide",
+    "folder_of",
+    "holdings",
+    "land",
+    "shown_table",
+    "table_of",
+]

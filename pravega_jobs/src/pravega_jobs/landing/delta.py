@@ -1,0 +1,182 @@
+"""A Delta table, without Spark's help: executors write files, and this process adds them to the log in one commit.
+
+What the table holds is in the same commit; see `delta_notes`.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from aiopravega.errors import LandingError
+from pravega_jobs.landing.delta_holdings import DeltaNotes, commit_properties
+from pravega_jobs.landing.parquet import LocalFolder, local_path, own_columns
+from pravega_jobs.landing.row_counts import count_rows
+from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
+from pravega_jobs.landing.staged_files import StagedFiles, locked, new_folder, write_files
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+    from pyspark.sql import DataFrame
+
+_FILES: Final = "landing-"
+_MILLISECONDS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaFolder(LocalFolder):
+    """A Delta table in a folder, which is made if it is missing.
+
+    The rows of a first generation are files that Spark's executors write; this process reads their footers. Rows that
+    replace others pass through this process, batch by batch, since files may have been rewritten together with those of
+    other intervals. Landings wait for each other; with other writers Delta's own protocol decides.
+    """
+
+    def holdings(self) -> list[Holding]:
+        """What the table holds; nothing, if there is no such table.
+
+        Raises:
+            LedgerError: a note is damaged, or of another release.
+        """
+        return self.notes.holdings(self.notes.table())
+
+    def held(self, landing: Landing) -> Holding | None:
+        """What the table holds of the interval of a landing.
+
+        Raises:
+            LandingError: the table's log has a landing of the interval, but its note is gone.
+        """
+        return self.notes.held(self.notes.table(), landing)
+
+    def rows(self) -> dict[tuple[str, str], int] | None:
+        """The rows that are there, by consumer and interval, whatever was noted. It reads these two columns.
+
+        None: changes are merged into it, and its rows are of no interval.
+        """
+        table = self.notes.table()
+        if table is None:
+            return {}
+        if MERGED in table.metadata().configuration:
+            return None
+        import pyarrow as pa
+
+        return count_rows(pa.RecordBatchReader.from_stream(table.scan(columns=list(OWN_COLUMNS))))
+
+    @contextmanager
+    def staged(self, frame: "DataFrame", landing: Landing) -> Iterator[StagedFiles]:
+        """Have Spark write the rows beside the table; the files are removed afterwards, if they are still there."""
+        with new_folder(self.notes.work) as folder:
+            yield write_files(frame, landing, folder, own_columns(landing))
+
+    def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
+        """Add the staged files to the table's log, unless it holds the interval, in one commit.
+
+        Raises:
+            LandingError: the table must not take them, or cannot.
+        """
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+
+        with locked(self.notes.work / "lock"):
+            held = self.held(landing)
+            action = decide(held, landing)
+            if held is not None and action is Action.NOTHING:
+                return Landed(action, held)
+            holding = Holding.of(landing, staged.rows)
+            try:
+                table = self.notes.table() or DeltaTable.create(self.path, staged.schema(), mode="ignore")
+                _check(table, staged, landing)
+                self.notes.write(holding, staged.folder)
+                if action is Action.APPEND:
+                    self._append(table, staged, holding)
+                else:
+                    _replace(table, staged, holding)
+            except DeltaError as error:
+                raise LandingError(f"{landing}: the table {self.path} was not changed: {error}") from error
+            self.notes.forget_others(holding)
+        return Landed(action, holding)
+
+    @property
+    def notes(self) -> DeltaNotes:
+        """What the table says that it holds."""
+        return DeltaNotes(self.path)
+
+    def _append(self, table: "DeltaTable", staged: StagedFiles, holding: Holding) -> None:
+        """Add the files as they are. If the process is killed before the commit, VACUUM removes them one day."""
+        from deltalake.transaction import AddAction, RemoveAction
+
+        folder = local_path(self.path) / f"{_FILES}{staged.folder.name}"
+        staged.folder.rename(folder)
+        own = dict(zip(OWN_COLUMNS, (holding.consumer, holding.interval), strict=True))
+        actions: list[AddAction | RemoveAction] = [
+            AddAction(
+                path=f"{folder.name}/{file.name}",
+                size=(folder / file.name).stat().st_size,
+                partition_values={},
+                modification_time=int(time.time() * _MILLISECONDS),
+                data_change=True,
+                stats=json.dumps({"numRecords": rows, "minValues": own, "maxValues": own}),
+            )
+            for file, rows in zip(staged.files, staged.row_counts, strict=True)
+        ]
+        table.create_write_transaction(
+            actions, mode="append", schema=table.schema(), commit_properties=commit_properties(holding)
+        )
+
+
+def _replace(table: "DeltaTable", staged: StagedFiles, holding: Holding) -> None:
+    """Write the rows, and remove those that the interval has, in one commit."""
+    from deltalake import write_deltalake
+
+    own = dict(zip(OWN_COLUMNS, (holding.consumer, holding.interval), strict=True))
+    texts = {name: text.replace("'", "''") for name, text in own.items()}
+    write_deltalake(
+        table,
+        staged.batches(),
+        mode="overwrite",
+        predicate=" and ".join(f"{name} = '{text}'" for name, text in texts.items()),
+        commit_properties=commit_properties(holding),
+    )
+
+
+def unfit(table: "DeltaTable") -> list[str]:
+    """What a table has that its files would have to follow, and files which are added to its log do not."""
+    settings = table.metadata().configuration
+    own = [
+        name
+        for name in settings
+        if name.startswith(("delta.constraints.", "delta.setTransactionRetention"))
+        or (name == "delta.columnMapping.mode" and settings[name] != "none")
+    ]
+    if table.metadata().partition_columns:
+        own.append("partitions")
+    fields = json.loads(table.schema().to_json())["fields"]
+    return own + [
+        f"{each['name']}: {name}" for each in fields for name in each["metadata"] if name.startswith("delta.")
+    ]
+
+
+def _check(table: "DeltaTable", staged: StagedFiles, landing: Landing) -> None:
+    """Check that files written by Spark are what the table's files must be.
+
+    Raises:
+        LandingError: it has other columns, partitions, constraints, or names of columns of its own.
+    """
+    from deltalake import Schema
+
+    own = unfit(table)
+    if own:
+        raise LandingError(
+            f"{landing}: the table has {', '.join(own)}, which files that Spark has written do not follow: land into a "
+            "table without. Nothing was changed"
+        )
+    fields = json.loads(table.schema().to_json())["fields"]
+    columns = {each["name"]: each["type"] for each in fields}
+    found = {each["name"]: each["type"] for each in json.loads(Schema.from_arrow(staged.schema()).to_json())["fields"]}
+    if columns != found:
+        raise LandingError(
+            f"{landing}: the table has the columns {columns}, and the rows have {found}: select and cast those of the "
+            "table, or change the table. Nothing was changed"
+        )

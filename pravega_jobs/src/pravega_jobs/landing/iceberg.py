@@ -1,0 +1,266 @@
+"""An Iceberg table, without Spark's help: executors write files, and this process adds them in one commit.
+
+What the table holds of an interval is in the table's properties, which change in the same commit as its rows, and in
+the summary of the snapshot. Snapshots expire; properties stay.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
+from pravega_jobs.landing.parquet import local_path, own_columns
+from pravega_jobs.landing.row_counts import count_rows
+from pravega_jobs.landing.rules import MERGED, OWN_COLUMNS, Action, Holding, Landed, Landing, decide
+from pravega_jobs.landing.staged_files import StagedFiles, new_folder, write_files
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+    from pyspark.sql import DataFrame
+
+_NOTE: Final = "pravega.landing."
+_WORK: Final = ".landing"
+# pyiceberg tries a commit again that lost a race, without asking whether the table holds the interval by now.
+_RETRIES: Final = "commit.retry.num-retries"
+_TRIES: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Iceberg:
+    """An Iceberg table, which is made if it is missing; its namespace must exist.
+
+    Rows are files that Spark's executors write; this process reads their footers. Rows that are replaced are removed by
+    pyiceberg in this process, with their files, or by a rewrite of files that have rows of other intervals, too.
+
+    Args:
+        identifier: `namespace.table`.
+        catalog: the catalog's name in the configuration of pyiceberg.
+        properties: of the catalog, instead of the configuration or over it.
+
+    Raises:
+        ConfigurationError: the identifier has no namespace.
+    """
+
+    identifier: str
+    catalog: str = "default"
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+
+    def __post_init__(self) -> None:
+        if not all(self.identifier.split(".")) or "." not in self.identifier:
+            raise ConfigurationError(f"{self.identifier!r} is not the name of a table of Iceberg: namespace.table")
+
+    def holdings(self) -> list[Holding]:
+        """What the table holds; nothing, if there is no such table."""
+        table = self.table()
+        notes = {} if table is None else table.properties
+        return [Holding.from_json(notes[name].encode()) for name in sorted(notes) if name.startswith(_NOTE)]
+
+    def held(self, landing: Landing) -> Holding | None:
+        """What the table holds of the interval of a landing."""
+        return held_by(self.table(), landing)
+
+    def rows(self) -> dict[tuple[str, str], int] | None:
+        """The rows that are there, by consumer and interval, whatever was noted. It reads these two columns.
+
+        None: changes are merged into it, and its rows are of no interval.
+        """
+        table = self.table()
+        if table is None:
+            return {}
+        if MERGED in table.properties:
+            return None
+        return count_rows(table.scan(selected_fields=OWN_COLUMNS).to_arrow_batch_reader())
+
+    @contextmanager
+    def staged(self, frame: "DataFrame", landing: Landing) -> Iterator[StagedFiles]:
+        """Have Spark write the rows in the folder of the table; they are removed afterwards, unless they are its own.
+
+        Raises:
+            LandingError: a table of Iceberg cannot have these columns.
+        """
+        with self.new_staging(frame.limit(0).toArrow().schema, landing) as folder:
+            yield write_files(frame, landing, folder, own_columns(landing))
+
+    @contextmanager
+    def new_staging(self, columns: "pa.Schema", landing: Landing) -> Iterator[Path]:
+        """A new folder beside the table's files, for as long as the block runs. The table is made if it is missing.
+
+        Raises:
+            LandingError: it cannot have these columns, or has others.
+        """
+        wanted = _schema(columns)
+        table = self.table() or self.make_table(wanted, landing)
+        known = {each.name: str(each.type) for each in table.schema().as_arrow()}
+        found = {each.name: str(each.type) for each in wanted}
+        if {name: _plain(each) for name, each in known.items()} != {name: _plain(each) for name, each in found.items()}:
+            raise LandingError(
+                f"{landing}: the table has the columns {known}, and the rows have {found}: select and cast those of "
+                "the table, or change the table. Nothing was changed"
+            )
+        with new_folder(local_path(table.location()) / _WORK) as folder:
+            yield folder
+
+    def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
+        """Add the staged files to the table, unless it holds the interval, in one commit.
+
+        Raises:
+            LandingError: the table must not take them, or cannot.
+        """
+        from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
+
+        files: list[str] = []
+        action = Action.NOTHING
+        holding = Holding.of(landing, staged.rows)
+        for _ in range(_TRIES):
+            table = self.load()
+            held = held_by(table, landing)
+            if held == holding:
+                return Landed(action, holding)  # the try before has changed the table, but its answer was lost
+            action = decide(held, landing)
+            if held is not None and action is Action.NOTHING:
+                remove_folder(files)
+                return Landed(action, held)
+            files = files or into_table(table, staged.folder, [file.name for file in staged.files])
+            try:
+                with catalog_answers(self.identifier):
+                    _commit(table, files, holding, action)
+            except (CommitFailedException, CommitStateUnknownException):
+                continue  # another commit was first, maybe one of this interval; or the next look finds out
+            except (ValueError, TypeError, NotImplementedError) as error:
+                # So pyiceberg refuses files and tables that do not fit, before it asks the catalog to commit.
+                raise LandingError(f"{landing}: the table {self.identifier} was not changed: {error}") from error
+            return Landed(action, holding)
+        raise LandingError(
+            f"{landing}: {_TRIES} commits to {self.identifier} were refused, since others were first, or had no clear "
+            "answer. Run it again: it finds out what the table holds"
+        )
+
+    def _catalog(self) -> "Catalog":
+        try:
+            from pyiceberg.catalog import load_catalog
+        except ImportError:
+            raise ConfigurationError("tables of Iceberg need pyiceberg: pip install 'pravega-jobs[iceberg]'") from None
+        with catalog_answers(self.identifier):
+            return load_catalog(self.catalog, **self.properties)
+
+    def load(self) -> "Table":
+        """The table as it is now; it must exist."""
+        with catalog_answers(self.identifier):
+            return self._catalog().load_table(self.identifier)
+
+    def table(self) -> "Table | None":
+        """The table as it is now.
+
+        Raises:
+            ConfigurationError: `pyiceberg` is not installed.
+        """
+        from pyiceberg.exceptions import NoSuchTableError
+
+        try:
+            return self.load()
+        except NoSuchTableError:
+            return None
+
+    def make_table(self, columns: "pa.Schema", landing: Landing) -> "Table":
+        """Make the table, unless it exists.
+
+        Raises:
+            LandingError: its namespace does not exist, or it cannot have these columns.
+        """
+        from pyiceberg.exceptions import NoSuchNamespaceError
+
+        try:
+            with catalog_answers(self.identifier):
+                return self._catalog().create_table_if_not_exists(self.identifier, columns)
+        except (NoSuchNamespaceError, TypeError, ValueError) as error:
+            raise LandingError(f"{landing}: the table {self.identifier} cannot be made: {error}") from error
+
+
+@contextmanager
+def catalog_answers(identifier: str) -> Iterator[None]:
+    """Errors of a REST catalog as errors of this package; that of a commit without a clear answer is left as it is."""
+    from pyiceberg.exceptions import (
+        CommitStateUnknownException,
+        RESTError,
+        ServerError,
+        ServiceUnavailableError,
+        TooManyRequestsError,
+    )
+
+    try:
+        yield
+    except CommitStateUnknownException:
+        raise
+    except RESTError as error:
+        passes = isinstance(error, ServerError | ServiceUnavailableError | TooManyRequestsError)
+        kind = TableUnavailableError if passes else LandingError
+        raise kind(f"the catalog of Iceberg did not answer for {identifier}: {error}") from error
+
+
+def held_by(table: "Table | None", landing: Landing) -> Holding | None:
+    """What a table says that it holds of the interval of a landing."""
+    note = None if table is None else table.properties.get(note_name(landing.interval.consumer, landing.interval.name))
+    return None if note is None else Holding.from_json(note.encode())
+
+
+def note_name(consumer: str, interval: str) -> str:
+    """The property that says what a table holds of an interval."""
+    return _NOTE + hashlib.sha256(json.dumps([consumer, interval]).encode()).hexdigest()[:24]
+
+
+def into_table(table: "Table", staged: Path, names: Sequence[str]) -> list[str]:
+    """Move a folder to where the table's files are; returns the names of its files there, orphans until the commit."""
+    name = f"data/landing-{staged.name}"
+    folder = local_path(table.location()) / name
+    folder.parent.mkdir(exist_ok=True)
+    staged.rename(folder)
+    return [f"{table.location()}/{name}/{file}" for file in names]
+
+
+def try_once(table: "Table") -> None:
+    """Let a commit that loses a race fail. This object only: the table's own setting does not change."""
+    table.metadata.properties[_RETRIES] = "0"
+
+
+def remove_folder(files: list[str]) -> None:
+    """Remove the files of a landing that another run was faster with."""
+    if files:
+        shutil.rmtree(local_path(files[0]).parent, ignore_errors=True)
+
+
+def _commit(table: "Table", files: list[str], holding: Holding, action: Action) -> None:
+    from pyiceberg.expressions import And, EqualTo
+
+    note = holding.to_json().decode()
+    try_once(table)
+    with table.transaction() as transaction:
+        if action is Action.REPLACE:
+            names = holding.consumer, holding.interval
+            equal: Any = EqualTo  # its types do not know its positional arguments
+            first, second = (equal(name, text) for name, text in zip(OWN_COLUMNS, names, strict=True))
+            transaction.delete(And(first, second))
+        transaction.add_files(files, snapshot_properties={"pravega.landing": note}, check_duplicate_files=False)
+        transaction.set_properties({note_name(holding.consumer, holding.interval): note})
+
+
+def _schema(columns: "pa.Schema") -> "pa.Schema":
+    """The columns of a landing's files: nothing is required, and times are in UTC, as Spark writes them."""
+    import pyarrow as pa
+
+    def plain(column: "pa.Field") -> "pa.Field":
+        timed = pa.types.is_timestamp(column.type) and column.type.tz is not None
+        return pa.field(column.name, pa.timestamp("us", "UTC") if timed else column.type)
+
+    return pa.schema([*map(plain, columns), *(pa.field(name, pa.string()) for name in OWN_COLUMNS)])
+
+
+def _plain(name: str) -> str:
+    """A type of Arrow, however large its values may be."""
+    return name.replace("large_", "")

@@ -1,0 +1,83 @@
+"""Land the rows of an interval: nothing is run if the table holds them, and the table decides again at the end."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from aiopravega.cuts import StreamCutRange
+from aiopravega.errors import ConfigurationError
+from aiopravega.ledger import Interval
+from pravega_jobs.landing.rules import Action, Holding, Landed, Landing, check_columns, decide
+from pravega_jobs.landing.targets import LandingTable, table_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def land(
+    frame: "DataFrame",
+    table: LandingTable | str,
+    cuts: StreamCutRange | Mapping[str, str],
+    *,
+    consumer: str | None = None,
+    interval: str | None = None,
+    generation: int = 1,
+) -> Landed:
+    """Put the rows of an interval into a table exactly once.
+
+    The table gets the frame's columns, and `_consumer` and `_interval`. If it holds this range of the interval, nothing
+    is run. A newer generation replaces the rows of the interval.
+
+    Args:
+        frame: the rows that come from the range, and from nothing else that can change.
+        table: the table, or its name as for `table_of`.
+        cuts: the range; a mapping such as a sensor gives, with `start`, `end`, and maybe `consumer` and `interval`.
+        consumer: who takes the stream; by default as in `cuts`.
+        interval: the name of the interval; by default as in `cuts`.
+        generation: from 1 on; a greater one replaces the rows of a smaller one.
+
+    Returns:
+        What was done, and what the table holds of the interval now.
+
+    Raises:
+        ConfigurationError: something is not given, or the text names no table.
+        LandingError: the table must not take the rows, or cannot.
+    """
+    named = {} if isinstance(cuts, StreamCutRange) else cuts
+    landing = landing_of(
+        cuts if isinstance(cuts, StreamCutRange) else StreamCutRange.from_json(cuts),
+        consumer or named.get("consumer"),
+        interval or named.get("interval"),
+        generation,
+    )
+    target = table_of(table) if isinstance(table, str) else table
+    held = target.held(landing)
+    action = decide(held, landing)
+    if held is not None and action is Action.NOTHING:
+        return Landed(action, held)
+    check_columns(frame.columns)
+    with target.staged(frame, landing) as staged:
+        return target.commit(staged, landing)
+
+
+def landing_of(cuts: StreamCutRange, consumer: str | None, interval: str | None, generation: int = 1) -> Landing:
+    """A landing of a range that names its stream.
+
+    Raises:
+        ConfigurationError: consumer, interval or stream are not known.
+    """
+    if not consumer or not interval or cuts.stream is None:
+        raise ConfigurationError(
+            "a landing needs the names of a consumer and an interval, and a range between two cuts of a stream: give "
+            f"them, or a range that has them (consumer {consumer!r}, interval {interval!r}, range {cuts})"
+        )
+    return Landing(Interval(consumer, cuts.stream, interval), cuts, generation)
+
+
+def holdings(table: LandingTable | str) -> list[Holding]:
+    """Which intervals a table holds, with the cuts of their ranges, generations and rows.
+
+    Raises:
+        ConfigurationError: the text names no table.
+        PravegaError: the table cannot be asked, or says what this release does not read.
+    """
+    return (table_of(table) if isinstance(table, str) else table).holdings()

@@ -1,0 +1,191 @@
+"""A folder of Parquet files as a table: each interval is a folder in it, which appears whole or not at all.
+
+    table/landing=orders-2013-01-01-3f9a…/part-….parquet, .landing.json    the rows of one interval, and what they are
+    table/.landing/                                                        the lock, columns, files not yet in the table
+
+The folder of an interval is renamed into the table together with what it says about itself. `.landing/lock` is held
+from reading what the table holds to the rename, so that of two runs one finds what the other one did.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aiopravega.errors import ConfigurationError, LandingError
+from pravega_jobs.landing.rules import (
+    CONSUMER_COLUMN,
+    INTERVAL_COLUMN,
+    Action,
+    Holding,
+    Landed,
+    Landing,
+    decide,
+)
+from pravega_jobs.landing.staged_files import StagedFiles, locked, new_folder, write_files
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_WORK: Final = ".landing"
+_HOLDING: Final = ".landing.json"
+_COLUMNS: Final = "columns.json"
+_OLD: Final = "old-"
+_LONGEST: Final = 60  # characters of a consumer's or an interval's name in a folder's name
+
+
+def own_columns(landing: Landing) -> dict[str, str]:
+    """The columns of a landing's rows, and their texts."""
+    return {CONSUMER_COLUMN: landing.interval.consumer, INTERVAL_COLUMN: landing.interval.name}
+
+
+def local_path(text: str) -> Path:
+    """The path of a folder that this machine has.
+
+    Raises:
+        ConfigurationError: it is on a file system that this machine has not mounted.
+    """
+    path = text.removeprefix("file://") if text.startswith("file:///") else text
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path) or not path.startswith("/"):
+        raise ConfigurationError(
+            f"{text!r}: a table of files needs an absolute path on a file system that is mounted here and on Spark's "
+            "executors. An object store cannot rename a folder in one step: mount it by a file system that can, or "
+            "land into a database"
+        )
+    return Path(path)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFolder:
+    """A table of files that Spark's executors write and this process adds.
+
+    Args:
+        path: absolute, on a file system that the driver and the executors share.
+
+    Raises:
+        ConfigurationError: the path is none of a mounted file system.
+    """
+
+    path: str
+
+    def __post_init__(self) -> None:
+        local_path(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFolder(LocalFolder):
+    """A folder of Parquet files, whose rows of one interval appear together.
+
+    `spark.read.parquet(path)` reads it, as do pandas, PyArrow, DuckDB and Polars. They show one more column, `landing`,
+    that names the interval's folder. While an interval is replaced, a reader that lists the folder may find none of its
+    rows for a moment, never both.
+    """
+
+    def holdings(self) -> list[Holding]:
+        """What the table holds; nothing, if there is no such folder.
+
+        Raises:
+            LedgerError: a folder does not say what it holds in words of this release.
+        """
+        files = sorted(local_path(self.path).glob(f"landing=*/{_HOLDING}"))
+        return [Holding.from_json(file.read_bytes()) for file in files]
+
+    def held(self, landing: Landing) -> Holding | None:
+        """What the table holds of the interval of a landing."""
+        file = self._folder(landing) / _HOLDING
+        return Holding.from_json(file.read_bytes()) if file.exists() else None
+
+    def rows(self) -> dict[tuple[str, str], int]:
+        """The rows that are there, by consumer and interval: those of the files, whatever was noted."""
+        files = local_path(self.path).glob(f"landing=*/{_HOLDING}")
+        held = [(Holding.from_json(file.read_bytes()), file.parent) for file in files]
+        return {(each.consumer, each.interval): StagedFiles.found_in(folder).rows for each, folder in held}
+
+    @contextmanager
+    def staged(self, frame: "DataFrame", landing: Landing) -> Iterator[StagedFiles]:
+        """Have Spark write the rows beside the table; the files are removed afterwards, if they are still there.
+
+        Raises:
+            LandingError: the columns are not those of the table, or the folder has files that no landing has made.
+        """
+        columns = json.dumps([[field.name, field.dataType.simpleString()] for field in frame.schema.fields])
+        self._check_folder()
+        with new_folder(self._work) as folder:
+            with locked(self._work / "lock"):
+                self._check_columns(columns)
+            staged = write_files(frame, landing, folder, own_columns(landing))
+            (folder / _COLUMNS).write_text(columns)
+            yield staged
+
+    def commit(self, staged: StagedFiles, landing: Landing) -> Landed:
+        """Show the staged files in the table, unless it has them.
+
+        Raises:
+            LandingError: the table must not take them.
+        """
+        target = self._folder(landing)
+        old = self._work / f"{_OLD}{target.name}"
+        with locked(self._work / "lock"):
+            self._repair()
+            held = self.held(landing)
+            action = decide(held, landing)
+            if held is not None and action is Action.NOTHING:
+                return Landed(action, held)
+            columns = staged.folder / _COLUMNS
+            self._check_columns(columns.read_text())
+            columns.replace(self._work / _COLUMNS)
+            (staged.folder / "_SUCCESS").unlink(missing_ok=True)
+            holding = Holding.of(landing, staged.rows)
+            (staged.folder / _HOLDING).write_bytes(holding.to_json())
+            if action is Action.REPLACE:
+                target.rename(old)
+            staged.folder.rename(target)
+            shutil.rmtree(old, ignore_errors=True)
+        return Landed(action, holding)
+
+    @property
+    def _work(self) -> Path:
+        return local_path(self.path) / _WORK
+
+    def _repair(self) -> None:
+        """Bring back the rows that a run has taken away and not replaced, because it was killed between both."""
+        for old in self._work.glob(f"{_OLD}*"):
+            target = self._work.parent / old.name.removeprefix(_OLD)
+            if target.exists():
+                shutil.rmtree(old)
+            else:
+                old.rename(target)
+
+    def _folder(self, landing: Landing) -> Path:
+        """The folder of an interval. Its name is neither a number nor a date, for which readers would take it."""
+        names = landing.interval.consumer, landing.interval.name
+        shown = [re.sub(r"[^A-Za-z0-9.]+", "-", name)[:_LONGEST] for name in names]
+        digest = hashlib.sha256("\0".join(names).encode()).hexdigest()[:12]
+        return local_path(self.path) / f"landing={'-'.join(shown)}-x{digest}"
+
+    def _check_folder(self) -> None:
+        path = local_path(self.path)
+        foreign = [each.name for each in path.glob("*") if each.name != _WORK and not (each / _HOLDING).exists()]
+        if foreign:
+            raise LandingError(
+                f"{path} has {', '.join(sorted(foreign)[:3])}, which no landing has made: land into a folder of its own"
+            )
+
+    def _check_columns(self, columns: str) -> None:
+        file = self._work / _COLUMNS
+        # A run that was killed may have noted columns, but no rows.
+        known = file.read_text() if file.exists() and self.holdings() else columns
+        if known != columns:
+            raise LandingError(
+                f"{self.path}: the table has the columns {_shown(known)}, and the rows have {_shown(columns)}. Readers "
+                "of files would lose columns or fail: select and cast those of the table, or land into another folder"
+            )
+
+
+def _shown(columns: str) -> str:
+    return ", ".join(" ".join(pair) for pair in json.loads(columns))

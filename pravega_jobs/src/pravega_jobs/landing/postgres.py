@@ -1,0 +1,244 @@
+"""A table of PostgreSQL: rows, and the note that the table holds their interval, in one transaction.
+
+Spark's tasks copy rows into a staging table, each in a transaction of its own and under a name that no other try has.
+One transaction then moves the rows of those tries that Spark counts as done into the table, takes away the rows of an
+older generation, and notes what the table holds. Whatever is killed before its commit has changed nothing.
+
+The driver's connection holds a lock with the number of its staging table. A staging table whose lock is free belongs to
+a run that has ended: the next run removes it.
+"""
+
+import json
+import secrets
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from aiopravega.errors import ConfigurationError, LandingError
+from pravega_jobs.landing.copy_tasks import STAGED_BY, Copied, copy_rows
+from pravega_jobs.landing.parquet import own_columns
+from pravega_jobs.landing.postgres_copy import postgres_type
+from pravega_jobs.landing.postgres_sql import (
+    connect,
+    drop_if_unused,
+    drop_quietly,
+    quoted,
+    split_name,
+    statements,
+    transaction,
+)
+from pravega_jobs.landing.rules import OWN_COLUMNS, Action, Holding, Landed, Landing, decide
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+NOTES: Final = "pravega_landings"
+_STAGING: Final = "pravega_staged_"
+_NOTES_COLUMNS: Final = """
+    table_name text not null, consumer text not null, interval_name text not null, holding text not null,
+    primary key (table_name, consumer, interval_name)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedCopy:
+    """Rows in a staging table: the columns, and the tries of tasks that count, with their rows."""
+
+    connection: Any
+    staging: str
+    columns: tuple[str, ...]
+    copied: tuple[Copied, ...]
+
+    @property
+    def rows(self) -> int:
+        """The rows of the tries that count."""
+        return sum(each.rows for each in self.copied)
+
+
+@dataclass(frozen=True, slots=True)
+class Postgres:
+    """A table of PostgreSQL. It is made if it is missing, with an index on the columns of a landing.
+
+    The driver and Spark's executors connect to the server, with `psycopg2`. What the table holds is noted in the table
+    `pravega_landings` of the same schema.
+
+    Args:
+        dsn: where the server is, as libpq takes it: `postgresql://user@host/database`. A password is best in
+            `PGPASSFILE` or `PGPASSWORD`; what the text has goes to the executors.
+        table: the table, with or without its schema.
+
+    Raises:
+        ConfigurationError: the name of the table is empty, or has more than two parts.
+    """
+
+    dsn: str = field(repr=False)
+    table: str
+
+    def __post_init__(self) -> None:
+        split_name(self.table)
+
+    def holdings(self) -> list[Holding]:
+        """What the table holds, by the notes.
+
+        Raises:
+            LandingError: the server cannot be asked.
+        """
+        with transaction(self.dsn) as cursor:
+            cursor.execute("select to_regclass(%s)", (self._beside(NOTES),))
+            if cursor.fetchone()[0] is None:
+                return []
+            cursor.execute(
+                f"select holding from {self._beside(NOTES)} where table_name = %s order by consumer, interval_name",
+                (self._name,),
+            )
+            return [Holding.from_json(text.encode()) for (text,) in cursor.fetchall()]
+
+    def held(self, landing: Landing) -> Holding | None:
+        """What the table holds of the interval of a landing."""
+        names = landing.interval.consumer, landing.interval.name
+        found = [each for each in self.holdings() if (each.consumer, each.interval) == names]
+        return found[0] if found else None
+
+    def rows(self) -> dict[tuple[str, str], int]:
+        """The rows that are there, by consumer and interval, whatever was noted. It reads the whole table."""
+        own = ", ".join(OWN_COLUMNS)
+        with transaction(self.dsn) as cursor:
+            cursor.execute("select to_regclass(%s)", (self._table,))
+            if cursor.fetchone()[0] is None:
+                return {}
+            cursor.execute(f"select {own}, count(*) from {self._table} group by {own}")
+            return {(consumer, interval): count for consumer, interval, count in cursor.fetchall()}
+
+    @contextmanager
+    def staged(self, frame: "DataFrame", landing: Landing) -> Iterator[StagedCopy]:
+        """Have Spark's tasks copy the rows into a staging table, which is removed afterwards.
+
+        Raises:
+            LandingError: a column is of a type that PostgreSQL does not have, or the table lacks it.
+        """
+        fields = {each.name: each.dataType.simpleString() for each in frame.schema.fields}
+        types = {name: postgres_type(name, text) for name, text in fields.items()}
+        with self.new_staging(types, landing) as (connection, staging, columns):
+            copied = copy_rows(frame, self.dsn, staging)
+            yield StagedCopy(connection, staging, columns, copied)
+
+    @contextmanager
+    def new_staging(self, types: dict[str, str], landing: Landing) -> Iterator[tuple[Any, str, tuple[str, ...]]]:
+        """A connection, a new staging table with columns of these types, and the columns' names, quoted.
+
+        Raises:
+            LandingError: the table lacks a column.
+        """
+        number = secrets.randbits(62)
+        staging = self._beside(f"{_STAGING}{number}")
+        columns = tuple(map(quoted, types))
+        with closing(connect(self.dsn)) as connection:
+            with statements(connection) as cursor:
+                cursor.execute("select pg_advisory_xact_lock(hashtextextended(%s, 0))", (NOTES,))
+                cursor.execute(f"create table if not exists {self._beside(NOTES)} ({_NOTES_COLUMNS})")
+                self._make_table(cursor, types)
+                self._check_table(cursor, types, landing)
+                self._remove_abandoned(cursor)
+                cursor.execute("select pg_advisory_lock(%s)", (number,))
+                cursor.execute(
+                    f"create unlogged table {staging} as select {', '.join(columns)} from {self._table} with no data"
+                )
+                cursor.execute(f"alter table {staging} add column {STAGED_BY} text not null")
+            try:
+                yield connection, staging, columns
+            finally:
+                drop_quietly(connection, staging)
+
+    def commit(self, staged: StagedCopy, landing: Landing) -> Landed:
+        """Move the staged rows into the table, unless it has them, and note what it holds, in one transaction.
+
+        Raises:
+            LandingError: the table must not take them, or other rows were staged than Spark has reported.
+        """
+        names = landing.interval.consumer, landing.interval.name
+        with statements(staged.connection) as cursor:
+            # Two runs of one interval come one after the other; the second one finds the note of the first.
+            cursor.execute(
+                "select pg_advisory_xact_lock(hashtextextended(%s, 1))", (json.dumps((self._table, *names)),)
+            )
+            cursor.execute(
+                f"select holding from {self._beside(NOTES)} where (table_name, consumer, interval_name) = (%s, %s, %s)",
+                (self._name, *names),
+            )
+            found = cursor.fetchone()
+            held = None if found is None else Holding.from_json(found[0].encode())
+            action = decide(held, landing)
+            if held is not None and action is Action.NOTHING:
+                return Landed(action, held)
+            if action is Action.REPLACE:
+                own = own_columns(landing)
+                where = " and ".join(f"{name} = %s" for name in own)
+                cursor.execute(f"delete from {self._table} where {where}", tuple(own.values()))
+            all_columns = ", ".join((*staged.columns, *OWN_COLUMNS))
+            cursor.execute(
+                f"insert into {self._table} ({all_columns}) select {', '.join((*staged.columns, '%s', '%s'))} "
+                f"from {staged.staging} where {STAGED_BY} = any(%s)",
+                (*names, [each.task for each in staged.copied]),
+            )
+            if cursor.rowcount != staged.rows:
+                raise LandingError(
+                    f"{landing}: Spark has copied {staged.rows} rows, but {cursor.rowcount} are staged. The table was "
+                    "not changed"
+                )
+            holding = Holding.of(landing, staged.rows)
+            cursor.execute(
+                f"insert into {self._beside(NOTES)} values (%s, %s, %s, %s) "
+                "on conflict (table_name, consumer, interval_name) do update set holding = excluded.holding",
+                (self._name, *names, holding.to_json().decode()),
+            )
+        return Landed(action, holding)
+
+    @property
+    def _name(self) -> str:
+        """The table's name without its schema: notes are in the same schema."""
+        return split_name(self.table)[1]
+
+    @property
+    def _table(self) -> str:
+        return self._beside(self._name)
+
+    def _beside(self, name: str) -> str:
+        """A table of the same schema, quoted."""
+        schema, _ = split_name(self.table)
+        return quoted(name) if schema is None else f"{quoted(schema)}.{quoted(name)}"
+
+    def _make_table(self, cursor: Any, types: dict[str, str]) -> None:
+        cursor.execute("select to_regclass(%s)", (self._table,))
+        if cursor.fetchone()[0] is not None:
+            return
+        columns = [f"{quoted(name)} {of_type}" for name, of_type in types.items()]
+        cursor.execute(
+            f"create table {self._table} ({', '.join((*columns, *(f'{name} text' for name in OWN_COLUMNS)))})"
+        )
+        cursor.execute(f"create index on {self._table} ({', '.join(OWN_COLUMNS)})")
+
+    def _check_table(self, cursor: Any, types: dict[str, str], landing: Landing) -> None:
+        cursor.execute(f"select * from {self._table} limit 0")
+        names = {column.name for column in cursor.description}
+        missing = [name for name in (*types, *OWN_COLUMNS) if name not in names]
+        if missing:
+            raise LandingError(
+                f"{landing}: {self.table} has no column {', '.join(missing)}: add it to the table, or leave it out of "
+                "the rows. Nothing was changed"
+            )
+
+    def _remove_abandoned(self, cursor: Any) -> None:
+        """Remove the staging tables whose run has ended: nobody holds their locks."""
+        cursor.execute(
+            "select tablename from pg_tables where schemaname = (select relnamespace::regnamespace::text from pg_class "
+            "where oid = to_regclass(%s)) and tablename like %s",
+            (self._table, _STAGING.replace("_", r"\_") + "%"),
+        )
+        for (name,) in cast("list[tuple[str]]", cursor.fetchall()):
+            number = name.removeprefix(_STAGING)
+            if not number.isdecimal():
+                raise ConfigurationError(f"{name} is named like a staging table of a landing, but is not: rename it")
+            cursor.execute("select pg_try_advisory_xact_lock(%s)", (int(number),))
+            if cursor.fetchone()[0]:
+                drop_if_unused(cursor, self._beside(name))

@@ -1,0 +1,130 @@
+"""Connections to PostgreSQL, its errors, and its names as SQL has them."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any, Final
+
+from aiopravega.errors import ConfigurationError, LandingError, TableUnavailableError
+
+# What libpq waits for, where the dsn does not say it: seconds until a server that does not answer is given up.
+_LIMITS: Final = {
+    "connect_timeout": "30",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "120000",  # milliseconds
+}
+# An error of a connection has no code, only the server's text. These no waiting can heal.
+_REFUSALS: Final = (
+    "authentication failed",
+    "does not exist",
+    "no pg_hba.conf entry",
+    "permission denied",
+    "no password",
+)
+
+
+@contextmanager
+def transaction(dsn: str) -> Iterator[Any]:
+    """A cursor on a connection of its own, in one transaction.
+
+    Raises:
+        ConfigurationError: psycopg2 is not installed, or the dsn is none.
+        LandingError: the server cannot be reached, or refuses a statement.
+    """
+    with closing(connect(dsn)) as connection, statements(connection) as cursor:
+        yield cursor
+
+
+@contextmanager
+def statements(connection: Any) -> Iterator[Any]:
+    """A cursor, in one transaction, whose errors are those of this package.
+
+    Raises:
+        LandingError: the server refuses a statement, or is gone.
+    """
+    import psycopg2
+
+    try:
+        with connection, connection.cursor() as cursor:
+            yield cursor
+    except (psycopg2.OperationalError, psycopg2.InterfaceError) as error:  # the latter: the connection is gone
+        raise TableUnavailableError(
+            f"PostgreSQL did not finish: {error}. Run it again: it finds out what the table holds"
+        ) from error
+    except psycopg2.Error as error:
+        raise LandingError(f"PostgreSQL refused, and nothing was changed: {error}") from error
+
+
+def connect(dsn: str) -> Any:
+    """A connection of psycopg2, with limits of time where the dsn has none.
+
+    Raises:
+        ConfigurationError: psycopg2 is not installed, or the dsn is none.
+        LandingError: the server cannot be reached, or refuses.
+    """
+    try:
+        import psycopg2
+        from psycopg2.extensions import parse_dsn
+    except ImportError:
+        raise ConfigurationError("tables of PostgreSQL need psycopg2: pip install 'pravega-jobs[postgres]'") from None
+    try:
+        given = parse_dsn(dsn)
+    except psycopg2.ProgrammingError:  # its text has the dsn, maybe with a password
+        raise ConfigurationError("this is no dsn of PostgreSQL: postgresql://user@host/database") from None
+    try:
+        return psycopg2.connect(**{**_LIMITS, **given})
+    except psycopg2.OperationalError as error:
+        # By its class, not by a mark on it: Spark hands on the errors of its tasks as texts.
+        kind = LandingError if any(text in str(error) for text in _REFUSALS) else TableUnavailableError
+        raise kind(f"PostgreSQL cannot be reached: {error}") from None
+
+
+def split_name(table: str) -> tuple[str | None, str]:
+    """The schema, if the name has one, and the name.
+
+    Raises:
+        ConfigurationError: it has an empty part, or more than two.
+    """
+    parts = table.split(".")
+    match parts:
+        case [name] if name:
+            return None, name
+        case [schema, name] if schema and name:
+            return schema, name
+    raise ConfigurationError(f"{table!r} is not the name of a table: table, or schema.table")
+
+
+def quoted(name: str) -> str:
+    """A name as SQL has it.
+
+    Raises:
+        LandingError: it has a percent sign, which psycopg2 takes for a parameter.
+    """
+    if "%" in name:
+        raise LandingError(f"{name!r} has a percent sign, which a name in PostgreSQL cannot have here: rename it")
+    return '"' + name.replace('"', '""') + '"'
+
+
+def drop_quietly(connection: Any, table: str) -> None:
+    """Drop a table, if the connection still works; what is in a transaction now is not done."""
+    import psycopg2
+
+    try:
+        connection.rollback()
+        with connection, connection.cursor() as cursor:
+            cursor.execute(f"drop table if exists {table}")
+    except psycopg2.Error:
+        return  # the next run finds the table without an owner
+
+
+def drop_if_unused(cursor: Any, table: str) -> None:
+    """Drop a table, unless somebody writes to it: tasks may outlive their driver for a while."""
+    import psycopg2
+
+    cursor.execute("savepoint before_drop")
+    try:
+        cursor.execute(f"lock table {table} in access exclusive mode nowait")
+        cursor.execute(f"drop table {table}")
+    except (psycopg2.errors.LockNotAvailable, psycopg2.errors.UndefinedTable):
+        cursor.execute("rollback to savepoint before_drop")

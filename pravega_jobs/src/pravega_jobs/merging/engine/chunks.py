@@ -1,0 +1,129 @@
+"""Changes as Spark has reduced or sorted them, read back in chunks that fit into memory, as a table's columns.
+
+They are one for each key; all of a key, if the table has a history. A key is in one of the staged files only, so each
+chunk can be merged alone.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from aiopravega.errors import LandingError
+from pravega_jobs.debezium.changes.metadata import CHANGE_TYPE, UNCHANGED
+from pravega_jobs.landing.staged_files import StagedFiles
+from pravega_jobs.merging.rules import DELETED_COLUMN, FROM_COLUMN, SEQUENCE_COLUMN, TIME_COLUMNS, Merge
+
+Rows = npt.NDArray[np.bool_]
+# Bytes of staged rows, not compressed, that are merged at once; a file of Spark's is not divided.
+CHUNK_BYTES: Final = 256 * 1024**2
+_DELETE: Final = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some changes, one for each key; all of a key, if the table has a history.
+
+    Args:
+        values: with the table's columns; null where a change has no value.
+        sent: by column, which changes have a value of it, null included; all have the columns that are not named.
+        lacking: by column, which changes lack a value of it that the row has (TOAST).
+        deletes: which changes are deletes.
+    """
+
+    values: pa.Table
+    sent: Mapping[str, Rows]
+    lacking: Mapping[str, Rows]
+    deletes: Rows
+
+    def __len__(self) -> int:
+        return len(self.deletes)
+
+    def has(self, name: str) -> Rows:
+        """Which changes have a value of a column."""
+        return self.sent.get(name, np.ones(len(self), bool))
+
+    def take(self, numbers: npt.NDArray[np.int64]) -> "Chunk":
+        """Some of the changes, in an order."""
+        sent, lacking = ({name: rows[numbers] for name, rows in each.items()} for each in (self.sent, self.lacking))
+        return Chunk(self.values.take(pa.array(numbers)), sent, lacking, self.deletes[numbers])
+
+
+def chunks(staged: StagedFiles, schema: pa.Schema, merge: Merge, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
+    """The staged changes, some files at once.
+
+    Args:
+        staged: rows that `last_changes` gave; `all_changes`, for a history.
+        schema: the table's columns.
+        merge: what is merged.
+        size: bytes of rows, not compressed, from which on a chunk is whole.
+
+    Raises:
+        LandingError: a change has no key, position or, for a history, time.
+    """
+    files: list[Path] = []
+    weight = 0
+    for file in staged.files:
+        metadata = parquet.read_metadata(file)
+        files.append(file)
+        weight += sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+        if weight >= size:
+            yield _chunk(files, schema, merge)
+            files, weight = [], 0
+    if files:
+        yield _chunk(files, schema, merge)
+
+
+def _chunk(files: list[Path], schema: pa.Schema, merge: Merge) -> Chunk:
+    rows = pa.concat_tables([parquet.ParquetFile(file).read() for file in files]).combine_chunks()
+    times = tuple(TIME_COLUMNS) if merge.keeps_history else ()
+    for name in (*merge.settings.key, SEQUENCE_COLUMN, *times):
+        if rows[name].null_count:
+            raise LandingError(
+                f"{merge}: {rows[name].null_count} changes have no {name}. Events that could not be decoded "
+                "(on_error=null) have none: leave them out with .where('_corrupt_event is null'). Check the key, too. "
+                "Nothing was changed"
+            )
+    deletes, lacking = _mask(pc.equal(rows[CHANGE_TYPE], _DELETE)), _lacking(rows)
+    always = (*merge.settings.key, SEQUENCE_COLUMN)
+    sent, columns = {}, []
+    for column in schema:
+        if column.name == DELETED_COLUMN and merge.keeps_deleted:
+            columns.append(pa.array(deletes))
+        elif column.name == FROM_COLUMN and merge.keeps_history:
+            columns.append(rows[times[0]].cast(column.type))
+        elif column.name in rows.column_names:
+            columns.append(rows[column.name].cast(column.type))
+            if column.name not in always:
+                # A delete has the key, and nulls that are not the row's values.
+                sent[column.name] = ~deletes & ~lacking.get(column.name, np.zeros_like(deletes))
+        else:
+            columns.append(pa.nulls(rows.num_rows, column.type))
+            sent[column.name] = np.zeros_like(deletes)
+    lacking = {name: rows for name, rows in lacking.items() if name in schema.names}
+    return Chunk(pa.table(columns, schema=schema), sent, lacking, deletes)
+
+
+def _lacking(rows: pa.Table) -> dict[str, Rows]:
+    """By column, which changes lack a value of it that the row has (TOAST)."""
+    if UNCHANGED not in rows.column_names or not rows.num_rows:
+        return {}
+    lists = rows[UNCHANGED].combine_chunks()
+    lists = lists.chunk(0) if isinstance(lists, pa.ChunkedArray) else lists
+    owners, names = pc.list_parent_indices(lists).to_numpy(), pc.list_flatten(lists)
+    found = {}
+    for name in pc.unique(names).to_pylist():
+        found[name] = np.zeros(rows.num_rows, bool)
+        found[name][owners[_mask(pc.equal(names, name))]] = True
+    return found
+
+
+def _mask(values: pa.Array | pa.ChunkedArray) -> Rows:
+    found: Rows = np.asarray(values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values, bool)
+    return found

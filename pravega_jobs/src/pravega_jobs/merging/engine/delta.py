@@ -1,0 +1,192 @@
+"""Merges into a Delta table: files that replace others, and what they hold, in one commit of its log."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from aiopravega.errors import LandingError
+from pravega_jobs.landing.delta import DeltaFolder, unfit
+from pravega_jobs.landing.delta_holdings import DeltaNotes, commit_properties
+from pravega_jobs.landing.parquet import local_path
+from pravega_jobs.landing.rules import MERGED, Action, Holding
+from pravega_jobs.landing.staged_files import StagedFiles, locked, new_folder
+from pravega_jobs.merging.columns import columns_for, file_schema, new_columns
+from pravega_jobs.merging.engine.chunks import chunks
+from pravega_jobs.merging.engine.files import Merging, NewFile
+from pravega_jobs.merging.engine.history import merging_for
+from pravega_jobs.merging.rules import Merge, Merged, Settings, decide
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+_MILLISECONDS: Final = 1000
+_TRIES: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaFile:
+    """A file of a Delta table: what the table's log says about it, and the bounds of the key's first column."""
+
+    table: Path
+    action: dict[str, Any]
+    bounds: tuple[Any, Any] | None
+
+    def read(self, schema: pa.Schema) -> pa.Table:
+        """Some columns of the file; null, if it is older than a column."""
+        file = parquet.ParquetFile(self.table / unquote(self.action["path"]))
+        rows = file.read(columns=[name for name in schema.names if name in file.schema_arrow.names])
+        found = [
+            rows[each.name].cast(each.type) if each.name in rows.column_names else pa.nulls(len(rows), each.type)
+            for each in schema
+        ]
+        return pa.table(found, schema=schema)
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaMerges:
+    """A Delta table as the target of merges, which wait for each other. Others may compact it at the same time.
+
+    Args:
+        folder: the table.
+    """
+
+    folder: DeltaFolder
+
+    @property
+    def notes(self) -> DeltaNotes:
+        """What the table says that it holds."""
+        return self.folder.notes
+
+    def decide(self, merge: Merge, *, in_order: bool) -> Holding | None:
+        """What the table holds of the interval already; None: merge it.
+
+        Raises:
+            LandingError: it must not be merged.
+        """
+        table = self.notes.table()
+        self.notes.held(table, merge.landing)  # fails, if its note is gone
+        text = None if table is None else table.metadata().configuration.get(MERGED)
+        settings = None if text is None else Settings.from_text(text)
+        return decide(self.notes.holdings(table), merge, settings, in_order=in_order)
+
+    @contextmanager
+    def staging(self, columns: pa.Schema, merge: Merge) -> Iterator[Path]:
+        """A new folder beside the table's files, for as long as the block runs."""
+        with new_folder(self.notes.work) as folder:
+            yield folder
+
+    def commit(self, staged: StagedFiles, merge: Merge, *, in_order: bool) -> Merged:
+        """Merge the staged changes, unless the table holds the interval, in one commit.
+
+        Raises:
+            LandingError: the table must not take them, or cannot.
+        """
+        from deltalake.exceptions import CommitFailedError, DeltaError
+
+        with locked(self.notes.work / "lock"):
+            for _ in range(_TRIES):
+                held = self.decide(merge, in_order=in_order)
+                if held is not None:
+                    return Merged(Action.NOTHING, held)
+                try:
+                    return self._commit(staged, merge)
+                except (DeltaError, pa.ArrowException) as error:
+                    # It may have failed behind the commit, or because another program has rewritten files.
+                    if isinstance(error, CommitFailedError) or self.notes.held(self.notes.table(), merge.landing):
+                        continue
+                    raise LandingError(f"{merge}: {self.folder.path} was not changed: {error}") from error
+        raise LandingError(f"{merge}: others changed {self.folder.path} {_TRIES} times in between. Run it again")
+
+    def _commit(self, staged: StagedFiles, merge: Merge) -> Merged:
+        table, added = _prepared(self.folder, self.notes.table(), staged.schema(), merge)
+        with new_folder(self.notes.work) as folder:
+            merging = merging_for(
+                merge, _schema(table), folder, files_of(table, self.folder.path, merge.settings.key[0])
+            )
+            merging.take_all(chunks(staged, merging.schema, merge))
+            merging.counts.new_columns += added
+            holding = Holding.of(merge.landing, staged.rows)
+            self.notes.write(holding, folder)
+            target = local_path(self.folder.path) / f"merge-{folder.name}"
+            folder.rename(target)
+            table.create_write_transaction(
+                [*_removals(merging), *(_addition(target, each, merge) for each in merging.added)],
+                mode="append",
+                schema=table.schema(),
+                commit_properties=commit_properties(holding),
+            )
+            self.notes.forget_others(holding)
+            if not merging.added:
+                target.rmdir()
+        return Merged(Action.MERGE, holding, merging.counts)
+
+
+def files_of(table: "DeltaTable", path: str, key: str) -> list[DeltaFile]:
+    """The files of a table, with the bounds of a column."""
+    actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+    found = []
+    for each in actions:
+        bounds = each.get(f"min.{key}"), each.get(f"max.{key}")
+        whole = None not in bounds and each.get(f"null_count.{key}") == 0
+        found.append(DeltaFile(local_path(path), each, bounds if whole else None))
+    return found
+
+
+def _prepared(
+    folder: DeltaFolder, table: "DeltaTable | None", staged: pa.Schema, merge: Merge
+) -> tuple["DeltaTable", list[str]]:
+    """The table, with the columns and the property that the merge needs, and the names of the columns it has added."""
+    from deltalake import DeltaTable, Schema
+
+    table = table or DeltaTable.create(folder.path, columns_for(staged, merge), mode="ignore")
+    features = [each for each in table.protocol().reader_features or [] if each in ("deletionVectors", "columnMapping")]
+    own = [*features, *unfit(table)]
+    if own:
+        raise LandingError(
+            f"{merge}: the table has {', '.join(own)}, which files of a merge do not follow: merge into a table "
+            "without. Nothing was changed"
+        )
+    columns = new_columns(_schema(table), staged, merge)
+    if columns:
+        table.alter.add_columns(Schema.from_arrow(pa.schema(columns)).fields)
+    if MERGED not in table.metadata().configuration:
+        table.alter.set_table_properties({MERGED: merge.settings.to_text()}, raise_if_not_exists=False)
+    return DeltaTable(folder.path), [each.name for each in columns]
+
+
+def _schema(table: "DeltaTable") -> pa.Schema:
+    return file_schema(pa.schema(table.schema().to_arrow()))
+
+
+def _removals(merging: Merging) -> list[Any]:
+    from deltalake.transaction import RemoveAction
+
+    now = int(time.time() * _MILLISECONDS)
+    found = [each.action for each in merging.removed if isinstance(each, DeltaFile)]
+    return [RemoveAction(each["path"], True, now, each["size_bytes"], {}) for each in found]
+
+
+def _addition(folder: Path, file: NewFile, merge: Merge) -> Any:
+    from deltalake.transaction import AddAction
+
+    stats: dict[str, Any] = {"numRecords": file.rows}
+    if file.bounds is not None:
+        name = merge.settings.key[0]
+        low, high = (each if isinstance(each, int) else str(each) for each in file.bounds)
+        stats |= {"minValues": {name: low}, "maxValues": {name: high}, "nullCount": {name: 0}}
+    return AddAction(
+        path=f"{folder.name}/{file.path.name}",
+        size=(folder / file.path.name).stat().st_size,
+        partition_values={},
+        modification_time=int(time.time() * _MILLISECONDS),
+        data_change=True,
+        stats=json.dumps(stats),
+    )

@@ -1,0 +1,161 @@
+"""A table as files, merged with chunks of changes: which files are replaced, and the files that replace them.
+
+In memory are one chunk of changes and one file of the table at a time. Of a file, first the key and `_sequence` are
+read; only a file that has a row to change is read whole, and written again.
+"""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from aiopravega.errors import LandingError
+from pravega_jobs.merging.engine import ghost_rows
+from pravega_jobs.merging.engine import rows as of_rows
+from pravega_jobs.merging.engine.chunks import Chunk, Rows
+from pravega_jobs.merging.rules import DELETED_COLUMN, SEQUENCE_COLUMN, Counts, Merge
+
+_KINDS: Final = (pa.types.is_integer, pa.types.is_date32)
+
+
+class TableFile(Protocol):
+    """A file of a table, as the table's format has it."""
+
+    @property
+    def bounds(self) -> tuple[Any, Any] | None:
+        """The least and the greatest value of the key's first column, if the table knows both."""
+        ...
+
+    def read(self, schema: pa.Schema) -> pa.Table:
+        """Some columns of the rows that the file has for the table."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file that a merge has written, which is not in the table yet.
+
+    `bounds`: of the key's first column, if its values are whole numbers or dates.
+    """
+
+    path: Path
+    rows: int
+    bounds: tuple[Any, Any] | None
+
+    def read(self, schema: pa.Schema) -> pa.Table:
+        """Some columns of the file."""
+        return parquet.ParquetFile(self.path).read(columns=schema.names).select(schema.names).cast(schema)
+
+
+@dataclass(slots=True)
+class Merging:
+    """One merge: the table's files as they would be after the chunks that it has seen.
+
+    Args:
+        merge: what is merged.
+        schema: the table's columns; those that are not nullable must have values.
+        folder: where new files are written; it is made.
+        files: those of the table, of which `removed` are replaced by those of `added`.
+    """
+
+    merge: Merge
+    schema: pa.Schema
+    folder: Path
+    files: Sequence[TableFile]
+    removed: list[TableFile] = field(default_factory=list)
+    added: list[NewFile] = field(default_factory=list)
+    counts: Counts = field(default_factory=Counts)
+
+    def take_all(self, found: Iterable[Chunk]) -> None:
+        """Merge all chunks.
+
+        Raises:
+            LandingError: the rows and the changes do not fit together; the message says why.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for chunk in found:
+            if len(chunk):
+                self._take(chunk)
+        if self.merge.snapshot is not None:
+            self._remove_ghosts(self.merge.snapshot)
+
+    def _remove_ghosts(self, snapshot: bytes) -> None:
+        """Remove rows that are older than the snapshot: the changes have replaced all that are in it, or newer."""
+        for file in self._now():
+            gone = ghost_rows.older(self._short(file), snapshot, str(self.merge))
+            if gone.any():
+                self.counts.ghosts += int(gone.sum())
+                self._replace(file, ghost_rows.without(file.read(self.schema), gone, self.merge))
+
+    def _take(self, chunk: Chunk) -> None:
+        matched, newer, was_deleted = (np.zeros(len(chunk), bool) for _ in range(3))
+        bounds = bounds_of(chunk.values, self.merge)
+        for file in self._now():
+            if may_have(file, bounds):
+                self._take_file(file, chunk, matched, newer, was_deleted)
+        of_rows.count(chunk, matched, newer, was_deleted, self.counts)
+        self._write(of_rows.inserted(chunk, matched, self.merge))
+
+    def _take_file(self, file: "TableFile | NewFile", chunk: Chunk, matched: Rows, newer: Rows, gone: Rows) -> None:
+        """Merge a chunk with a file; notes which changes found a row, were newer, and found a row marked as deleted."""
+        short = self._short(file)
+        found = of_rows.match(short, chunk, self.merge)
+        again = found.changes[matched[found.changes]]
+        if len(again):
+            raise of_rows.twice(chunk, int(again[0]), self.merge)
+        matched[found.changes] = True
+        newer[found.changes] = found.newer
+        gone[found.changes] = of_rows.deleted_of(short, self.merge)[found.rows]
+        if found.newer.any():
+            self._replace(file, of_rows.replaced(file.read(self.schema), chunk, found, self.merge))
+
+    def _now(self) -> list["TableFile | NewFile"]:
+        """The files as they are after what was merged until now."""
+        return [*(each for each in self.files if each not in self.removed), *self.added]
+
+    def _short(self, file: "TableFile | NewFile") -> pa.Table:
+        """Of all rows of a file the key, `_sequence`, and whether they are marked as deleted."""
+        own = [*self.merge.settings.key, SEQUENCE_COLUMN, *((DELETED_COLUMN,) if self.merge.keeps_deleted else ())]
+        return file.read(pa.schema([self.schema.field(name) for name in own]))
+
+    def _replace(self, file: "TableFile | NewFile", rows: pa.Table) -> None:
+        if isinstance(file, NewFile):
+            self.added.remove(file)
+            file.path.unlink()
+        else:
+            self.removed.append(file)
+        self._write(rows)
+
+    def _write(self, rows: pa.Table) -> None:
+        if not rows.num_rows:
+            return
+        for column in self.schema:
+            if not column.nullable and rows[column.name].null_count:
+                raise LandingError(
+                    f"{self.merge}: the table's column {column.name} must have a value, and "
+                    f"{rows[column.name].null_count} rows would have none: allow null in the table. Nothing was changed"
+                )
+        path = self.folder / f"part-{uuid.uuid4().hex}.parquet"
+        parquet.write_table(rows.replace_schema_metadata(), path, compression="zstd")
+        self.added.append(NewFile(path, rows.num_rows, bounds_of(rows, self.merge)))
+
+
+def bounds_of(rows: pa.Table, merge: Merge) -> tuple[Any, Any] | None:
+    """The least and the greatest value of the key's first column, if its values are whole numbers or dates."""
+    column = rows[merge.settings.key[0]]
+    if not any(is_kind(column.type) for is_kind in _KINDS):
+        return None
+    found = pc.min_max(column)
+    low, high = found["min"].as_py(), found["max"].as_py()
+    return None if low is None or column.null_count else (low, high)
+
+
+def may_have(file: TableFile | NewFile, bounds: tuple[Any, Any] | None) -> bool:
+    """Whether a file may have a key within bounds of the key's first column, as far as both bounds are known."""
+    return file.bounds is None or bounds is None or not (file.bounds[1] < bounds[0] or file.bounds[0] > bounds[1])

@@ -1,0 +1,89 @@
+"""A table with a history, merged with chunks of changes: versions are closed and opened, none is lost.
+
+In memory are one chunk, the current versions of its keys, and one file of the table at a time. A file with a current
+version that ends is written again, with the new one of its key instead of it. Closed versions go into files of their
+own: nothing changes them, so these are not written again.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pravega_jobs.merging.engine.chunks import Chunk
+from pravega_jobs.merging.engine.files import Merging, NewFile, TableFile, bounds_of, may_have
+from pravega_jobs.merging.engine.held_versions import Held, held
+from pravega_jobs.merging.engine.versions import NONE, Numbers, versions
+from pravega_jobs.merging.rules import HISTORY_COLUMNS, SEQUENCE_COLUMN, Merge
+
+
+def merging_for(merge: Merge, schema: pa.Schema, folder: Path, files: Sequence[TableFile]) -> Merging:
+    """A merge as its table needs it: with a history, or without; the arguments are those of `Merging`."""
+    kind = HistoryMerging if merge.keeps_history else Merging
+    return kind(merge, schema, folder, files)
+
+
+@dataclass(slots=True)
+class HistoryMerging(Merging):
+    """One merge into a table with a history."""
+
+    def _take(self, chunk: Chunk) -> None:
+        chunk, keys = by_key(chunk, self.merge)
+        files = self._now()
+        firsts = np.unique(keys, return_index=True)[1]
+        lengths = pc.binary_length(chunk.values[SEQUENCE_COLUMN].take(pa.array(firsts)).combine_chunks())
+        distinct = chunk.values.select(list(self.merge.settings.key)).take(pa.array(firsts))
+        found = held(self._short_of(files, chunk), distinct, lengths, self.merge)
+        newest = found.newest.take(pa.array(keys))
+        is_new = pc.fill_null(pc.greater(chunk.values[SEQUENCE_COLUMN], newest), fill_value=True)
+        left = np.flatnonzero(np.asarray(is_new, bool) & ~_repeated(chunk, keys))
+        self.counts.older += len(chunk) - len(left)
+        if len(left):
+            self._apply(chunk.take(left), keys[left], found, files)
+
+    def _apply(self, chunk: Chunk, keys: Numbers, found: Held, files: list[TableFile | NewFile]) -> None:
+        known = found.load(files, np.unique(keys), self.schema)
+        made = versions(chunk, keys, known, self.merge, self.counts)
+        # A new version lies where the one lay that its key had before.
+        file_of_old, file_of_new = found.file_of[made.ended], found.file_of[made.keys]
+        for number in np.unique(file_of_old):
+            rows = files[number].read(self.schema)
+            stay = np.ones(rows.num_rows, bool)
+            stay[found.row_of[made.ended[file_of_old == number]]] = False
+            new = made.current.filter(pa.array(file_of_new == number))
+            self._replace(files[number], pa.concat_tables([rows.filter(pa.array(stay)), new]))
+        self._write(made.current.filter(pa.array(file_of_new == NONE)))
+        self._write(made.closed)
+
+    def _short_of(self, files: list[TableFile | NewFile], chunk: Chunk) -> Iterator[tuple[int, pa.Table]]:
+        """Of the files that may have keys of a chunk, the key and the columns of a history of all rows."""
+        own = (*self.merge.settings.key, SEQUENCE_COLUMN, *HISTORY_COLUMNS)
+        schema, bounds = pa.schema([self.schema.field(name) for name in own]), bounds_of(chunk.values, self.merge)
+        for number, file in enumerate(files):
+            if may_have(file, bounds):
+                yield number, file.read(schema)
+
+
+def by_key(chunk: Chunk, merge: Merge) -> tuple[Chunk, Numbers]:
+    """Changes by key and position, and the number of the key of each. Of those at one position a delete is the last."""
+    columns = {name: chunk.values[name] for name in (*merge.settings.key, SEQUENCE_COLUMN)}
+    table = pa.table(
+        [*columns.values(), pa.array(chunk.deletes)], names=[str(each) for each in range(len(columns) + 1)]
+    )
+    order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names])
+    chunk = chunk.take(order.to_numpy())
+    differs = np.zeros(max(0, len(chunk) - 1), bool)
+    for name in merge.settings.key:
+        column = chunk.values[name]
+        differs |= np.asarray(pc.not_equal(column.slice(1), column.slice(0, len(chunk) - 1)), bool)
+    return chunk, np.cumsum(np.concatenate(([False], differs))).astype(np.int64)
+
+
+def _repeated(chunk: Chunk, keys: Numbers) -> np.ndarray:
+    """Which changes another one of the same key and position follows: Debezium has written them twice."""
+    positions = chunk.values[SEQUENCE_COLUMN]
+    same = np.asarray(pc.equal(positions.slice(1), positions.slice(0, len(chunk) - 1)), bool)
+    return np.append(same & (keys[1:] == keys[:-1]), False)

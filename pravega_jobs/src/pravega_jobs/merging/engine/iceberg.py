@@ -1,0 +1,182 @@
+"""Merges into an Iceberg table: files that replace others, and what they hold, in one commit of its catalog."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from aiopravega.errors import LandingError
+from pravega_jobs.landing.iceberg import Iceberg, catalog_answers, into_table, note_name, remove_folder, try_once
+from pravega_jobs.landing.parquet import local_path
+from pravega_jobs.landing.rules import MERGED, Action, Holding
+from pravega_jobs.landing.staged_files import StagedFiles, new_folder
+from pravega_jobs.merging.columns import columns_for, file_schema, new_columns
+from pravega_jobs.merging.engine.chunks import chunks
+from pravega_jobs.merging.engine.files import Merging
+from pravega_jobs.merging.engine.history import merging_for
+from pravega_jobs.merging.rules import Merge, Merged, Settings, decide
+
+if TYPE_CHECKING:
+    from pyiceberg.table import FileScanTask, Table
+
+_WORK: Final = ".merging"
+_TRIES: Final = 10
+_NAMES: Final = "schema.name-mapping.default"
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergFile:
+    """A data file of an Iceberg table, with the deletes of single rows that belong to it."""
+
+    table: "Table"
+    task: "FileScanTask"
+    bounds: tuple[Any, Any] | None
+
+    def read(self, schema: pa.Schema) -> pa.Table:
+        """Some columns of the rows that the table has of the file."""
+        from pyiceberg.expressions import AlwaysTrue
+        from pyiceberg.io.pyarrow import ArrowScan
+
+        wanted = self.table.schema().select(*schema.names)
+        scan = ArrowScan(self.table.metadata, self.table.io, wanted, AlwaysTrue())
+        return pa.table(scan.to_table([self.task])).select(schema.names).cast(schema)
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergMerges:
+    """An Iceberg table as the target of merges. Of two at once, one tries again.
+
+    Args:
+        named: the table.
+    """
+
+    named: Iceberg
+
+    def decide(self, merge: Merge, *, in_order: bool) -> Holding | None:
+        """What the table holds of the interval already; None: merge it.
+
+        Raises:
+            LandingError: it must not be merged.
+        """
+        table = self.named.table()
+        text = None if table is None else table.properties.get(MERGED)
+        settings = None if text is None else Settings.from_text(text)
+        return decide(self.named.holdings(), merge, settings, in_order=in_order)
+
+    @contextmanager
+    def staging(self, columns: pa.Schema, merge: Merge) -> Iterator[Path]:
+        """A new folder beside the table's files, for as long as the block runs. The table is made if it is missing.
+
+        Args:
+            columns: of the changes.
+            merge: what is merged.
+
+        Raises:
+            LandingError: a table cannot have these columns.
+        """
+        table = self.named.table() or self.named.make_table(columns_for(columns, merge), merge.landing)
+        with new_folder(local_path(table.location()) / _WORK) as folder:
+            yield folder
+
+    def commit(self, staged: StagedFiles, merge: Merge, *, in_order: bool) -> Merged:
+        """Merge the staged changes, unless the table holds the interval, in one commit.
+
+        Raises:
+            LandingError: the table must not take them, or cannot.
+        """
+        from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException, ValidationException
+
+        for _ in range(_TRIES):
+            held = self.decide(merge, in_order=in_order)
+            if held is not None:
+                return Merged(Action.NOTHING, held)
+            try:
+                return self._commit(staged, merge)
+            except (CommitFailedException, CommitStateUnknownException, ValidationException):
+                continue  # another commit was first, maybe one of this interval; or the next look finds out
+            except (ValueError, TypeError, NotImplementedError) as error:
+                raise LandingError(f"{merge}: the table {self.named.identifier} was not changed: {error}") from error
+        raise LandingError(
+            f"{merge}: {_TRIES} commits to {self.named.identifier} were refused, since others were first, or had no "
+            "clear answer. Run it again: it finds out what the table holds"
+        )
+
+    def _commit(self, staged: StagedFiles, merge: Merge) -> Merged:
+        from pyiceberg.exceptions import CommitFailedException, ValidationException
+
+        table, added = self._prepared(staged.schema(), merge)
+        with new_folder(local_path(table.location()) / _WORK) as folder:
+            merging = merging_for(merge, _schema(table), folder, files_of(table, merge.settings.key[0]))
+            merging.take_all(chunks(staged, merging.schema, merge))
+            merging.counts.new_columns += added
+            holding = Holding.of(merge.landing, staged.rows)
+            paths = into_table(table, folder, [each.path.name for each in merging.added])
+        try:
+            with catalog_answers(self.named.identifier):
+                _commit(table, paths, merging, holding)
+        except (CommitFailedException, ValidationException):
+            remove_folder(paths)  # after any other error the table may have the files
+            raise
+        return Merged(Action.MERGE, holding, merging.counts)
+
+    def _prepared(self, staged: pa.Schema, merge: Merge) -> tuple["Table", list[str]]:
+        """The table, with the columns that the merge needs, and the names of those that it has added."""
+        table = self.named.table() or self.named.make_table(columns_for(staged, merge), merge.landing)
+        if not table.spec().is_unpartitioned():
+            raise LandingError(f"{merge}: the table has partitions: merge into one without. Nothing was changed")
+        columns = new_columns(_schema(table), staged, merge)
+        if columns:
+            with table.update_schema() as update:
+                update.union_by_name(pa.schema([*_schema(table), *columns]))
+        return self.named.load(), [each.name for each in columns]
+
+
+def files_of(table: "Table", key: str) -> list[IcebergFile]:
+    """The data files of a table, with the bounds of a column, if its values are whole numbers or dates."""
+    from pyiceberg.conversions import from_bytes
+    from pyiceberg.types import IntegerType, LongType
+
+    column = table.schema().find_field(key)
+    found = []
+    for task in table.scan().plan_files():
+        low, high = ((each or {}).get(column.field_id) for each in (task.file.lower_bounds, task.file.upper_bounds))
+        nulls = (task.file.null_value_counts or {}).get(column.field_id)
+        bounds = None
+        if (
+            low is not None
+            and high is not None
+            and nulls == 0
+            and isinstance(column.field_type, IntegerType | LongType)
+        ):
+            bounds = from_bytes(column.field_type, low), from_bytes(column.field_type, high)
+        found.append(IcebergFile(table, task, bounds))
+    return found
+
+
+def _commit(table: "Table", paths: list[str], merging: Merging, holding: Holding) -> None:
+    from pyiceberg.io.pyarrow import parquet_files_to_data_files
+
+    note = holding.to_json().decode()
+    try_once(table)
+    with table.transaction() as transaction:
+        if table.metadata.name_mapping() is None:
+            # Files that are added have names of columns, and no numbers.
+            transaction.set_properties({_NAMES: table.schema().name_mapping.model_dump_json()})
+        if paths or merging.removed:
+            with transaction.update_snapshot(snapshot_properties={"pravega.merge": note}).overwrite() as snapshot:
+                for each in merging.removed:
+                    assert isinstance(each, IcebergFile)
+                    snapshot.delete_data_file(each.task.file)
+                for file in parquet_files_to_data_files(table.io, transaction.table_metadata, iter(paths)):
+                    snapshot.append_data_file(file)
+        transaction.set_properties(
+            {note_name(holding.consumer, holding.interval): note, MERGED: merging.merge.settings.to_text()}
+        )
+
+
+def _schema(table: "Table") -> pa.Schema:
+    """The table's columns, as its files have them."""
+    return file_schema(table.schema().as_arrow())

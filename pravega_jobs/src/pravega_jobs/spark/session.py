@@ -1,0 +1,171 @@
+"""A Spark session for a job: the one that runs in this process, or a new one; on this machine, a cluster, or a server.
+
+Spark is imported only here, in `spark_frames` and in `dead_spark`, when a job needs it.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+from aiopravega.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+logger = logging.getLogger(__name__)
+
+LOCAL: Final = "local[*]"
+_UI: Final = "spark.ui.enabled"
+# Its pages ask nobody who they are, and its bar is drawn on the error output, where schedulers take it for errors.
+_QUIET: Final = {_UI: "false", "spark.ui.showConsoleProgress": "false"}
+_LOCALHOST: Final = "127.0.0.1"
+_LOCAL_IP: Final = "SPARK_LOCAL_IP"
+_CONNECT: Final = "sc://"
+_MASTER: Final = "spark.master"
+# Set by PySpark while it talks Spark Connect, and left behind: all of this process would continue to talk it.
+_CONNECT_MODE: Final = "SPARK_CONNECT_MODE_ENABLED"
+
+
+def lasting_session(name: str, master: str, conf: Mapping[str, str], *, package: str) -> "SparkSession":
+    """The session of this process, which is made if there is none. It lives as long as the process.
+
+    Args:
+        name: its name in Spark's own pages.
+        master: `local[*]`, `local-cluster[…]`, `spark://host:port`, `yarn`, …, or the URL of a Spark Connect server,
+            `sc://host:port`, whose Python has the data source then.
+        conf: Spark's settings. Credentials do not belong here: all users of the session can see them. Spark's pages and
+            its progress bar are off unless they are asked for here; on this machine, the pages are on loopback then.
+        package: whose extra `spark` brings Spark and its data source.
+
+    Raises:
+        ConfigurationError: Spark, or Pravega's data source for it, is not installed.
+    """
+    return _running(master, conf, package) or _new(name, master, conf)
+
+
+@contextmanager
+def session_for_block(name: str, master: str, conf: Mapping[str, str], *, package: str) -> Iterator["SparkSession"]:
+    """A session that ends with the block. One that runs in this process already is used as it is, and continues.
+
+    The arguments and errors are those of `lasting_session`.
+    """
+    running = _running(master, conf, package)
+    if running is not None:
+        yield running
+        return
+    mode = os.environ.get(_CONNECT_MODE)
+    session = _new(name, master, conf)
+    try:
+        yield session
+    finally:
+        session.stop()
+        if master.startswith(_CONNECT) and mode is None:
+            os.environ.pop(_CONNECT_MODE, None)
+
+
+@contextmanager
+def interruptible(spark: "SparkSession", name: str) -> Iterator[Callable[[], object]]:
+    """Run the jobs of a block so that the function that is yielded cancels them, whatever thread calls it."""
+    mark = f"pravega-{uuid4()}"
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        spark.addTag(mark)
+        try:
+            yield partial(spark.interruptTag, mark)
+        finally:
+            spark.removeTag(mark)
+        return
+    # A group: outside Spark Connect, a tag is known only to the thread that set it.
+    spark.sparkContext.setJobGroup(mark, name, interruptOnCancel=True)
+    try:
+        yield partial(spark.sparkContext.cancelJobGroup, mark)
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # None clears it
+
+
+def _running(master: str, conf: Mapping[str, str], package: str) -> "SparkSession | None":
+    """The session of this process, if it has one that lives, and Spark is installed as `master` needs it."""
+    connect = master.startswith(_CONNECT)
+    needed = ("pyspark", "grpc_status", "zstandard") if connect else ("pyspark", "pyspark_pravega")
+    missing = [module for module in needed if find_spec(module) is None]
+    if missing:
+        what = "Spark's client for Spark Connect" if connect else "Spark with its data source for Pravega"
+        raise ConfigurationError(
+            f"the job needs {what} where it runs, but the modules {', '.join(missing)} are not installed: "
+            f"pip install '{'pyspark[connect]' if connect else f'{package}[spark]'}'"
+        )
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    if not connect:
+        from pravega_jobs.spark.dead_spark import forget_dead_spark
+
+        forget_dead_spark()
+    running = SparkSession.getActiveSession()
+    if running is None:
+        # Another thread may have made it: it would count as new here, and be stopped while it is in use.
+        try:
+            running = SparkSession.active()
+        except PySparkRuntimeError:
+            return None
+        # Makes it this thread's session, without which Spark finds no data sources in Python.
+        running.createDataFrame([], "id long")
+    others = _differences(running, master, conf)
+    if others:
+        logger.warning(
+            "The Spark session of this process is used as it is, with other values of %s than this job asks for: give "
+            "all jobs of a process the same settings, or run this one in a process of its own",
+            ", ".join(others),
+        )
+    return running
+
+
+def _differences(running: "SparkSession", master: str, conf: Mapping[str, str]) -> list[str]:
+    """The settings that a running session does not have, by name: a value may be a secret.
+
+    A server of Spark Connect reports no master.
+    """
+    wanted = {**conf} if master.startswith(_CONNECT) else {_MASTER: master, **conf}
+    return [name for name in wanted if running.conf.get(name, None) != wanted[name]]
+
+
+def _new(name: str, master: str, conf: Mapping[str, str]) -> "SparkSession":
+    from pyspark.sql import SparkSession
+
+    if master.startswith("local"):
+        # Spark's workers take the first `python3` on the path, which may lack what this one has.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(name)
+    if master.startswith(_CONNECT):
+        builder = builder.remote(master)
+    else:
+        builder = builder.master(master)
+        conf = {**_QUIET, **conf}
+    if master.startswith("local") and conf.get(_UI) == "true":
+        if _started_without_address():
+            logger.warning(
+                "Spark's pages stay off: this process has started Spark's JVM before, without %s, so the pages would "
+                "be on all addresses, without a login. Ask for them in the first job of a process, or set %s for it",
+                _LOCAL_IP,
+                _LOCAL_IP,
+            )
+            conf = {**conf, _UI: "false"}
+        else:
+            # What Spark serves pages on; a driver of a cluster has to be reached by others, too.
+            os.environ.setdefault(_LOCAL_IP, _LOCALHOST)
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _started_without_address() -> bool:
+    """Whether Spark's JVM runs already, started without an address to use: it reads its environment only once."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no public name for it
+    return gateway is not None and gateway.jvm.System.getenv(_LOCAL_IP) is None

@@ -1,0 +1,105 @@
+"""Writes that a job does exactly once: the commit ledger says what was done before Spark is started, and after.
+
+How the rows get into the stream is the caller's business.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import uuid4
+
+from aiopravega.client import PravegaClient
+from aiopravega.errors import ConfigurationError, LedgerError, NotFoundError
+from aiopravega.ledger import CommitProtocol, CommitRecord, ledger_name
+from aiopravega.names import StreamName
+from pravega_jobs.spark.options import REBUILD_OPTION
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a stream holds of a write, whether this try has written it, and how many seconds the try took."""
+
+    record: CommitRecord
+    by_this_try: bool
+    seconds: float
+
+
+async def finished_write(
+    client: PravegaClient, stream: StreamName, write_id: str, ledger: str | None = None, generation: int = 1
+) -> CommitRecord | None:
+    """The record of a write that is done, or None; a write that any driver decided and left is finished here.
+
+    Args:
+        client: a connected client.
+        stream: that is written to.
+        write_id: the name of the write.
+        ledger: `scope/table` of the commit ledger; None: the one in the stream's scope.
+        generation: of the write.
+
+    Raises:
+        GenerationError: the generation cannot follow: the one before it is not done, or not known.
+        PartialCommitError: an earlier try is in the stream in part, and the rest of it is lost.
+        ConfigurationError: `ledger` is not a name.
+        PravegaError: the cluster cannot be reached.
+    """
+    protocol = CommitProtocol(client.controller, client.commit_ledger(*ledger_name(ledger, stream.scope)))
+    await protocol.finish_unfinished(stream)
+    try:
+        job = await protocol.begin(stream, write_id, uuid4(), generation)
+    except NotFoundError:
+        return None  # no stream or no ledger yet: the write makes them
+    return job.done
+
+
+def parse_generation(value: int | str) -> int:
+    """The generation of a write that a job names by `rebuild`, as a number or as its text.
+
+    Raises:
+        ConfigurationError: it is not a whole number of at least 1.
+    """
+    text = str(value).strip()
+    if isinstance(value, bool) or not text.isdecimal() or int(text) < 1:
+        raise ConfigurationError(
+            f"{REBUILD_OPTION} is {value!r}, but must be a whole number of at least 1: the generation of the write"
+        )
+    return int(text)
+
+
+def write_once(
+    stream: StreamName,
+    write_id: str,
+    find: Callable[[], CommitRecord | None],
+    write: Callable[[], None],
+    *,
+    retried: bool,
+) -> Written:
+    """Write, and if it is done already, have the rows compared with those that were written.
+
+    Only a further try of the same run accepts a finished write without comparing rows: the earlier try may have died
+    after its write, and both are the same work. A run that was cleared or is executed again compares: its code or its
+    source may have changed.
+
+    Args:
+        stream: that is written to.
+        write_id: the name of the write.
+        find: the record of the write if it is done, such as `finished_write` gives it.
+        write: writes, or compares with what is done, as Spark's data source does by default; called at most once.
+        retried: whether this is a further try of the same run, after one that failed.
+
+    Raises:
+        LedgerError: `write` has returned, and there is no record of it.
+        WriteIdReusedError: it is done already with other rows.
+    """
+    began = time.monotonic()
+    before = find()
+    if before is not None and retried:
+        return Written(before, False, time.monotonic() - began)
+    write()
+    record = find()
+    by_this_try = before is None or record is None or record.attempt != before.attempt
+    if record is None:
+        raise LedgerError(
+            f"Spark has written to {stream}, but the commit ledger has no record of write {write_id!r}: give the "
+            "ledger as the job's own commit_ledger too"
+        )
+    return Written(record, by_this_try, time.monotonic() - began)

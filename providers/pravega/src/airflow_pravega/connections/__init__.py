@@ -1,0 +1,1 @@
+"""Airflow connections as configurations of clients: of the types `pravega`, `spark` and `postgres`."""

@@ -1,0 +1,1 @@
+"""Parts of tasks that operators and sensors share: names, arguments, ranges, failures."""

@@ -1,0 +1,82 @@
+"""A Spark job that Dagster has started by a Pipes client: it reads and writes what was handed over to it.
+
+It needs `dagster-pipes`, which is one module, and neither Dagster nor `dagster-pravega`. Which range it is and under
+which name it writes, the side of Dagster has decided; here nothing is recorded but the write itself.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Final
+
+from aiopravega.config import PravegaConfig
+from aiopravega.errors import ConfigurationError
+from pravega_jobs.remote.orders import Handover
+from pyspark_pravega.remote.program import HandedWork
+
+if TYPE_CHECKING:
+    from dagster_pipes import PipesContext
+
+_KEY: Final = "pravega"
+_WAY: Final = (
+    "call hand_over of dagster_pravega in the asset, and give its extras to the Pipes client: "
+    "client.run(context=context, extras=work.extras, env=work.secrets, …)"
+)
+
+
+class PravegaPipes(HandedWork):
+    """What a Pipes process reads, writes and reports. `open_pravega_pipes` makes it.
+
+    `log` is a logger whose lines are in the log of Dagster's run; the inputs have the names of the asset's.
+    """
+
+    way_to_read = _WAY
+    way_to_write = _WAY.replace("hand_over", "hand_over(…, writes=…)")
+
+    def __init__(self, context: "PipesContext", handover: Handover, config: PravegaConfig) -> None:
+        super().__init__(handover, config, context.log)
+        self.context = context
+
+    def report(self, values: Mapping[str, Any]) -> None:
+        """Add values to the metadata of the materialization."""
+        self.report_materialization(values)
+
+    def report_materialization(
+        self, metadata: Mapping[str, Any] | None = None, data_version: str | None = None
+    ) -> None:
+        """Add metadata to the materialization, and a data version, if it is not the cuts.
+
+        Events, bytes, cuts and what was written are reported without it.
+        """
+        self.context.report_asset_materialization(metadata=metadata, data_version=data_version)
+
+
+@contextmanager
+def open_pravega_pipes(*, connection: Mapping[str, Any] | None = None, **loaders: Any) -> Iterator[PravegaPipes]:
+    """Open the work that `hand_over` of `dagster_pravega` has handed over to this process.
+
+    Args:
+        connection: fields of `PravegaConfig` that differ where the process runs, such as `ca_file` or
+            `controller_uri`. Passwords and tokens come from the environment (`PRAVEGA_PASSWORD`, `PRAVEGA_TOKEN`).
+        loaders: arguments of `open_dagster_pipes`: `context_loader`, `message_writer`, `params_loader`.
+
+    Raises:
+        ConfigurationError: `dagster-pipes` is not installed, no Pipes client has started this process, nothing was
+            handed over, or a secret is not in the environment.
+    """
+    if find_spec("dagster_pipes") is None:
+        raise ConfigurationError("the job needs dagster-pipes where it runs: pip install 'pyspark-pravega[pipes]'")
+    from dagster_pipes import PipesEnvVarParamsLoader, open_dagster_pipes
+
+    if not (loaders.get("params_loader") or PipesEnvVarParamsLoader()).is_dagster_pipes_process():
+        raise ConfigurationError(f"no Pipes client of Dagster has started this process: {_WAY}")
+    with open_dagster_pipes(**loaders) as context:
+        if _KEY not in context.extras:
+            raise ConfigurationError(f"nothing of Pravega was handed over to this process: {_WAY}")
+        handover = Handover.from_json(context.extras[_KEY])
+        pipes = PravegaPipes(context, handover, handover.config(**(connection or {})))
+        try:
+            yield pipes
+            context.report_custom_message({_KEY: pipes.done()})
+        finally:
+            pipes.progress.end()

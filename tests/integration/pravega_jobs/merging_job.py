@@ -1,0 +1,124 @@
+"""Merges into tables of Delta and Iceberg, as Spark and a driver make them: staged changes, tables, what they hold.
+
+Run as a program, it merges ranges into a table until they are all there, and may be killed at any moment.
+"""
+
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from pyarrow import parquet
+from tests.integration.pravega_jobs.landing_job import STREAM, new_table
+
+from aiopravega import SegmentId, StreamCut, StreamCutRange
+from aiopravega.ledger import Interval
+from pravega_jobs.landing import DeltaFolder, Iceberg, Landing
+from pravega_jobs.landing.staged_files import StagedFiles
+from pravega_jobs.merging import Deletes, Merge, Merged, Settings
+from pravega_jobs.merging.engine.delta import DeltaMerges
+from pravega_jobs.merging.engine.iceberg import IcebergMerges
+
+# id, n, big (None: null, ...: not sent), position; n None: a delete
+Change = tuple[int, int | None, Any, int]
+SCHEMA = pa.schema(
+    [
+        ("id", pa.int32()),
+        ("n", pa.int64()),
+        ("big", pa.string()),
+        ("_change_type", pa.string()),
+        ("_sequence", pa.binary()),
+        ("_unchanged", pa.list_(pa.field("element", pa.string()))),
+        ("_op", pa.string()),
+    ]
+)
+
+
+def merge_of(number: int, deletes: Deletes | str = "hard", end: int | None = None, **rules: Any) -> Merge:
+    """The merge of a range, of which each lies after the one before."""
+    segment = SegmentId(STREAM, 0, 0)
+    start, last = (StreamCut(STREAM, {segment: each}) for each in (number * 10, end or number * 10 + 10))
+    landing = Landing(Interval("merger", STREAM, f"range {number}"), StreamCutRange(start, last))
+    return Merge(landing, Settings(("id",), Deletes(deletes)), **rules)
+
+
+def columns_of(changes: Sequence[Change], schema: pa.Schema = SCHEMA) -> pa.Table:
+    """Changes as Spark stages them."""
+    rows = [
+        {
+            "id": id_,
+            "n": n,
+            "big": None if big is ... else big,
+            "_change_type": "delete" if n is None else "update_postimage",
+            "_sequence": position.to_bytes(8, "big"),
+            "_unchanged": ["big"] if big is ... else [],
+            "_op": "d" if n is None else "u",
+        }
+        for id_, n, big, position in changes
+    ]
+    return pa.Table.from_pylist(rows, schema)
+
+
+def merge(
+    table: DeltaFolder | Iceberg, merge: Merge, changes: Sequence[Change] | pa.Table, in_order: bool = True
+) -> Merged:
+    """Merge changes that Spark has staged in two files."""
+    target = DeltaMerges(table) if isinstance(table, DeltaFolder) else IcebergMerges(table)
+    rows = changes if isinstance(changes, pa.Table) else columns_of(changes)
+    with target.staging(rows.schema, merge) as folder:
+        folder.mkdir()
+        half = rows.num_rows // 2
+        for number, part in enumerate((rows.slice(0, half), rows.slice(half))):
+            parquet.write_table(part, folder / f"part-{number}.parquet")
+        return target.commit(StagedFiles.found_in(folder), merge, in_order=in_order)
+
+
+def rows_of(table: DeltaFolder | Iceberg, *names: str) -> dict[int, tuple[Any, ...]]:
+    """What any reader finds, by id; a row that is there twice fails."""
+    if isinstance(table, DeltaFolder):
+        found = DeltaTable(table.path).to_pyarrow_table().to_pylist()
+    else:
+        found = table.load().scan().to_arrow().to_pylist()
+    rows = {row["id"]: tuple(row[name] for name in names or ("n", "big")) for row in found}
+    assert len(rows) == len(found)
+    return rows
+
+
+class Model:
+    """A table as it must be: each row with the position of its last change."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, tuple[int | None, Any, int]] = {}
+
+    def take(self, changes: Sequence[Change]) -> None:
+        for id_, n, big, position in changes:
+            old = self.rows.get(id_, (None, None, -1))
+            if position > old[2]:
+                self.rows[id_] = (n, old[1] if big is ... or n is None else big, position)
+
+    def shown(self) -> dict[int, tuple[Any, ...]]:
+        return {id_: (n, big) for id_, (n, big, _) in self.rows.items() if n is not None}
+
+
+def random_range(number: int, seed: int) -> list[Change]:
+    """The last change of some keys in a range; keys of 0 to 59. Only rows that were there before lack values."""
+    choose = random.Random(seed * 1000 + number)
+    found: list[Change] = []
+    for id_ in sorted(choose.sample(range(60), 20)):
+        n = None if choose.random() < 0.25 else choose.randrange(1000)
+        found.append((id_, n, f"text {choose.randrange(9)}" if choose.random() < 0.8 else None, number * 100 + id_))
+    return found
+
+
+def main(kind: str, folder: str, ranges: int) -> None:
+    table = new_table(kind, Path(folder), make=False)
+    for number in range(ranges):
+        merge(table, merge_of(number), random_range(number, 1))
+        print(number, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

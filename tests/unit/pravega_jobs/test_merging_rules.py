@@ -1,0 +1,105 @@
+"""Whether a range may be merged into a table, by what the table holds."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from aiopravega import SegmentId, StreamCut, StreamCutRange, StreamName
+from aiopravega.errors import ConfigurationError, LandingError, LedgerError
+from aiopravega.ledger import Interval
+from pravega_jobs.landing import Holding, Landing, ParquetFolder
+from pravega_jobs.merging import Deletes, Evolution, Merge, Settings, merge_into
+from pravega_jobs.merging.merge import choice
+from pravega_jobs.merging.rules import at_or_after, decide
+
+STREAM = StreamName("shop", "inv.public.orders")
+
+
+def cut(*positions, stream=STREAM):
+    """Of (number, epoch, offset)."""
+    return StreamCut(stream, {SegmentId(stream, number, epoch): offset for number, epoch, offset in positions})
+
+
+def merge(name, start, end, key=("id",), stream=STREAM):
+    cuts = StreamCutRange(*(cut((0, 0, each), stream=stream) for each in (start, end)))
+    return Merge(Landing(Interval("merger", stream, name), cuts), Settings(key, Deletes.HARD))
+
+
+def held(name, start, end):
+    return Holding.of(merge(name, start, end).landing, 1)
+
+
+def test_a_range_is_merged_once_and_in_its_order():
+    table = [held("monday", 0, 10), held("wednesday", 20, 30)]
+    ours = merge("wednesday", 20, 30).settings
+    assert decide(table, merge("thursday", 30, 40), ours, in_order=True) is None
+    assert decide(table, merge("monday", 0, 10), ours, in_order=True) == table[0]
+    assert decide([], merge("monday", 0, 10), None, in_order=True) is None
+    with pytest.raises(LandingError, match="does not lie after 'wednesday'"):
+        decide(table, merge("tuesday", 10, 20), ours, in_order=True)
+    assert decide(table, merge("tuesday", 10, 20), ours, in_order=False) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (merge("monday", 0, 12), "holds this interval with another range"),
+        (merge("tuesday", 10, 20, key=("id", "line")), "is merged with key id, hard deletes"),
+        (merge("tuesday", 10, 20, stream=StreamName("shop", "other")), "holds changes of shop/inv.public.orders"),
+    ],
+)
+def test_what_a_table_cannot_take_is_refused(given, message):
+    with pytest.raises(LandingError, match=message):
+        decide([held("monday", 0, 10)], given, merge("monday", 0, 10).settings, in_order=True)
+
+
+END = -1
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "after"),
+    [
+        (cut((0, 0, 5), (1, 0, 5)), cut((0, 0, 5), (1, 0, 5)), True),
+        (cut((0, 0, 6), (1, 0, 5)), cut((0, 0, 5), (1, 0, 5)), True),
+        (cut((0, 0, 6), (1, 0, 4)), cut((0, 0, 5), (1, 0, 5)), False),
+        (cut((0, 0, END)), cut((0, 0, 5)), True),
+        (cut((0, 0, 5)), cut((0, 0, END)), False),
+        (cut((1, 1, 0), (2, 1, 0)), cut((0, 0, 9)), True),
+        (cut((0, 0, 9)), cut((1, 1, 0), (2, 1, 0)), False),
+        (cut((1, 1, 0), (2, 1, 0), (3, 0, 4)), cut((0, 0, 9), (3, 0, 5)), False),
+    ],
+)
+def test_cuts_are_compared_without_asking_a_server(start, end, after):
+    assert at_or_after(start, end) is after
+
+
+def test_ranges_that_follow_one_another_are_in_order_although_their_segments_cannot_be_compared():
+    # Cuts of a reader that is late in one half of the keys, while the other half was scaled twice.
+    cuts = [cut((0, 0, 0), (1, 0, 0)), cut((5, 3, 0), (6, 3, 0), (1, 0, 7)), cut((5, 3, 4), (6, 3, 4), (3, 2, 1))]
+    ends = [*cuts, cut((7, 5, 0), (6, 3, 5), (3, 2, 2)), cut((7, 5, 1), (6, 3, 6), (9, 4, 0))]
+    settings = Settings(("id",), Deletes.HARD)
+    table: list[Holding] = []
+    for number, (start, end) in enumerate(itertools.pairwise(ends)):
+        one = Merge(Landing(Interval("merger", STREAM, str(number)), StreamCutRange(start, end)), settings)
+        assert decide(table, one, settings, in_order=True) is None
+        table.append(Holding.of(one.landing, 0))
+
+
+def test_settings_are_read_back_and_wrong_arguments_are_refused():
+    settings = Settings(("order_id", "line"), Deletes.SOFT)
+    assert Settings.from_text(settings.to_text()) == settings
+    with pytest.raises(LedgerError, match="pravega.merge"):
+        Settings.from_text('{"key": ["id"]}')
+    for key in ((), ("id", "id")):
+        with pytest.raises(ConfigurationError, match="columns of the key"):
+            merge("monday", 0, 10, key=key)
+    with pytest.raises(ConfigurationError, match="new_columns is fail, ignore, add, not 'rest'"):
+        choice("rest", Evolution, "new_columns")
+
+
+def test_tables_that_cannot_replace_rows_are_refused_by_name(tmp_path):
+    cuts = {**merge("monday", 0, 10).landing.cuts.to_json(), "consumer": "merger", "interval": "monday"}
+    no_frame: Any = None  # the table is checked first
+    with pytest.raises(ConfigurationError, match="use delta:/folder or iceberg:"):
+        merge_into(no_frame, ParquetFolder(str(tmp_path)), cuts, key=["id"])

@@ -1,0 +1,99 @@
+"""A write is done once, and the commit ledger says whether it is."""
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+
+from aiopravega import StreamName
+from aiopravega.errors import ConfigurationError, LedgerError
+from aiopravega.ledger import DEFAULT_TABLE, CommitRecord, CommitState, ledger_name
+from pravega_jobs.writes import parse_generation, write_once
+
+SINK = StreamName("examples", "orders")
+RECORD = CommitRecord(
+    sink=SINK,
+    write_id="monday",
+    attempt=uuid4(),
+    incarnation=0,
+    state=CommitState.DONE,
+    partitions=(),
+    prepared_at=datetime(2026, 1, 1, tzinfo=UTC),
+)
+
+
+class Ledger:
+    """A ledger of one write."""
+
+    def __init__(self, record: CommitRecord | None = None, *, forgetful: bool = False) -> None:
+        self.record = record
+        self.forgetful = forgetful
+        self.writes = 0
+
+    def find(self) -> CommitRecord | None:
+        return self.record
+
+    def write(self) -> None:
+        self.writes += 1
+        self.record = None if self.forgetful else RECORD
+
+
+def test_a_retry_accepts_what_is_done():
+    ledger = Ledger(RECORD)
+
+    done = write_once(SINK, "monday", ledger.find, ledger.write, retried=True)
+
+    assert (done.record, done.by_this_try, ledger.writes) == (RECORD, False, 0)
+
+
+def test_a_run_that_is_not_a_retry_compares_its_rows_with_what_is_done():
+    ledger = Ledger(RECORD)
+
+    done = write_once(SINK, "monday", ledger.find, ledger.write, retried=False)
+
+    assert (done.record, done.by_this_try, ledger.writes) == (RECORD, False, 1)
+
+
+@pytest.mark.parametrize("retried", [False, True])
+def test_a_write_that_is_not_done_is_done_once(retried):
+    ledger = Ledger()
+
+    done = write_once(SINK, "monday", ledger.find, ledger.write, retried=retried)
+
+    assert (done.record, done.by_this_try, ledger.writes) == (RECORD, True, 1)
+    assert done.seconds >= 0
+
+
+def test_a_write_without_a_record_is_an_error():
+    ledger = Ledger(forgetful=True)
+
+    with pytest.raises(LedgerError, match="written to examples/orders, but .* no record of write 'monday'"):
+        write_once(SINK, "monday", ledger.find, ledger.write, retried=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (None, ("examples", DEFAULT_TABLE)),
+        ("", ("examples", DEFAULT_TABLE)),
+        ("other/my-table", ("other", "my-table")),
+    ],
+)
+def test_a_ledger_is_a_table_in_the_streams_scope_unless_it_is_named(text, name):
+    assert ledger_name(text, "examples") == name
+
+
+def test_a_generation_is_a_number_or_its_text():
+    assert [parse_generation(value) for value in (1, "2", " 3 ")] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("value", [0, -1, "0", "", "two", "2.0", 1.5, True, "None"])
+def test_what_is_no_generation_is_refused(value):
+    with pytest.raises(ConfigurationError, match="rebuild is .*, but must be a whole number of at least 1"):
+        parse_generation(value)
+
+
+@pytest.mark.parametrize("text", ["table", "scope/", "/table", "a/b/c"])
+def test_a_text_that_names_no_ledger_is_refused(text):
+    with pytest.raises(ConfigurationError):
+        ledger_name(text, "examples")
