@@ -56,7 +56,7 @@ OF_STREAMS = {
 
 @pytest.mark.parametrize("make", OF_STREAMS.values(), ids=OF_STREAMS)
 @pytest.mark.parametrize("name", ["scope/order_items", "order_items", "a b/orders", f"scope/{'x' * 251}"])
-def test_a_name_that_pravega_refuses_is_refused_when_the_operator_is_made(make, name):
+def test_a_name_that_pravega_refuses_is_refused_by_the_operator_at_once(make, name):
     with pytest.raises(AirflowFailException, match=f"'{name.split('/')[0 if ' ' in name else -1]}' is not a s"):
         make(task_id="task", stream=name)
 

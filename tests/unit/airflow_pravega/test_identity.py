@@ -28,7 +28,7 @@ def test_mapped_tasks_have_names_of_their_own():
     assert consumer_name(context(map_index=None)) == "dag/group.task"
 
 
-def test_a_partition_goes_before_the_date_and_a_run_without_both_has_its_id():
+def test_a_partition_precedes_the_date_and_a_run_without_both_has_its_id():
     assert interval_name(context(partition_key="2026-01")) == "partition 2026-01"
     assert interval_name(context(logical_date=None)) == "run 1"
 
@@ -75,7 +75,7 @@ def test_a_record_says_which_dag_has_taken_its_interval():
     assert dag_of("ada@laptop", "monday") is None
 
 
-def test_runs_are_ordered_by_their_dates_and_those_without_by_when_they_were_to_start():
+def test_runs_are_ordered_by_their_dates_or_by_when_they_were_to_start():
     earlier, later = datetime(2026, 1, 1, 23, tzinfo=UTC), datetime(2026, 1, 2, 1, 0, 0, 5, tzinfo=UTC)
     orders = [
         run_order(context(logical_date=earlier.astimezone(timezone(timedelta(hours=5))), run_id="z")),

@@ -35,7 +35,7 @@ SOMETHING_TO_WAIT_FOR = {"combine": {"sealed": True}}
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
-def test_a_condition_comes_from_the_keyword_of_its_name_and_reaches_the_trigger(name):
+def test_a_condition_comes_from_its_keyword_and_reaches_the_trigger(name):
     given, wanted = EXAMPLES[name]
     more: dict[str, Any] = SOMETHING_TO_WAIT_FOR.get(name, {})
     condition = condition_of(
@@ -46,7 +46,7 @@ def test_a_condition_comes_from_the_keyword_of_its_name_and_reaches_the_trigger(
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
-def test_a_keyword_that_is_left_out_or_rendered_empty_is_the_condition_by_default(name):
+def test_a_keyword_that_is_left_out_or_empty_is_the_default_condition(name):
     default = signature(PravegaStreamCutSensor.__init__).parameters[name].default
     keywords: dict[str, Any] = {name: "" if name in PravegaStreamCutSensor.template_fields else default}
     sensor = PravegaStreamCutSensor(task_id="wait", stream="examples/orders", **keywords)

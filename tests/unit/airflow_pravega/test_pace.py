@@ -12,11 +12,11 @@ def pauses(changes: list[bool], longest: float = LONGEST, streams: int = 1) -> l
     return [pace.next(changed, longest, streams) for changed in changes]
 
 
-def test_a_stream_that_stands_still_is_checked_five_times_within_what_was_promised():
+def test_a_still_stream_is_checked_five_times_within_the_promised_time():
     assert all(0.9 * LONGEST * IDLE <= pause <= LONGEST * IDLE for pause in pauses([False] * 50))
 
 
-def test_a_stream_that_moves_is_checked_more_often_and_less_often_again_when_it_stops():
+def test_a_moving_stream_is_checked_more_often_until_it_stops():
     *_, busy = pauses([True] * 50)
     assert busy <= LONGEST / 20
     *_, idle = pauses([True] * 50 + [False] * 50)

@@ -52,7 +52,7 @@ async def test_the_other_runs_wait_until_the_woken_run_has_taken_its_range(wait)
     assert second.may_wake(1)
 
 
-async def test_a_woken_run_that_takes_no_range_is_waited_for_only_for_its_head_start(wait, clock):
+async def test_a_woken_run_that_takes_no_range_has_its_head_start_only(wait, clock):
     first, second = wait("2026-01-01"), wait("2026-01-02")
     assert first.may_wake(7)
     clock.now = HEAD_START - 1

@@ -29,7 +29,7 @@ def test_links_of_a_page_lead_somewhere(page: Path) -> None:
     assert [target for target in links(page) if not target.exists()] == []
 
 
-def test_the_index_or_the_page_above_names_every_page_of_the_documentation() -> None:
+def test_the_index_or_the_page_above_names_every_page() -> None:
     """Pages in a folder `airflow` are named by the page `airflow.md` beside it."""
     index = ROOT / "docs" / "index.md"
     indexed = {*links(index)} & {*PAGES}
@@ -60,7 +60,7 @@ def test_the_tests_that_a_page_names_exist(page: str) -> None:
     assert len(named) > 15
 
 
-def test_every_promise_about_writes_names_the_tests_that_prove_it_by_their_files() -> None:
+def test_every_promise_about_writes_names_the_tests_that_prove_it() -> None:
     page = (ROOT / "docs" / "explanation" / "exactly-once.md").read_text()
     promises = page.partition("## What is promised")[2].partition("\n## ")[0]
     rows = [line for line in promises.splitlines() if line.startswith("| ") and not line.endswith("| tests |")]

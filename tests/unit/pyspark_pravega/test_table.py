@@ -13,7 +13,7 @@ OPTIONS = {"controller": "tcp://pravega:9090", "scope": "examples", "stream": "o
 STATEMENT = {"provider": "pravega", "owner": "me", **OPTIONS, **{f"option.{name}": o for name, o in OPTIONS.items()}}
 
 
-def test_the_options_of_a_statement_are_separated_from_the_catalogs_own_properties():
+def test_options_of_a_statement_are_kept_apart_from_the_catalogs_own():
     assert statement_options(STATEMENT) == OPTIONS
     assert statement_options(OPTIONS) is None
 
@@ -64,7 +64,7 @@ def test_a_secret_is_refused_and_not_shown(secret):
     assert "swordfish" not in str(raised.value)
 
 
-def test_the_error_of_a_table_with_columns_of_its_own_says_what_is_missing():
+def test_the_error_of_a_table_with_its_own_columns_says_what_is_missing():
     columns = PravegaDataSource(dict(OPTIONS)).schema()
 
     with pytest.raises(

@@ -49,7 +49,7 @@ def test_a_raw_read_repeats_no_column():
     assert set(Columns.of(["all"]).schema.names) == {*RAW_COLUMNS, *METADATA_COLUMNS}
 
 
-def test_the_column_that_counts_is_in_no_read_that_does_not_name_it_and_has_no_prefix():
+def test_the_column_that_counts_is_only_in_reads_that_name_it():
     assert READ_BYTES not in Columns.of(["all"]).schema.names
     assert Columns.of([READ_BYTES]).schema.names == [*RAW_COLUMNS, READ_BYTES]
     assert Columns.of([READ_BYTES, "offset"], Plan(), "p_").schema.names == ["Id", "name", "p_offset", READ_BYTES]

@@ -136,7 +136,7 @@ def test_a_column_that_is_no_point_in_time_is_refused(column, message):
         plan_of(column, 0, 1)
 
 
-def test_events_that_are_not_decoded_and_those_that_cannot_be_have_no_times():
+def test_events_that_are_not_or_cannot_be_decoded_have_no_times():
     with pytest.raises(ConfigurationError, match="read raw: give option 'decode'"):
         within(None, TimeInterval("at", 0, 1), OnError.FAIL)
     with pytest.raises(ConfigurationError, match="every interval would have them"):

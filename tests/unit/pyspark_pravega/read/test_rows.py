@@ -136,7 +136,7 @@ def test_rows_that_a_decoder_drops_are_gone_from_all_columns():
     }
 
 
-def test_the_last_row_of_a_piece_says_how_many_bytes_it_had_where_that_is_asked_for():
+def test_the_last_row_of_a_piece_has_its_bytes_if_asked_for():
     columns = Columns.of([READ_BYTES])
     maker = RowMaker(SEGMENT, columns)
     (batch,) = maker.batches(block_of([b"one", b"two"]))

@@ -84,7 +84,7 @@ def test_a_null_event_is_refused_with_its_place() -> None:
         frame_events(pa.array([b"a", None, b"c"], pa.binary()))
 
 
-def test_an_event_of_8_mib_is_framed_and_one_more_byte_is_refused_with_its_size() -> None:
+def test_an_event_of_8_mib_is_framed_and_one_more_byte_is_refused() -> None:
     largest = pa.array([b"x" * wire.MAX_EVENT], pa.binary())
     assert len(whole(frame_events(largest))) == wire.EVENT_HEADER + wire.MAX_EVENT
 

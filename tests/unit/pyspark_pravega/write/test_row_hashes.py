@@ -68,7 +68,7 @@ def test_a_fingerprint_has_number_and_bytes_of_the_frames(rows: list[Row]) -> No
 
 
 @given(ROWS, st.randoms(), st.integers(0, 30))
-def test_a_fingerprint_depends_neither_on_order_nor_on_batches_nor_on_partitions(rows, random, border) -> None:
+def test_a_fingerprint_does_not_depend_on_order_batches_or_partitions(rows, random, border) -> None:
     shuffled = random.sample(rows, len(rows))
 
     whole = tally(rows).fingerprint
@@ -84,7 +84,7 @@ def test_a_slice_is_hashed_like_its_rows(rows: list[Row], border: int) -> None:
     assert hashes.tolist() == [event_hash(*row) for row in rows[border:]]
 
 
-def test_rows_without_keys_are_the_same_with_and_without_a_column_of_keys() -> None:
+def test_rows_without_keys_are_the_same_with_or_without_a_column_of_keys() -> None:
     rows: list[Row] = [(b"a", None), (b"b", None)]
 
     assert row_hashes(events(rows), None).tolist() == row_hashes(events(rows), positions(rows)).tolist()

@@ -39,7 +39,7 @@ def test_names_of_options_have_no_case() -> None:
     assert WriteOptions.parse({"Scope": "examples", "STREAM": "orders"}).stream == StreamName("examples", "orders")
 
 
-def test_longer_leases_than_the_server_grants_are_shortened_because_they_are_renewed() -> None:
+def test_leases_longer_than_the_server_grants_are_shortened() -> None:
     assert parse(transaction_timeout_ms="2592000000").lease == 600.0
 
 
@@ -55,7 +55,7 @@ def test_a_stream_that_is_made_gets_the_policies_of_the_options() -> None:
     )
 
 
-def test_the_marks_of_a_stream_that_is_made_wait_for_a_write_that_notes_times() -> None:
+def test_marks_of_a_new_stream_wait_for_a_write_that_notes_times() -> None:
     assert parse().patience == timedelta()
     assert parse(event_time="at").patience == timedelta(minutes=10)
     patience = {"default_timestamp_aggregation_timeout_milliseconds": "5000"}
