@@ -9,9 +9,8 @@ import pytest
 
 from aiopravega.errors import ConfigurationError
 from pravega_emulator import Account
-from pravega_emulator.accounts import accounts_text
 from pravega_emulator.certificates import make_certificates
-from pravega_emulator.security import Security
+from pravega_emulator.security import Security, accounts_text
 
 
 def test_an_account_is_a_line_with_a_salted_hash_and_its_rules():
