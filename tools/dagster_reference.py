@@ -30,7 +30,7 @@ from aiopravega.credentials import ServerConfig
 PACKAGE = "dagster_pravega"
 ROOMS = {
     "resources": "Resources",
-    "metadata": "Streams as assets",
+    "metadata": "Streams, partitions, ranges",
     "partitions": "Partitions and ranges",
     "tables": "Tables",
     "io": "IO managers",
@@ -40,44 +40,6 @@ ROOMS = {
     "checks": "Checks of assets",
     "components": "Components",
 }
-# Modules that are in no room yet. Once they are, this goes.
-NOT_MOVED = {
-    "arrow_io": "io",
-    "cdc": "assets",
-    "cdc_component": "components",
-    "cdc_drift": "checks",
-    "cdc_ghosts": "checks",
-    "complete": "sensors",
-    "component": "components",
-    "cut_backfill": "ops",
-    "cut_partitions": "partitions",
-    "cut_sensor": "sensors",
-    "debezium": "checks",
-    "decode_errors": "checks",
-    "drift": "checks",
-    "external": "assets",
-    "freshness": "checks",
-    "gates": "checks",
-    "group_lag": "checks",
-    "group_sensor": "sensors",
-    "handed_range": "io",
-    "io_manager": "io",
-    "lag": "checks",
-    "landed": "assets",
-    "landing_database": "resources",
-    "maintenance": "ops",
-    "observed": "assets",
-    "pipes": "ops",
-    "ranges": "partitions",
-    "resource": "resources",
-    "row_count": "checks",
-    "schema_registry": "resources",
-    "scope_component": "components",
-    "sessions": "resources",
-    "spec": "metadata",
-    "stream_batches": "io",
-    "stream_read": "io",
-}
 
 
 def room_of(name: str) -> str:
@@ -86,10 +48,9 @@ def room_of(name: str) -> str:
     Raises:
         ValueError: its module is in none of the rooms.
     """
-    part: str = getattr(dagster_pravega, name).__module__.split(".")[1]
-    room = NOT_MOVED.get(part, part)
+    room: str = getattr(dagster_pravega, name).__module__.split(".")[1]
     if room not in ROOMS:
-        raise ValueError(f"{PACKAGE}.{name} is in {part}, which is not one of the rooms {', '.join(ROOMS)}")
+        raise ValueError(f"{PACKAGE}.{name} is in {room}, which is not one of the rooms {', '.join(ROOMS)}")
     return room
 
 

@@ -154,7 +154,7 @@ def test_the_client_brings_neither_a_host_nor_arrow_nor_a_server(environment: En
     said = environment.python_runs("-c", ASK_THE_CLIENT_FOR_THE_EMULATOR)
     assert said.strip() == "PravegaEmulator is in a distribution of its own: pip install pravega-emulator"
 
-    assert "pravega-emulator" in environment.install("aiopravega[emulator]")
+    assert "pravega-emulator" in environment.install("pravega-emulator")
     assert environment.python_runs("-c", ASK_THE_CLIENT_FOR_THE_EMULATOR).strip() == "pravega_emulator.standalone"
 
 

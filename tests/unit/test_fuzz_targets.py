@@ -10,7 +10,7 @@ NEVER_REFUSED = {"Avro columns", "JSON columns", "Protobuf columns", "changes of
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_target_reads_its_seeds_and_nothing_but_errors_of_the_package_come_of_others(name):
+def test_a_target_reads_its_seeds_and_other_bytes_give_our_errors_only(name):
     fuzzed = TARGETS[name]()
     assert fuzzed.seeds
     for seed in fuzzed.seeds:

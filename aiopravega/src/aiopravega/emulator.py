@@ -1,7 +1,7 @@
 """`from aiopravega.emulator import PravegaEmulator`, where the distribution `pravega-emulator` is installed.
 
 The server is in the package `pravega_emulator`. This module offers one name of it and imports it when that name is
-asked for: nothing else in the client knows the emulator.
+asked for. No other module of the client knows the emulator, and no extra of it installs it.
 """
 
 from typing import TYPE_CHECKING

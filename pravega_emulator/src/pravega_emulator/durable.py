@@ -40,9 +40,9 @@ class DurablePravega(Emulator):
     """Pravega as a cluster of one machine: about 0.8 GB of memory, ready after some ten seconds.
 
     Args:
-        schema_registry: start the Schema Registry too.
+        schema_registry: also start the Schema Registry.
         tls: encrypt the connections of controller and segment store.
-        auth: ask for credentials; `config` has those of the account `admin`.
+        auth: ask for credentials; `config` has the credentials of the account `admin`.
         accounts: further accounts, as for `PravegaEmulator`.
         data: a folder for everything. A later start with the same folder finds all data, at the same addresses.
         token_seconds: how long a delegation token is valid, with `auth`.

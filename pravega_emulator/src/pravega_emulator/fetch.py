@@ -2,7 +2,7 @@
 
 A jar is downloaded to a folder of its own, hashed there, and only then renamed; a stamp file says that
 all are there. So a start with a filled cache touches no network and hashes nothing, and a process that dies half way
-leaves nothing that could be taken for a jar. One process fetches at a time; the others wait for it.
+leaves nothing that could be taken for a jar. One process fetches at a time, while the others wait.
 """
 
 import contextlib
@@ -85,7 +85,7 @@ def _fetch(jars: JarList, folder: Path, repository: str | None) -> None:
 
 
 def _link(jar: Jar, folder: Path) -> None:
-    """Take a jar that the list of another release has in the cache, too."""
+    """Link a jar that another release of this package has in the cache already."""
     path = folder / jar.filename
     for other in cache_folder().glob(f"{FOLDER_PREFIX}*/{jar.filename}"):
         if not path.exists() and _sha256(other) == jar.sha256:

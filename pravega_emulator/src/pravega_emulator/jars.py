@@ -1,7 +1,7 @@
-"""The list of jars that the servers run from, and where they are kept. Fetching them is `fetch`'s task.
+"""The list of jars that the servers run from, and the folder that keeps them. `fetch` fetches them.
 
 The list is exact (`jars.lock`, made by `tools/emulator_jars.py`), so that every machine runs the same bytes. The folder
-of the jars has the hash of the list in its name: a newer package never mixes its jars with those of an older one.
+of the jars has the hash of the list in its name: two releases of this package never mix their jars.
 """
 
 import hashlib
@@ -61,7 +61,7 @@ class JarList:
         return cls(parse_lock(text), hashlib.sha256(text.encode()).hexdigest())
 
     def folder(self) -> Path:
-        """Where these jars are kept in the user's cache."""
+        """The folder of these jars in the user's cache."""
         return cache_folder() / f"{FOLDER_PREFIX}{self.digest[:_FOLDER_HASH_DIGITS]}"
 
 
@@ -72,7 +72,7 @@ def locked_jars() -> JarList:
 
 
 def cache_folder() -> Path:
-    """`PRAVEGA_EMULATOR_CACHE`, else `aiopravega/emulator` in the user's cache folder."""
+    """The folder that `PRAVEGA_EMULATOR_CACHE` names; by default `aiopravega/emulator` in the user's cache folder."""
     chosen = os.environ.get(CACHE_VARIABLE)
     if chosen:
         return Path(chosen).expanduser()

@@ -21,7 +21,7 @@ _LOGBACK = Path(__file__).with_name("logback.xml")
 
 
 def find_java() -> str:
-    """The path of `java`: from JAVA_HOME if set, else from PATH.
+    """The path of `java`: from JAVA_HOME if that is set, otherwise from PATH.
 
     Raises:
         EmulatorError: there is none, it does not run, or it is older than Java 17.

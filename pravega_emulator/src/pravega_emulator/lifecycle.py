@@ -1,27 +1,43 @@
-"""Start, ready, stop: what every kind of emulator has in common. Which processes there are, its subclasses say."""
+"""The life of every kind of emulator: start, wait until it is ready, stop. Subclasses name the processes."""
 
 import os
 import shutil
+import tempfile
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from aiopravega.config import PravegaConfig
 from aiopravega.errors import EmulatorError
 from pravega_emulator.fetch import ensure_jars
 from pravega_emulator.java import find_java, java_command
-from pravega_emulator.locks import try_lock
+from pravega_emulator.locks import is_locked, try_lock
 from pravega_emulator.ports import PortLease
 from pravega_emulator.process import ServerProcess
 from pravega_emulator.server import PravegaServer
-from pravega_emulator.temporary import LOCK, new_folder
 
 _START_ATTEMPTS = 3
 _POLL_SECONDS = 0.1
+LOCK: Final = "lock"
+_PREFIX: Final = "pravega-emulator-"
+# Younger ones may belong to an emulator that is about to lock its folder, or have a log that somebody still reads.
+_OLD_SECONDS: Final = 3600.0
+
+
+def new_folder() -> Path:
+    """A new temporary folder; old ones that no living process holds are removed first."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        try:
+            age = time.time() - folder.stat().st_mtime
+            if age > _OLD_SECONDS and not is_locked(folder / LOCK):
+                shutil.rmtree(folder, ignore_errors=True)
+        except OSError:  # another user's, or removed meanwhile
+            continue
+    return Path(tempfile.mkdtemp(prefix=_PREFIX))
 
 
 class PortTakenError(Exception):
@@ -30,7 +46,7 @@ class PortTakenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """Where servers run: the Java runtime, the folder of the jars, and the folder of their files."""
+    """The Java runtime of servers, the folder of the jars, and the folder of their files."""
 
     java: str
     jars: Path
@@ -177,7 +193,7 @@ class Emulator(ABC):
 
     @property
     def running(self) -> bool:
-        """Whether all servers run."""
+        """True if all servers run."""
         return bool(self._processes) and all(process.running for process in self._processes)
 
     def check_running(self) -> None:

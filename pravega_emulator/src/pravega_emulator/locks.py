@@ -25,7 +25,7 @@ def try_lock(path: Path) -> int | None:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a living process holds the lock."""
+    """Return True if a living process holds the lock."""
     if not path.exists():
         return False
     descriptor = try_lock(path)
@@ -37,7 +37,7 @@ def is_locked(path: Path) -> bool:
 
 @contextmanager
 def locked(path: Path, timeout: float, what: str) -> Iterator[None]:
-    """Hold the lock for a block, after waiting up to `timeout` seconds for it.
+    """Hold the lock for a block, after waiting for the lock, up to `timeout` seconds.
 
     Raises:
         EmulatorError: another process held it all the time; `what` names what it is for.

@@ -1,7 +1,7 @@
 """Servers with a name, which other processes find: each has a folder in the cache, and a lock that its process holds.
 
-The lock says whether a server lives, whatever the files say: a process id that another program got meanwhile is never
-mistaken for it.
+A server lives if its lock is held, whatever the files say: the server is never confused with another program that has
+got its process id meanwhile.
 """
 
 import json
@@ -50,7 +50,7 @@ class NamedServer:
 
     @property
     def log(self) -> Path:
-        """What the process that owns a detached server printed."""
+        """The output of the process that owns a detached server."""
         return self.folder / "up.log"
 
     @contextmanager

@@ -60,7 +60,7 @@ class PortLease:
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on this port, on every address."""
+    """Return True if a server could listen on this port, on every address."""
     with socket.socket() as probe:
         # As Java does: a port whose last connections are still closing counts as free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -21,7 +21,7 @@ _ANSWER_SECONDS = 10.0
 
 
 def pravega_problem(config: PravegaConfig) -> str | None:
-    """None if the cluster is ready, else what came back. May be called where an event loop runs."""
+    """The reason why the cluster is not ready; None if it is. May be called while an event loop runs."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, _problem(config)).result()
 

@@ -42,7 +42,7 @@ class ServerProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the server runs."""
+        """True if the server runs."""
         return self._keeper is not None and self._keeper.poll() is None
 
     def start(self) -> None:
@@ -76,7 +76,7 @@ class ServerProcess:
             return output.readline().decode().strip() if readable else ""
 
     def run(self, timeout: float) -> None:
-        """Start a process that ends by itself, and wait for it.
+        """Start a process that ends by itself, and wait for its end.
 
         Raises:
             EmulatorError: it failed, or it took longer than `timeout` seconds.
@@ -122,7 +122,7 @@ class ServerProcess:
             return file.read()
 
     def lost_a_port(self) -> bool:
-        """Whether the server said that somebody else listens on one of its ports."""
+        """Return True if the server has logged that another program listens on one of its ports."""
         output = self.output()
         return any(words in output for words in _PORT_TAKEN)
 

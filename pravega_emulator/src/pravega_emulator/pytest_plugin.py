@@ -50,7 +50,7 @@ def _shared(request: pytest.FixtureRequest, kind: str, *arguments: str) -> Prave
 def pravega_emulator(request: pytest.FixtureRequest) -> PravegaServer:
     """A running Pravega with a Schema Registry for the whole test session; it makes watermarks every 2 s.
 
-    Others use it too: make scopes and groups with names of your own in it.
+    Other tests use the same server: make scopes and groups with names of your own.
     """
     return _shared(request, "plain", "--schema-registry", "--set", _OFTEN)
 

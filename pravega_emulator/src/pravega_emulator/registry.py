@@ -44,12 +44,12 @@ def registry_process(workplace: Workplace, security: Security, controller_uri: s
 
 
 def registry_uri(security: Security, port: int) -> str:
-    """Where the registry listens."""
+    """The URI at which the registry listens."""
     return f"{'https' if security.certificates else 'http'}://{security.host}:{port}"
 
 
 def registry_problem(uri: str, security: Security) -> str | None:
-    """None if the registry answers with its list of groups, which it reads from Pravega; else what came back."""
+    """The registry's wrong answer; None if it answers with its list of groups, which it reads from Pravega."""
     request = urllib.request.Request(f"{uri}/v1/groups?limit=1")
     if security.accounts:
         request.add_header("Authorization", f"Basic {security.admin_token()}")

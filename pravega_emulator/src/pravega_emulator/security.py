@@ -1,23 +1,31 @@
-"""Certificates and accounts of one server: what to make, and how clients and the server's settings find it."""
+"""Certificates and accounts of one server: the files, and the settings of the server and its clients for them.
+
+The form of the accounts file is from `StrongPasswordProcessor` and `PasswordAuthHandler` in Pravega's `shared/security`
+and `shared/basic-authplugin`; a line is `name:HASH:rules`, the rules joined by `;`. An empty line fails the server.
+"""
 
 import base64
+import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from aiopravega.errors import ConfigurationError
-from pravega_emulator.accounts import accounts_text
 from pravega_emulator.certificates import HOST, Certificates, make_certificates
 from pravega_emulator.server import Account
 
 ADMIN = "admin"
 _LOOPBACK = "127.0.0.1"
+_ITERATIONS = 5000
+_SALT_BYTES = 32
+_KEY_BYTES = 64
+_SEPARATORS = frozenset(":;\r\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """What protects a server; `accounts` begins with one that may do everything, or is empty."""
+    """Certificates and accounts of a server; `accounts` is empty, or begins with one that may do everything."""
 
     certificates: Certificates | None
     accounts: tuple[Account, ...]
@@ -49,7 +57,7 @@ class Security:
 
     @property
     def host(self) -> str:
-        """How the server names itself: its certificate contains a name, and plain clients need no name resolution."""
+        """The server's own name: that of its certificate, or an address, so that plain clients resolve no name."""
         return HOST if self.certificates else _LOOPBACK
 
     @property
@@ -62,7 +70,7 @@ class Security:
         return f"{'tls' if self.certificates else 'tcp'}://{self.host}:{port}"
 
     def client_environment(self) -> dict[str, str]:
-        """How a server that calls another one as a Java client gets its credentials."""
+        """The environment by which a server that calls another one as a Java client gets its credentials."""
         if not self.accounts:
             return {}
         return {
@@ -97,3 +105,22 @@ class Security:
                 "singlenode.security.auth.pwdAuthHandler.accountsDb.location": str(self.accounts_file),
             }
         return settings
+
+
+def accounts_text(accounts: Sequence[Account]) -> str:
+    """The content of the accounts file.
+
+    Raises:
+        ConfigurationError: two accounts of one name, or a name that the file cannot hold.
+    """
+    names = [account.name for account in accounts]
+    for name in names:
+        if not name or _SEPARATORS & set(name) or names.count(name) > 1:
+            raise ConfigurationError(f"account {name!r}: give every account a name of its own, without ':' and ';'")
+    return "".join(f"{account.name}:{_hash(account.password)}:{account.acl}\n" for account in accounts)
+
+
+def _hash(password: str) -> str:
+    salt = secrets.token_bytes(_SALT_BYTES)
+    key = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ITERATIONS, _KEY_BYTES)
+    return f"{_ITERATIONS}:{salt.hex()}:{key.hex()}".encode().hex()

@@ -1,4 +1,4 @@
-"""What a program needs to know to use a running server: addresses, accounts, files. It starts and ends nothing."""
+"""A running server as programs use it: addresses, accounts, files. Nothing here starts or ends a server."""
 
 import json
 from dataclasses import asdict, dataclass, field

@@ -39,9 +39,10 @@ class PravegaEmulator(Emulator):
     controller can be reached from other machines (Pravega has no setting for that): ask for `auth` where it matters.
 
     Args:
-        schema_registry: start the Schema Registry too.
+        schema_registry: also start the Schema Registry.
         tls: encrypt every connection, with certificates made for this server; `config` knows them.
-        auth: ask for credentials; `config` has those of the account `admin`, which may do everything.
+        auth: ask for credentials; `config` has the credentials of the account `admin`,
+            which may do everything.
         accounts: further accounts, or one named `admin` to choose its password; `config_for` knows them.
         data: a folder for the second tier of storage and the logs; by default a temporary one, removed at the end.
             The newest data and all metadata stay in memory, so nothing can be read after a restart: `DurablePravega`

@@ -8,7 +8,7 @@ _SHOWN = 200  # characters of an answer in a message
 
 
 def zookeeper_problem(port: int) -> str | None:
-    """None if it serves, else what came back.
+    """The answer of a ZooKeeper that does not serve; None if it serves.
 
     `ruok` would not do: it is answered while the data are still read.
     """
@@ -21,11 +21,11 @@ def bookie_problem(port: int, bookie_port: int) -> str | None:
 
 
 def old_bookie_problem(port: int, bookie_port: int) -> str | None:
-    """None if no bookie of this port is registered; else a bookie that starts now would give up.
+    """A text if a bookie of this port is still registered, so that a new one would give up; None if there is none.
 
     The entry of one that was killed stays until ZooKeeper ends its session.
     """
-    # A ZooKeeper that does not serve yet has no entries to show: wait for it.
+    # A ZooKeeper that does not serve yet has no entries to show: wait until it serves.
     problem = _problem(port, b"dump", "ephemeral nodes dump:")
     if problem is None and bookie_problem(port, bookie_port) is None:
         return f"ZooKeeper still has {_entry(bookie_port).strip()}"

@@ -48,7 +48,7 @@ def test_all_items_come_in_order():
     assert list(LoopThread.shared().iterate(Numbers(5000).all())) == list(range(1, 5001))
 
 
-def test_not_all_is_fetched_before_it_is_asked_for_and_who_stops_early_closes():
+def test_items_are_fetched_when_asked_for_and_an_early_stop_closes():
     numbers = Numbers(100_000)
     items = LoopThread.shared().iterate(numbers.all())
     assert [next(items) for _ in range(3)] == [1, 2, 3]

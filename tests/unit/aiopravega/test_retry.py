@@ -60,7 +60,7 @@ def test_pauses_grow_but_not_beyond_the_longest():
     assert policy.pause(10_000) <= 10.0
 
 
-def test_an_outage_that_the_caller_has_reported_is_not_reported_for_each_call(caplog):
+def test_an_outage_that_the_caller_has_reported_is_not_reported_again(caplog):
     async def attempt():
         raise PravegaConnectionError("still away")
 

@@ -65,7 +65,7 @@ def test_what_is_not_a_stream_is_refused(given):
         client().writer(given)
 
 
-def test_two_texts_for_a_single_one_and_a_scope_without_a_stream_are_refused():
+def test_two_texts_for_one_and_a_scope_without_a_stream_are_refused():
     with pytest.raises(TypeError):
         client().writer("examples/orders", "orders")
     with pytest.raises(TypeError):
@@ -85,7 +85,7 @@ def test_signatures_show_the_stream_only():
     assert Client.watermarks.__name__ == "watermarks"
 
 
-def test_every_method_of_the_client_whose_first_argument_is_a_stream_takes_both_forms():
+def test_every_method_that_begins_with_a_stream_takes_both_forms():
     found = inspect.getmembers(PravegaClient, inspect.isfunction)
     methods = [method for name, method in found if not name.startswith("_")]
     taking = [each for each in methods if list(inspect.signature(each).parameters)[1:2] == ["stream"]]

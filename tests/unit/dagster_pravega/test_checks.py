@@ -71,7 +71,7 @@ def test_the_checks_are_named_apart():
     dg.Definitions.validate_loadable(dg.Definitions([SPEC], asset_checks=checks, resources=resources))
 
 
-def test_a_freshness_policy_stays_with_the_stream_and_with_what_observes_it():
+def test_a_freshness_policy_stays_with_the_stream_and_its_observation():
     policy = dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=1))
     spec = pravega_stream_spec("shop/orders", freshness_policy=policy)
     assert spec.freshness_policy == policy

@@ -43,7 +43,7 @@ def load():
     return load
 
 
-def test_a_file_gives_assets_observations_checks_sensors_and_the_resource(load):
+def test_a_file_gives_assets_observations_checks_sensors_and_resource(load):
     definitions = load({"streams": [ORDERS, {"stream": "shop/visits", "key": "web/visits"}], "connection": {}})
 
     graph = definitions.resolve_asset_graph()
@@ -99,7 +99,7 @@ def test_the_file_of_the_how_to_page_can_be_loaded(load):
     assert load(contents["attributes"]).resolve_sensor_def("next_pages") is not None
 
 
-def test_files_of_one_connection_have_one_resource_and_others_are_refused(load):
+def test_files_of_one_connection_have_one_resource_others_are_refused(load):
     files = [
         {"streams": [{"stream": f"shop/{name}"}], "connection": {"scope": "shop"}} for name in ("orders", "visits")
     ]

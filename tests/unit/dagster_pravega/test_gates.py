@@ -33,7 +33,7 @@ def test_the_example_can_be_loaded() -> None:
     dg.Definitions.validate_loadable(delays_schema.defs)
 
 
-def test_a_registry_shows_no_secrets_and_takes_its_address_from_the_environment(monkeypatch) -> None:
+def test_a_registry_hides_secrets_and_has_an_address_by_environment(monkeypatch) -> None:
     monkeypatch.setenv("PRAVEGA_SCHEMA_REGISTRY_URI", "http://registry:9092")
     resource = SchemaRegistryResource(username="ada", password="secret-word")
     assert resource.get_config().uri == "http://registry:9092"

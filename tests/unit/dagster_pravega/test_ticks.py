@@ -35,7 +35,7 @@ def test_a_server_that_never_answers_ends_the_tick_with_its_name(silent):
     assert "within 0.2 s" in str(found.skip_message)
 
 
-def test_a_request_without_an_answer_ends_before_the_tick_and_names_its_host(silent):
+def test_an_unanswered_request_ends_before_the_tick_and_names_its_host(silent):
     pravega = PravegaResource(
         controller_uri=f"tcp://{silent}", connect_timeout=0.2, request_timeout=0.2, retry_timeout=0.2
     )
@@ -101,6 +101,6 @@ def test_arguments_that_cannot_work_are_refused_where_they_are_written():
     ],
     ids=["static", "two static", "two of time"],
 )
-def test_a_sensor_of_complete_partitions_is_refused_without_one_dimension_of_time(partitions):
+def test_complete_partitions_without_one_dimension_of_time_are_refused(partitions):
     with pytest.raises(ConfigurationError, match="no windows of time to wait for, or two"):
         complete_partitions_sensor("sensor", stream="shop/orders", partitions_def=partitions, target="*")

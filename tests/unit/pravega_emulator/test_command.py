@@ -163,7 +163,7 @@ def run_inner(folder: Path, *options: str) -> tuple[set[str], set[str]]:
     return {worker for worker, _ in pairs}, {uri for _, uri in pairs}
 
 
-def test_the_workers_of_a_test_run_share_one_server_that_ends_with_the_run(inner_tests):
+def test_workers_of_a_test_run_share_one_server_that_ends_with_the_run(inner_tests):
     workers, servers = run_inner(inner_tests, "-n", "2")
 
     assert workers == {"gw0", "gw1"}

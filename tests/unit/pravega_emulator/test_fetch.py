@@ -112,7 +112,7 @@ def test_a_jar_that_is_broken_in_the_cache_is_fetched_again_and_no_other(reposit
     assert {path for path in repository.asked if path.endswith(".jar")} == {FIRST}
 
 
-def test_what_the_list_of_another_release_has_in_the_cache_is_not_fetched_again(repository):
+def test_jars_that_another_release_has_cached_are_not_fetched_again(repository):
     folder = ensure_jars(JARS, repository.url)
     (folder / "jar0-1.0.jar").write_bytes(b"cut off")
     repository.asked.clear()

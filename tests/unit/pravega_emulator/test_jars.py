@@ -22,7 +22,7 @@ def test_no_two_jars_share_a_file_name():
     assert len(set(names)) == len(names)
 
 
-def test_a_line_is_a_coordinate_with_or_without_a_classifier_and_a_checksum_and_a_size():
+def test_a_line_is_a_coordinate_maybe_a_classifier_a_checksum_and_a_size():
     jars = JarList.from_text("# comment\n\norg.x:a:1.0 ff 10\norg.x:b:2.0:linux-x86_64 ee 20\n")
 
     assert [str(jar) for jar in jars.jars] == ["org.x:a:1.0", "org.x:b:2.0:linux-x86_64"]

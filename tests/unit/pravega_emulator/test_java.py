@@ -70,7 +70,7 @@ def test_an_answer_that_is_no_version_is_refused(tmp_path, monkeypatch):
         find_java()
 
 
-def test_the_command_gives_the_server_its_memory_and_a_temporary_folder_of_its_own():
+def test_the_command_gives_the_server_memory_and_a_temporary_folder():
     command = java_command(
         "java", Path("/jars"), Path("/scratch/tmp"), ["Main", "argument"], heap_megabytes=300, direct_megabytes=400
     )

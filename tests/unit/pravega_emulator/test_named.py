@@ -103,7 +103,7 @@ def test_the_command_shows_what_runs_and_how_to_reach_it(capsys):
 
 
 @pytest.mark.usefixtures("holder")
-def test_run_gives_the_environment_of_the_running_server_and_the_exit_code_of_the_command(capfd, monkeypatch):
+def test_run_gives_the_servers_environment_and_the_commands_exit_code(capfd, monkeypatch):
     monkeypatch.setenv("PRAVEGA_USERNAME", "of another server")
 
     code = main(["run", "--name", "mine", "--", "sh", "-c", "echo $PRAVEGA_CONTROLLER_URI $PRAVEGA_USERNAME; exit 7"])
@@ -113,7 +113,7 @@ def test_run_gives_the_environment_of_the_running_server_and_the_exit_code_of_th
 
 
 @pytest.mark.usefixtures("holder")
-def test_run_refuses_options_that_a_running_server_cannot_follow_and_commands_that_do_not_exist(capsys):
+def test_run_refuses_options_for_a_running_server_and_unknown_commands(capsys):
     assert main(["run", "--name", "mine", "--tls", "--", "true"]) == 1
     assert "cannot change --tls" in capsys.readouterr().err
 

@@ -36,7 +36,7 @@ def test_a_port_that_somebody_listens_on_is_not_taken(lease):
         assert not lease.claim(port)
 
 
-def test_a_port_of_another_emulator_is_not_taken_before_it_listens_until_it_is_released(lease):
+def test_a_port_of_another_emulator_is_not_taken_until_it_is_released(lease):
     other = PortLease()
     [port] = other.take(1)
     assert is_free(port)

@@ -90,7 +90,7 @@ def test_a_stop_lets_the_server_finish_and_a_kill_does_not(server):
     assert b"finished" not in killed.output()
 
 
-def test_what_it_prints_goes_to_the_log_and_its_environment_is_ours_and_more(server, tmp_path, monkeypatch):
+def test_the_output_goes_to_the_log_and_the_environment_is_ours_and_more(server, tmp_path, monkeypatch):
     monkeypatch.setenv("FROM_US", "one")
     process = server('echo "$FROM_US $FOR_IT"; echo to standard error >&2; exec sleep 60', FOR_IT="two")
     process.start()
@@ -99,7 +99,7 @@ def test_what_it_prints_goes_to_the_log_and_its_environment_is_ours_and_more(ser
     assert (tmp_path / "server.log").read_text().splitlines() == ["one two", "to standard error"]
 
 
-def test_a_failure_shows_the_last_lines_since_the_last_start_and_the_path_of_the_log(server, tmp_path):
+def test_a_failure_shows_the_last_lines_since_the_start_and_the_log(server, tmp_path):
     process = server("echo first line; exit 3")
     process.start()
     assert eventually(lambda: not process.running)

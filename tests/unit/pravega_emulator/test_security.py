@@ -9,12 +9,11 @@ import pytest
 
 from aiopravega.errors import ConfigurationError
 from pravega_emulator import Account
-from pravega_emulator.accounts import accounts_text
 from pravega_emulator.certificates import make_certificates
-from pravega_emulator.security import Security
+from pravega_emulator.security import Security, accounts_text
 
 
-def test_an_account_is_a_line_with_a_salted_hash_of_its_password_and_its_rules():
+def test_an_account_is_a_line_with_a_salted_hash_and_its_rules():
     [line] = accounts_text([Account("reader", "password", "prn::/,READ;prn::/scope:a,READ")]).splitlines()
     name, encoded, rules = line.split(":", 2)
     iterations, salt, key = bytes.fromhex(encoded).decode().split(":")

@@ -33,7 +33,7 @@ def await_end(process: ServerProcess) -> None:
         time.sleep(0.02)
 
 
-def test_one_that_runs_is_left_alone_and_one_that_was_killed_is_started_again(start):
+def test_a_running_server_is_left_alone_and_a_killed_one_starts_again(start):
     process = start("exec sleep 60")
     supervisor = Supervisor([process], lambda _: process.start())
     pid = process.pid

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pravega_emulator.lifecycle import LOCK, new_folder
 from pravega_emulator.locks import try_lock
-from pravega_emulator.temporary import LOCK, new_folder
 
 
 @pytest.fixture

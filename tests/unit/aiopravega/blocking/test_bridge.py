@@ -106,7 +106,7 @@ def test_an_iterator_gives_its_items_before_its_error(shelf):
         next(titles)
 
 
-def test_a_method_that_is_not_a_coroutine_is_called_in_the_thread_of_the_loop(shelf):
+def test_a_method_without_await_is_called_in_the_thread_of_the_loop(shelf):
     assert shelf.thread() == shelf.thread() != threading.get_ident()
 
 

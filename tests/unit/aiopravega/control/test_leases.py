@@ -49,7 +49,7 @@ async def test_the_longest_lease_that_a_controller_allows_is_found_out_once(serv
     assert leases(server)[-4:] == [14_062, 16_406, 15_234, 14_062]
 
 
-async def test_a_transaction_that_nears_its_longest_life_says_nothing_of_others(serve, connect):
+async def test_a_transaction_near_its_longest_life_leaves_others_as_they_are(serve, connect):
     exceeded = answer("MAX_EXECUTION_TIME_EXCEEDED")
     server = serve({"pingTransaction": [exceeded, answer("OK")]})
     controller = connect(server.port)

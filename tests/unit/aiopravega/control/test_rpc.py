@@ -276,7 +276,7 @@ async def test_a_lost_answer_to_a_scaling_does_not_make_it_fail(serve, connect):
         await controller.scale(STREAM, [SEGMENT], [(0.0, 0.4), (0.4, 1.0)], timeout=5)
 
 
-async def test_a_scaling_that_takes_too_long_is_a_timeout_that_says_it_continues(serve, connect):
+async def test_a_scaling_that_takes_too_long_is_a_timeout_and_continues(serve, connect):
     server = serve({"scale": [pb.ScaleResponse(status="STARTED", epoch=3)], "checkScale": [pb.ScaleStatusResponse()]})
 
     with pytest.raises(errors.PravegaTimeoutError, match=r"examples/orders.*continues"):

@@ -63,7 +63,7 @@ def test_a_mark_is_after_a_cut_that_has_passed_none_of_its_positions():
     assert not MARK.is_behind(cut(s0e0=101, s1e0=0))
 
 
-def test_a_segment_of_a_later_epoch_lies_after_a_mark_and_one_of_an_earlier_epoch_before_it():
+def test_a_later_epoch_lies_after_a_mark_and_an_earlier_one_before_it():
     later = Watermark(10, 20, {segment(2, 1): 0, segment(3, 1): 0})
 
     assert MARK.is_before(cut(s0e0=500, s2e1=0))

@@ -116,7 +116,7 @@ def test_a_class_without_a_schema_is_refused() -> None:
         object_named("no.such.Thing")
 
 
-def test_columns_of_spark_and_of_arrow_become_the_schema_that_spark_writes_with() -> None:
+def test_columns_of_spark_and_arrow_become_the_schema_that_spark_writes() -> None:
     by_spark = from_columns(COLUMNS, "shop.orders-eu")
     by_arrow = from_columns(arrow_schema(COLUMNS), "shop.orders-eu")
 

@@ -173,9 +173,7 @@ def test_a_record_without_its_checksum_is_refused(value: bytes, read: Read):
 
 @without_checksums
 @given(data=st.data())
-def test_changed_bytes_of_an_older_version_are_read_as_they_stand_or_refused(
-    value: bytes, read: Read, data: st.DataObject
-):
+def test_changed_bytes_of_an_older_version_are_read_or_refused(value: bytes, read: Read, data: st.DataObject):
     changed = _changed(value, data)
 
     found = _refused_or(read, changed)

@@ -60,7 +60,7 @@ async def test_a_server_that_accepts_and_never_greets(serve, open_any):
         await open_any(await serve(stay, greet=False), timeout=0.2)
 
 
-async def test_a_server_that_closes_before_its_hello_may_pass_and_may_speak_tls(serve, open_any):
+async def test_a_server_that_closes_before_its_hello_may_be_busy_or_speak_tls(serve, open_any):
     async def play(peer):
         await peer.receive()
 

@@ -87,7 +87,7 @@ async def test_a_failure_reaches_all_waiting_callers_and_is_not_remembered(serve
     assert not (await pool.get(endpoint)).closed
 
 
-async def test_one_who_is_cancelled_does_not_take_the_connection_from_the_others(serve, pool):
+async def test_a_cancelled_caller_leaves_the_connection_to_the_others(serve, pool):
     asked, go_on = asyncio.Event(), asyncio.Event()
 
     async def play(peer):

@@ -154,7 +154,7 @@ def test_small_events_are_believed_although_long_ones_may_exist(name):
 
 
 @pytest.mark.parametrize("name", ["the largest events", "the largest events, full of frames, in a row"])
-def test_two_large_events_are_believed_if_hardly_any_other_position_could_be_a_start(name):
+def test_two_large_events_are_believed_if_few_positions_could_be_a_start(name):
     window = framed(ORDINARY[name])[: window_bytes()]
     believed = {"the largest events": 2 * (MAX + 8)}.get(name)
 

@@ -124,7 +124,7 @@ def test_events_longer_than_blocks_and_requests_come_whole(serve):
     assert read(reader, 0, len(content)) == at_offsets(events)
 
 
-def test_events_of_the_largest_size_come_whole_in_blocks_of_the_default_size(serve):
+def test_the_largest_events_come_whole_in_blocks_of_the_default_size(serve):
     events = [b"small", b"x" * wire.MAX_EVENT, b"y" * wire.MAX_EVENT, b"", b"z" * wire.MAX_EVENT]
     content = framed(events)
     _, reader = serve(content)
@@ -134,7 +134,7 @@ def test_events_of_the_largest_size_come_whole_in_blocks_of_the_default_size(ser
     assert found == at_offsets(events)
 
 
-def test_an_event_longer_than_a_block_is_put_together_in_one_buffer_of_its_size(serve):
+def test_an_event_longer_than_a_block_gets_one_buffer_of_its_size(serve):
     events = [b"small", b"L" * 300 * KB, b"next", b"M" * 70 * KB, b"N" * 40 * KB, b""]
     content = framed(events)
     _, reader = serve(content)
@@ -148,7 +148,7 @@ def test_an_event_longer_than_a_block_is_put_together_in_one_buffer_of_its_size(
     assert {40 * KB + 8, 70 * KB + 8, 300 * KB + 8} <= set(sizes)
 
 
-def test_an_event_beyond_the_limit_is_refused_before_there_is_a_buffer_for_it(serve):
+def test_an_event_beyond_the_limit_is_refused_before_it_gets_a_buffer(serve):
     events = [b"small", b"L" * 300 * KB, b"next"]
     content = framed(events)
     store, reader = serve(content, max_event_bytes=300 * KB - 1)
@@ -160,7 +160,7 @@ def test_an_event_beyond_the_limit_is_refused_before_there_is_a_buffer_for_it(se
     assert len(store.requests) < 20
 
 
-def test_an_event_that_continues_after_the_range_is_refused_before_there_is_a_buffer_for_it(serve):
+def test_an_event_longer_than_the_range_is_refused_without_a_buffer(serve):
     content = framed([b"small"]) + wire.event_header(wire.LARGEST_EVENT) + bytes(100 * KB)
     _, reader = serve(content)
 
@@ -193,7 +193,7 @@ def test_any_sizes_give_the_same_events(serve, lengths, block_bytes, request_byt
     assert found == at_offsets(events)
 
 
-def test_a_connection_lost_within_an_answer_is_made_again_where_it_stopped(serve):
+def test_a_connection_lost_within_an_answer_continues_where_it_stopped(serve):
     def lost_once(store, request):
         if store.connections == 1 and request.offset == 5 * KB:
             return [store.answer(request)[:300], None]
@@ -208,7 +208,7 @@ def test_a_connection_lost_within_an_answer_is_made_again_where_it_stopped(serve
     assert [request.offset for request in store.requests].count(0) == 1
 
 
-def test_a_connection_lost_after_the_data_of_an_answer_counts_its_bytes_once(serve):
+def test_a_connection_lost_after_an_answers_data_counts_its_bytes_once(serve):
     def lost_before_the_request_id(store, request):
         whole = store.answer(request)
         return [whole[:-4], None] if store.connections <= 3 else [whole]
@@ -312,7 +312,7 @@ def test_a_range_that_continues_after_a_sealed_segment_is_refused(serve):
         read(reader, 0, len(CONTENT) + 100)
 
 
-def test_a_range_that_starts_inside_an_event_names_the_offset_and_the_remedy(serve):
+def test_a_range_that_starts_inside_an_event_names_offset_and_remedy(serve):
     content = framed([b"\xff" * 100] * 50)
     _, reader = serve(content)
 
@@ -330,7 +330,7 @@ def test_a_bad_event_in_the_middle_is_named_by_its_offset_in_the_segment(serve):
         read(reader, 0, len(content))
 
 
-def test_a_range_that_ends_inside_an_event_names_the_offset_and_the_remedy(serve):
+def test_a_range_that_ends_inside_an_event_names_offset_and_remedy(serve):
     _, reader = serve(CONTENT)
     last, _ = at_offsets(EVENTS)[-1]
 

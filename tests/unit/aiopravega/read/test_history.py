@@ -115,7 +115,7 @@ def test_the_order_of_cuts_is_that_of_the_bytes_before_them(made):
 
 @settings(max_examples=500)
 @given(streams())
-def test_the_earliest_and_the_latest_of_cuts_have_the_bytes_of_all_and_of_any(made):
+def test_the_earliest_of_cuts_has_the_bytes_of_all_the_latest_of_any(made):
     stream, (one, other, _) = made
     earliest, latest = stream.history.earliest([one, other]), stream.history.latest([one, other])
 
@@ -165,7 +165,7 @@ def halves() -> tuple[History, Callable[..., StreamCut]]:
     return stream.history, lambda positions: StreamCut(STREAM, {names[n]: at for n, at in positions.items()})
 
 
-def test_what_replaced_several_segments_enters_a_cut_when_all_of_them_are_at_their_ends(halves):
+def test_a_merged_segment_enters_a_cut_when_all_it_replaced_are_read(halves):
     history, cut = halves
 
     assert history.earliest([cut({2: 1, 3: 1, 4: 1}), cut({0: 5, 1: 4})]) == cut({0: 5, 1: 4})

@@ -60,7 +60,7 @@ def test_the_longest_events_may_be_cut_off_too(length):
     assert wire.frame_size(wire.event_header(length) + b"more") == 8 + length
 
 
-def test_an_event_that_is_longer_than_wanted_is_refused_with_its_place_and_size():
+def test_an_event_longer_than_wanted_is_refused_with_its_offset_and_size():
     data = framed(b"good", b"x" * 101)
 
     assert wire.scan_frames(data, 0, len(data), 101)[1] == len(data)

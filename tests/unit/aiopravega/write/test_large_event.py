@@ -153,7 +153,7 @@ async def test_of_a_segment_that_is_not_there_it_is_said(parent, event):
         await event.write_to(SEGMENT)
 
 
-async def test_of_a_segment_that_was_removed_during_the_merge_nothing_is_claimed(parent, event):
+async def test_a_segment_that_was_removed_during_the_merge_claims_nothing(parent, event):
     parent.script.append(VANISH)
 
     with pytest.raises(StreamTruncatedError, match="known whether the stream has the event"):

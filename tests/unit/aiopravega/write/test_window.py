@@ -10,7 +10,7 @@ QUICK = SLOW / 2
 LATE = SLOW * 2
 
 
-def test_it_starts_small_and_grows_to_the_largest_while_answers_are_quick() -> None:
+def test_a_window_starts_small_and_grows_while_answers_are_quick() -> None:
     window = SendWindow(LEAST, LARGEST)
     assert window.size == LEAST
     for _ in range(1_000):

@@ -53,7 +53,7 @@ def test_what_is_no_change_of_a_row_is_left_out_by_kind(upserts):
     assert not block.bad
 
 
-def test_events_with_and_without_schemas_may_be_mixed_and_keep_their_order(upserts):
+def test_events_with_and_without_schemas_are_mixed_and_keep_their_order(upserts):
     fields = {"id": {"type": "int32"}, "at": {"type": "int64", "name": "io.debezium.time.Timestamp"}}
     events = [
         enclosed(fields, change(after={"id": number, "at": 1000})) if number % 3 else change(after={"id": number})

@@ -90,7 +90,7 @@ def taken(*changes, most=1000):
     return counts
 
 
-def test_a_transaction_that_waits_holds_back_what_lies_after_it_and_through_that_more():
+def test_a_waiting_transaction_holds_back_those_after_it_and_theirs():
     counts = taken((A, 0, "1", 1), (A, 10, "2", 1), (A, 20, "3", 1), (B, 5, "3", 2), (B, 9, "4", 1), (B, 1, "1", 2))
     for name, count in (("1", 2), ("2", 2), ("3", 2), ("4", 1)):
         counts.end(End(name, {"a": count}))
@@ -99,7 +99,7 @@ def test_a_transaction_that_waits_holds_back_what_lies_after_it_and_through_that
     assert counts.not_whole() == {"2": 1}
 
 
-def test_a_transaction_without_an_end_waits_and_one_without_changes_does_not():
+def test_a_transaction_without_an_end_waits_but_not_one_without_changes():
     counts = taken((A, 0, "1", 1))
     counts.end(End("ddl", {}))
 
@@ -121,7 +121,7 @@ def test_doubles_of_what_was_whole_before_the_range_hold_nothing_back():
     assert limits(counts) == {A: 100, B: 100}
 
 
-def test_a_transaction_that_is_just_being_written_is_not_taken_for_doubles():
+def test_a_transaction_that_is_being_written_is_not_taken_for_doubles():
     counts = taken((A, 0, "1", 2), (A, 8, "2", 2))
     counts.end(End("1", {"a": 2}))
     counts.end(End("2", {"a": 2}))
@@ -133,7 +133,7 @@ def test_a_transaction_that_is_just_being_written_is_not_taken_for_doubles():
     assert counts.maybe_doubles == {"2"}
 
 
-def test_a_transaction_that_began_before_the_range_is_whole_with_what_was_there():
+def test_a_transaction_that_began_before_the_range_is_whole():
     counts = taken((A, 4, "1", 2), (A, 8, "1", 3))
     counts.end(End("1", {"a": 3}))
 
@@ -214,7 +214,7 @@ def test_events_that_are_not_understood_are_refused(event, complaint):
         change_in(event)
 
 
-def test_changes_without_a_transaction_are_refused_by_the_setting_that_lacks():
+def test_changes_without_a_transaction_are_refused_naming_the_setting():
     with pytest.raises(ConfigurationError, match="provide.transaction.metadata=true"):
         change_in(b'{"op":"c","transaction":null,"source":{"table":"a"}}')
     with pytest.raises(MalformedEventError, match="its status is 'ABORT'"):
@@ -224,7 +224,7 @@ def test_changes_without_a_transaction_are_refused_by_the_setting_that_lacks():
     assert all(change_in(event) is None for event in (b"", b'{"op":"r","transaction":null}', b'{"ts_ms":5}'))
 
 
-def test_events_with_their_schemas_are_read_and_a_position_is_no_part_of_a_name():
+def test_events_with_schemas_are_read_and_names_have_no_position():
     about = {"id": "1005:30000928", "data_collection_order": 2}
     payload = {"op": "c", "source": {"db": "inv", "schema": "public", "table": "t"}, "transaction": about}
     event = json.dumps({"schema": {"type": "struct"}, "payload": payload}).encode()

@@ -170,7 +170,7 @@ def batch(**columns):
     return pa.schema([(name, array.type) for name, array in made.items()]), list(made.values())
 
 
-def test_what_was_not_sent_is_marked_and_a_transaction_and_a_position_are_written():
+def test_unsent_values_are_marked_transaction_and_position_are_written():
     unsent = pa.array([["note", "data", "elsewhere"], []], pa.list_(pa.field("element", pa.string())))
     schema, arrays = batch(
         id=pa.array([1, 2], pa.int32()),
@@ -272,7 +272,7 @@ KNOWN = {"id": pa.int32(), "_op": pa.string()}
         (KNOWN, {"table": "a.b.c.d"}, "it takes a table, schema.table"),
     ],
 )
-def test_columns_that_cannot_be_written_are_refused_by_name_before_any_row(columns, options, complaint):
+def test_columns_that_cannot_be_written_are_refused_before_any_row(columns, options, complaint):
     with pytest.raises(ConfigurationError, match=complaint):
         ChangeEncoder(pa.schema(list(columns.items())), Written(**{"key": ("id",)} | options))
 

@@ -127,7 +127,7 @@ def test_garbage_is_refused_with_the_ledgers_error(value: bytes) -> None:
         CommitRecord.from_json(value)
 
 
-def test_two_thousand_partitions_fit_and_twenty_thousand_are_refused_before_anything_is_decided() -> None:
+def test_2000_partitions_fit_and_20000_are_refused_before_a_decision() -> None:
     parts = tuple(
         PartitionCommit(partition=number, txn_id=uuid4(), events=10**6, bytes=10**9, checksum="00c0ffee")
         for number in range(20_000)
@@ -166,7 +166,7 @@ def test_a_record_has_all_generations_of_its_write() -> None:
     )
 
 
-def test_a_record_is_kept_for_as_long_as_the_longest_of_its_generations_asks_for() -> None:
+def test_a_record_is_kept_as_long_as_any_of_its_generations_asks() -> None:
     assert done(2, earlier=(done(1),)).expires_at == datetime(2026, 1, 3, tzinfo=UTC)
     assert done(2, earlier=(done(1, retain=86_400.0 * 10),)).expires_at == datetime(2026, 1, 11, tzinfo=UTC)
     assert done(2, earlier=(done(1, retain=None),)).expires_at is None

@@ -34,7 +34,7 @@ def test_records_are_told_from_everything_else_by_their_keys():
     assert {len(key) for key in others} == {KEY_LENGTH}
 
 
-def test_notes_and_pending_writes_lie_apart_and_the_pending_ones_come_last():
+def test_notes_and_pending_writes_lie_apart_and_pending_ones_are_last():
     """A read of the notes from their first key on comes to the pending writes next, and to no record."""
     assert IDENTITY_KEY < NOTES_FROM < PENDING_FROM
     assert not NOTE_PREFIX.startswith(PENDING_PREFIX)

@@ -44,7 +44,7 @@ RECORD = CommitRecord(
 )
 
 
-def test_a_write_that_nobody_remembers_is_described_by_its_partitions_and_what_to_do() -> None:
+def test_a_forgotten_write_is_described_with_its_partitions_and_remedy() -> None:
     states = {0: COMMITTED, 1: ABORTED, 2: COMMITTING, 3: UNKNOWN} | dict.fromkeys(range(10, 40), ABORTED)
 
     text = describe_forgotten(RECORD, states)

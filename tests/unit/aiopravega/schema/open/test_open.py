@@ -12,7 +12,7 @@ ORDERS = StreamName("shop", "orders")
 JSON = FormatName.of(SchemaFormat.JSON)
 
 
-def test_a_stream_has_the_group_of_its_name_in_its_scopes_namespace_or_the_default_one():
+def test_a_stream_has_its_group_in_its_scopes_namespace_or_the_default():
     assert GroupAddress.of_stream(ORDERS) == GroupAddress("orders", ("shop", ""))
     assert GroupAddress.of_stream(ORDERS, "other") == GroupAddress("other", ("shop", ""))
     assert GroupAddress.of_stream(ORDERS, namespace="") == GroupAddress("orders", ("",))
@@ -34,7 +34,7 @@ def test_a_new_group_has_one_default_policy_for_its_format(form, policy):
     assert NewGroup().properties(FormatName.of(form)) == GroupProperties.of(form)
 
 
-def test_a_new_group_can_have_another_policy_several_types_and_any_format():
+def test_a_new_group_can_have_another_policy_many_types_and_any_format():
     found = NewGroup("Backward+Forward", multiple_types=True, format=SchemaFormat.ANY).properties(JSON)
 
     assert (found.format, found.allow_multiple_types, found.compatibility.policy) == ("Any", True, "Advanced")

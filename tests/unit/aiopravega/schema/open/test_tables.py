@@ -35,7 +35,7 @@ def test_a_table_has_many_changes_and_none_twice(kind, least):
     assert len(set(names)) == len(names)
 
 
-def test_what_the_registry_refuses_of_avro_is_refused_here_but_for_types_that_are_renamed():
+def test_avro_that_the_registry_refuses_is_refused_but_for_renamed_types():
     """Its own check asks for less than the specification, and for one thing more: that the type's name stays."""
     refused_there_only = {
         change.name

@@ -104,7 +104,7 @@ def test_what_is_not_a_policy_is_refused(text, message):
 @pytest.mark.parametrize(
     "inner", [{"name": "ForwardTill", "versionInfo": {"version": 1}}, {"name": "BackwardTill"}, {"name": "Full"}]
 )
-def test_an_advanced_side_of_another_name_or_without_its_version_is_refused(inner):
+def test_an_advanced_side_of_another_name_or_no_version_is_refused(inner):
     policy = Compatibility(policy="Advanced", advanced={"backwardPolicy": {"backwardPolicy": inner}})
     with pytest.raises(ConfigurationError, match="BackwardTill with a versionInfo"):
         check(schema(b"new"), EXISTING, policy)
@@ -117,7 +117,7 @@ def test_the_first_schema_of_a_type_is_compatible(policy):
     assert report.compared == ()
 
 
-def test_a_custom_schema_is_compatible_with_itself_and_undecided_otherwise():
+def test_a_custom_schema_is_compatible_with_itself_otherwise_undecided():
     assert check(schema(b"c"), EXISTING, Compatibility(policy="Full")).compatible
     (found,) = check(schema(b"d"), EXISTING, Compatibility(policy="Backward")).violations
     assert (found.rule, found.version) == ("cannot-decide", 2)

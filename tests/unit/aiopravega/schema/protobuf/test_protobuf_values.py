@@ -67,7 +67,7 @@ def reads_all(reader: SchemaInfo, writer: SchemaInfo, values: list[Any]) -> bool
 
 
 @pytest.mark.parametrize("written", VALUES)
-def test_a_type_is_compatible_with_another_if_all_its_values_are_read_as_they_were(written):
+def test_a_type_is_compatible_if_all_its_values_are_read_as_they_were(written):
     for read in VALUES:
         reader, writer = schema(read), schema(written)
         report = check(reader, [version(writer)], Compatibility(policy="Backward"))

@@ -119,7 +119,7 @@ async def test_a_registry_that_is_not_there_is_an_error_that_says_so(unused_tcp_
             await registry.group("orders")
 
 
-async def test_a_token_that_the_registry_did_not_give_out_is_an_error_that_says_so():
+async def test_a_token_that_the_registry_did_not_give_out_is_a_clear_error():
     async with saying(None) as (registry, _):
         with pytest.raises(PravegaTimeoutError, match="after 'made-up', if that is a token of this registry's.*0.5 s"):
             await registry.groups_page(token="made-up")
@@ -138,7 +138,7 @@ async def test_pages_of_groups_end_where_the_token_does_not_go_on():
     assert b"continuationToken=3" in got[-1]
 
 
-async def test_an_unknown_type_to_which_the_registry_answers_that_it_failed_is_not_found():
+async def test_an_unknown_type_is_not_found_though_the_registry_says_it_failed():
     async with saying(answer(500, b"is null"), answer(200, b'{"schemas":[]}')) as (registry, _):
         with pytest.raises(SchemaNotFoundError, match="no type 'nope'"):
             await registry.latest("orders", type_name="nope")
@@ -155,7 +155,7 @@ async def test_a_type_in_a_second_format_is_refused_before_the_registry_hangs():
     assert not [request for request in got if request.startswith(b"POST")]
 
 
-async def test_a_schema_whose_answer_is_lost_is_sent_again_so_that_it_is_compared_with_the_others():
+async def test_a_schema_whose_answer_is_lost_is_sent_again_and_compared():
     group, none = answer(200, GROUP), answer(200, b'{"schemas":[]}')
     version = answer(201, b'{"type":"A","serializationFormat":"Avro","version":0,"id":0}')
     schema = SchemaInfo.of(SchemaFormat.AVRO, "A", '{"type":"record","name":"A","fields":[]}')

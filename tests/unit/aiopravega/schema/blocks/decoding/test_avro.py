@@ -236,7 +236,7 @@ def test_what_is_not_a_schema_is_refused(schema, said):
         AvroTarget.of(schema)
 
 
-def test_named_types_are_known_by_their_full_names_and_in_their_namespace(as_spark):
+def test_named_types_are_found_by_full_name_and_in_their_namespace(as_spark):
     inner = record(("x", "int"), name="Inner")
     schema = record(("a", inner), ("b", "demo.Inner"), ("c", "Inner"))
 

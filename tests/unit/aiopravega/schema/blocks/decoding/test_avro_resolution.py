@@ -27,7 +27,7 @@ def read_as(encode, payloads, writer, reader, value):
     return block.bad[0] if block.bad else batch.to_pylist()[0]
 
 
-def test_fields_are_matched_by_name_and_those_that_only_the_writer_has_are_skipped(encode, payloads):
+def test_fields_are_matched_by_name_and_the_writers_own_are_skipped(encode, payloads):
     writer = record(field("a", "int"), field("gone", {"type": "array", "items": "string"}), field("b", "string"))
     reader = record(field("b", "string"), field("a", "int"))
 

@@ -31,7 +31,7 @@ def record(*fields: dict[str, Any]) -> str:
     return json.dumps({"type": "record", "name": "demo.Row", "fields": list(fields)})
 
 
-def test_every_type_comes_back_by_the_schema_that_follows_from_the_columns(rows):
+def test_every_type_is_read_again_by_the_schema_made_of_the_columns(rows):
     schema = schema_of(rows.schema, "my-stream.1")
 
     assert read_back(schema, encode(schema, rows)) == [column.to_pylist() for column in rows.columns]
@@ -119,7 +119,7 @@ def of_union(*branches):
     return json.dumps({"type": "record", "name": "R", "fields": [{"name": "a", "type": list(branches)}]})
 
 
-def test_a_union_of_several_types_is_written_from_the_members_that_a_read_gives():
+def test_a_union_of_several_types_is_written_from_the_members_of_a_read():
     rows: list[dict[str, Any] | None] = [{"member0": "x"}, {"member1": {"city": "Rome"}}, None, {"member2": -5}, {}]
     batch = pa.RecordBatch.from_arrays([pa.array(rows, MEMBERS)], ["a"])
 
